@@ -61,7 +61,8 @@ class ArraysTick(OurTick):
         feedforward = [attached.feedforward, attached.feedforward_on_device.numpy()]
         if np.shares_memory(*feedforward):
             feedforward.pop()
-        steps = sum(step.bytes_held for _, step in self.actuators._assembly.parts)
+        parts: list[tuple[list[int], Any]] = self.actuators._assembly.parts
+        steps = sum(step.bytes_held for _, step in parts)
         return steps + sum(array.nbytes for array in feedforward)
 
 

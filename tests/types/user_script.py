@@ -31,6 +31,6 @@ with Simulation("data/robots/franka_panda.usda", num_envs=4) as sim:
 motors = {".*": [PDControlConfig(kp=80.0, kd=2.0), MaxEffortClampingConfig(max_effort=20.0)]}
 leg = ActuatedArrays(["hip", "knee"], motors, num_robots=3)
 q, qd, q_target = np.zeros((3, 3, 2), np.float32)
-efforts = leg.step(q, qd, q_target, 0.005)
-assert_type(ControllerPD(wp.ones(2), wp.ones(2)).kp, Any)
+efforts: np.ndarray = leg.step(q, qd, q_target, 0.005)
+kp: "wp.array[Any, int]" = ControllerPD(wp.ones(2), wp.ones(2)).kp
 PDControlConfig(kp="soft")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]

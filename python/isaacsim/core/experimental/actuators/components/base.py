@@ -18,6 +18,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
+import numpy.typing as npt
 import warp as wp
 
 from ..errors import NotCopied
@@ -42,7 +43,7 @@ class ParameterSource(Protocol):
         """Return a copy of the values of a parameter as a Warp array."""
         ...
 
-    def assign(self, component: Component, attribute: str, values: Any) -> None:
+    def assign(self, component: Component, attribute: str, values: object) -> None:
         """Copy an array, one value per robot and target, into a parameter; it acts at the next step.
 
         Raises:
@@ -126,7 +127,7 @@ class Component(NotCopied):
     # True while an open wrapper runs this component; another wrapper uses a copy
     _in_use = False
     # the built-in class with the law of a class that was made from a class of another library
-    _runs_as: ClassVar[Any] = None
+    _runs_as: ClassVar[type[Component] | None] = None
     # rows of its curves on a device, for the kernel of the law
     _rows: tuple[wp.array, ...] = ()
 
@@ -165,7 +166,7 @@ class Component(NotCopied):
                 inputs = [chosen, 1, start, kept]
                 wp.launch(clear_kernel, len(array), inputs, [array], device=array.device, record_tape=False)
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, **options: object) -> None:
         """Validate `CURVES`, and give the state class `START` and `KEPT`."""
         super().__init_subclass__(**options)
         if "CURVES" in vars(cls):
@@ -194,13 +195,13 @@ class Component(NotCopied):
         for reference, expected in list(present.items())[:1]:
             require_same_shape(reference, expected, **present)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> wp.array:
         # reading a parameter that the plan owns materializes it
         if name in type(self).PARAMETERS and self.parameter_source is not None:
             return self.parameter_source.parameter(self, name)
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}.")
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         # the plan reads its own memory: another array as the attribute would have no effect
         if self.parameter_source is None or name.startswith("_"):
             super().__setattr__(name, value)
@@ -252,7 +253,7 @@ class Component(NotCopied):
         return cls(**{name: repeated(value, num_actuators, device) for name, value in values.items()})
 
     @classmethod
-    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
+    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
         """Fill defaults into raw arguments and validate them; all are required unless a subclass overrides this.
 
         Raises:
@@ -348,7 +349,7 @@ class Controller(Component):
         target_pos_indices: wp.array,
         target_vel_indices: wp.array,
         forces: wp.array,
-        state: Any,
+        state: object,
         dt: float | None,
         device: wp.DeviceLike = None,
     ) -> None:
@@ -384,7 +385,7 @@ class Controller(Component):
         vel_indices: wp.array,
         target_pos_indices: wp.array,
         target_vel_indices: wp.array,
-        drive_state: Any,
+        drive_state: object,
         dt: float,
         inv_mass: wp.array | None = None,
         device: wp.DeviceLike = None,
@@ -399,7 +400,7 @@ class Controller(Component):
         """Return True if `compute` can be captured in a CUDA graph."""
         return True
 
-    def update_state(self, current_state: Any, next_state: Any) -> None:
+    def update_state(self, current_state: object, next_state: object) -> None:
         """Write the state after this step into `next_state`."""
         for name, array in zip(self.STATE, self._new_state, strict=True):
             wp.copy(getattr(next_state, name), array)
@@ -556,7 +557,7 @@ def require_given(component: Component, *names: str) -> None:
     require_arrays(component, **{name: getattr(component, name) for name in names})
 
 
-def require_arrays(component: Component, **arrays: Any) -> None:
+def require_arrays(component: Component, **arrays: object) -> None:
     """Raise a `ValueError` that names the first of these parameters which is no array."""
     for name, array in arrays.items():
         if not hasattr(array, "shape") or not hasattr(array, "dtype"):
@@ -572,12 +573,12 @@ def check_type(owner: str, name: str, array: Any) -> None:
         raise ValueError(f"{owner}: {name} has dtype {dtype}: must be {expected}. Make the array of that type.")
 
 
-def dtype_of(array: Any) -> np.dtype:
+def dtype_of(array: wp.array | np.ndarray) -> np.dtype:
     """Return the type of the numbers of a NumPy or Warp array."""
     return np.dtype(wp.dtype_to_numpy(array.dtype)) if isinstance(array, wp.array) else array.dtype
 
 
-def require_mask(mask: Any, num_actuators: int, device: wp.DeviceLike, name: str = "") -> None:
+def require_mask(mask: object, num_actuators: int, device: wp.DeviceLike, name: str = "") -> None:
     """Raise a `ValueError` unless `mask` is a Warp array of bool, one per actuator, on the device of array `name`."""
     remedy = "Pass one value per actuator, or None for all."
     if not isinstance(mask, wp.array) or mask.dtype is not wp.bool or mask.ndim != 1:
@@ -590,13 +591,13 @@ def require_mask(mask: Any, num_actuators: int, device: wp.DeviceLike, name: str
         raise ValueError(f"mask device {mask.device} must match {name or 'state'} device {device}. {remedy}")
 
 
-def actuator_axis(component: Any, state: Any, name: str) -> int:
+def actuator_axis(component: object, state: object, name: str) -> int:
     """Return the axis of the state array `name` that runs over the actuators, for components of any library."""
     axes = getattr(type(state), "ACTUATOR_AXIS", {})
     return axes.get(name, getattr(component, "STATE_AXIS", -1))
 
 
-def repeated(value: Any, count: int, device: wp.DeviceLike, dtype: Any = wp.float32) -> wp.array:
+def repeated(value: npt.ArrayLike, count: int, device: wp.DeviceLike, dtype: type = wp.float32) -> wp.array:
     """Return an array of `count` numbers, robot-major, from one number, one per joint, or one per robot and joint."""
     values = np.asarray(value, wp.dtype_to_numpy(dtype)).ravel()
     # np.resize would make a list of as many arrays
@@ -604,7 +605,7 @@ def repeated(value: Any, count: int, device: wp.DeviceLike, dtype: Any = wp.floa
     return wp.array(row_by_row, dtype=dtype, device=device)
 
 
-def resolved_scalars(config_type: type, args: dict[str, Any]) -> dict[str, Any]:
+def resolved_scalars(config_type: type, args: Mapping[str, object]) -> dict[str, object]:
     """Return `args` with the fallbacks of `config_type`, validated; keys of other names are dropped.
 
     Raises:

@@ -13,7 +13,7 @@ import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..specs.configs import (
     CoggingConfig,
@@ -176,8 +176,10 @@ LAWS = (
     Law(DelayConfig, "Delay"),
 )
 
-Resolver = Callable[[dict[str, Any]], Any]
+Resolver = Callable[[dict[str, Any]], "type[Component]"]
 """Returns the component class for the authored values of a prim."""
+
+_Stage = TypeVar("_Stage")
 
 _registered: dict[str, type[Component] | Resolver] = {}
 
@@ -262,7 +264,7 @@ def canonical_rank(one: object) -> tuple[int, int]:
     return place_of(kind_of(one)), LAWS.index(found)
 
 
-def in_order(stages: Sequence[object]) -> list[Any]:
+def in_order(stages: Sequence[_Stage]) -> list[_Stage]:
     """Return stages in the order in which they act: by kind; configs of a kind in canonical order, others as given."""
     if all(isinstance(stage, Config) for stage in stages):
         return sorted(stages, key=canonical_rank)
@@ -327,7 +329,7 @@ def class_of(config: Config, checkpoint: Checkpoint | None = None) -> type[Compo
     return chosen
 
 
-def build(config: Config, num_actuators: int, device: wp.DeviceLike, checkpoint: Checkpoint | None = None) -> Any:
+def build(config: Config, num_actuators: int, device: wp.DeviceLike, checkpoint: Checkpoint | None = None) -> Component:
     """Return the component of `config` with each value repeated for `num_actuators` actuators.
 
     Raises:
@@ -341,7 +343,9 @@ def build(config: Config, num_actuators: int, device: wp.DeviceLike, checkpoint:
     return from_arguments(component_type, config.values, num_actuators, device)
 
 
-def from_arguments(component_type: Any, values: Mapping[str, Any], num_actuators: int, device: wp.DeviceLike) -> Any:
+def from_arguments(
+    component_type: type[Component], values: Mapping[str, object], num_actuators: int, device: wp.DeviceLike
+) -> Component:
     """Return a component of a class with scalar arguments, each repeated for `num_actuators` actuators.
 
     Raises:
@@ -349,7 +353,7 @@ def from_arguments(component_type: Any, values: Mapping[str, Any], num_actuators
     """
     from .base import repeated
 
-    resolved = component_type.resolve_arguments(dict(values))
+    resolved: dict[str, Any] = component_type.resolve_arguments(dict(values))
     line = law_of(component_type)
     if line is not None and line.config is DelayConfig:
         # delays are integers, and have a maximum that newton's arguments do not have

@@ -13,7 +13,7 @@ Source: NewtonDCMotorClampingAPI, newton-usd-schemas 0.6.0; newton.actuators 1.2
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import warp as wp
@@ -82,7 +82,7 @@ class ClampingDCMotor(Clamping):
         require_given(self, *self.PARAMETERS)
 
     @classmethod
-    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
+    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
         """Fill each value with inf where absent and check it."""
         return resolved_scalars(DCMotorClampingConfig, args)
 

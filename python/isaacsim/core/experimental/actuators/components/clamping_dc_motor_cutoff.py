@@ -12,7 +12,7 @@ Source: newton-actuators 0.1.1 ActuatorDCMotor; Isaac Lab until 2.1 DCMotor.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import warp as wp
 
@@ -56,6 +56,6 @@ class ClampingDCMotorCutoff(Clamping):
         require_given(self, *self.PARAMETERS)
 
     @classmethod
-    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
+    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
         """Fill each value with inf where absent and check it."""
         return resolved_scalars(DCMotorCutoffClampingConfig, args)

@@ -154,13 +154,13 @@ class ClampingEnvelope(Clamping):
         self.lookup_velocities, self.lookup_efforts = table.lookup_velocities, table.lookup_efforts
 
     @classmethod
-    def from_config(cls, config: EnvelopeClampingConfig, num_actuators: int, device: Any) -> Self:
+    def from_config(cls, config: EnvelopeClampingConfig, num_actuators: int, device: wp.DeviceLike) -> Self:
         """Return the component of a config."""
         values = {name: repeated(getattr(config, name), num_actuators, device) for name in cls.PARAMETERS}
         return cls(config.lookup_velocities, config.lookup_efforts, **values)
 
     @classmethod
-    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
+    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, object]:
         """Fill each value with its default where absent and check it and the table."""
         config = EnvelopeClampingConfig(
             **{name: args[name] for name in parameters_of(EnvelopeClampingConfig) if name in args}

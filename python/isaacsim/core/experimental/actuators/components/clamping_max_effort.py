@@ -9,7 +9,7 @@ Source: NewtonMaxEffortClampingAPI, newton-usd-schemas 0.6.0; newton.actuators 1
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import warp as wp
 
@@ -42,6 +42,6 @@ class ClampingMaxEffort(Clamping):
         require_given(self, "max_effort")
 
     @classmethod
-    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
+    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
         """Fill `max_effort` with inf where absent and check it."""
         return resolved_scalars(MaxEffortClampingConfig, args)

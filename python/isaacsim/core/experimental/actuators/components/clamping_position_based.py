@@ -68,7 +68,7 @@ class ClampingPositionBased(Clamping):
         return cls(lookup_positions=config.lookup_positions, lookup_efforts=config.lookup_efforts)
 
     @classmethod
-    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
+    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, object]:
         """Keep the arguments that are given and check the table."""
         names = ("lookup_table_path", "lookup_positions", "lookup_efforts")
         given = {name: args[name] for name in names if args.get(name) is not None}

@@ -9,7 +9,7 @@ Source: newton-actuators 0.1.0 ActuatorPD.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import warp as wp
 
@@ -57,6 +57,6 @@ class ControllerGearedPD(Controller):
         require_given(self, "kp", "kd", "gear")
 
     @classmethod
-    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
+    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
         """Fill gains and bias with 0 and `gear` with 1 where absent, and check them."""
         return resolved_scalars(GearedPDControlConfig, args)

@@ -11,7 +11,7 @@ Source: newton-actuators 0.1.0 ActuatorPID.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import warp as wp
 
@@ -76,6 +76,6 @@ class ControllerGearedPID(Controller):
         require_given(self, "kp", "ki", "kd", "integral_max", "gear")
 
     @classmethod
-    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
+    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
         """Fill gains and bias with 0, `gear` with 1 and `integral_max` with inf where absent, and check them."""
         return resolved_scalars(GearedPIDControlConfig, args)

@@ -10,7 +10,7 @@ Source: NewtonPDControlAPI, newton-usd-schemas 0.6.0; newton.actuators 1.2 Contr
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import warp as wp
 
@@ -54,6 +54,6 @@ class ControllerPD(Controller):
         require_given(self, "kp", "kd")
 
     @classmethod
-    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
+    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
         """Fill `kp`, `kd` and `const_effort` with 0 where absent and check them."""
         return resolved_scalars(PDControlConfig, args)

@@ -10,7 +10,7 @@ Source: NewtonPIDControlAPI, newton-usd-schemas 0.6.0; newton.actuators 1.2 Cont
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import warp as wp
 
@@ -71,6 +71,6 @@ class ControllerPID(Controller):
         require_given(self, "kp", "ki", "kd", "integral_max")
 
     @classmethod
-    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
+    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
         """Fill gains and bias with 0 and `integral_max` with inf where absent, and check them."""
         return resolved_scalars(PIDControlConfig, args)

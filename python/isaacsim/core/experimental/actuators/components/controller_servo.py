@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import warp as wp
 
@@ -167,6 +167,6 @@ class ControllerServo(Controller):
     LAW = servo_voltage
 
     @classmethod
-    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
+    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
         """Fill each value but the first three with its default where absent and check it."""
         return resolved_scalars(ServoControlConfig, args)

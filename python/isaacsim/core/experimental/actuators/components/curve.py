@@ -10,7 +10,7 @@ Where two rows share a point, the first of them holds at that point. An input th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final, Protocol
 
 import numpy as np
 import warp as wp
@@ -51,6 +51,14 @@ def curve_at(x: float, rows: wp.array2d[float], first: int, count: int) -> float
     return curve_value(x, point, value, slope)  # pyright: ignore
 
 
+class Curved(Protocol):
+    """A component with curves."""
+
+    def curve(self, name: str) -> tuple[Sequence[float], Sequence[float]]:
+        """Return points and values of a curve."""
+        ...
+
+
 def curves_over(owner: str, curves: object) -> Mapping[str, str]:
     """Return the input of each curve of a class, by name of the curve; names without an input run over the position.
 
@@ -79,7 +87,7 @@ def prepare_curve(points: Sequence[float], values: Sequence[float]) -> np.ndarra
     return rows
 
 
-def rows_of(component: Any, name: str) -> np.ndarray:
+def rows_of(component: Curved, name: str) -> np.ndarray:
     """Return the prepared rows of a curve of a component.
 
     Raises:

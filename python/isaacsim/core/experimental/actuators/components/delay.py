@@ -201,7 +201,7 @@ class Delay(Component):
         return cls(steps, max_delay=int(np.max(config.delay_steps)))
 
     @classmethod
-    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
+    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, Any]:
         """Fill `delay_steps` with the schema's fallback of 1 where absent and check it."""
         return resolved_scalars(DelayConfig, args)
 

@@ -41,7 +41,7 @@ D = diag(M⁻¹), bounds M⁻¹ from above (Gershgorin), which makes the steps c
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import warp as wp
 
@@ -171,6 +171,6 @@ class ImplicitEffort(EffortMode):
         super().__init__(assumed_inertia, load_share, in_engine)
 
     @classmethod
-    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
+    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
         """Fill each value with its default where absent and check it."""
         return resolved_scalars(ImplicitConfig, args)

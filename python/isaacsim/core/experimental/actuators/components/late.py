@@ -13,7 +13,7 @@ delay that stays 0 nothing is kept.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 import warp as wp
@@ -61,7 +61,7 @@ class LateComponent(Component):
         self.max_steps = int(max_steps)
 
     @classmethod
-    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
+    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
         """Fill each value with its default where absent and check it."""
         return resolved_scalars(cls.CONFIG, args)
 

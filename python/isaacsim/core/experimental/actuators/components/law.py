@@ -278,13 +278,13 @@ def _require_names(owner: LawClass) -> None:
         )
 
 
-def generated_kernel(name: str, text: str, functions: dict[str, Any]) -> wp.Kernel:
+def generated_kernel(name: str, text: str, functions: Mapping[str, object]) -> wp.Kernel:
     """Return the kernel `name` of a source text that calls `functions`, in its own module."""
     return generated_kernels({name: text}, functions)[name]
 
 
 def generated_kernels(
-    texts: dict[str, str], functions: dict[str, Any], differentiable: Collection[str] = ()
+    texts: dict[str, str], functions: Mapping[str, object], differentiable: Collection[str] = ()
 ) -> dict[str, wp.Kernel]:
     """Return the kernels of source texts by name, in one module; those in `differentiable` have an adjoint."""
     laws = [f"{law.func.__module__}.{law.key}" for law in functions.values() if isinstance(law, wp.Function)]

@@ -58,7 +58,7 @@ class LinkageShaft(Linkage):
         return cls(**vars(config))
 
     @classmethod
-    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
+    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, object]:
         """Keep the arguments that are given and check them."""
         given = {name: args[name] for name in cls.SHARED_PARAMS if args.get(name) is not None}
         cls(**given)

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import warp as wp
@@ -207,5 +206,7 @@ class NetworkGradients:
         given = [good, self._by_inputs, *tables, fills, *self._histories]
         self._launch(_features_kernel, self._rows, given, [*by_histories, by_signals])
 
-    def _launch(self, kernel: wp.Kernel, dim: Any, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+    def _launch(
+        self, kernel: wp.Kernel, dim: int | tuple[int, ...], inputs: Sequence[object], outputs: Sequence[object]
+    ) -> None:
         wp.launch(kernel, dim, inputs, outputs, device=self._device, record_tape=False)

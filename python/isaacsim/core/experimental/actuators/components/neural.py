@@ -40,14 +40,14 @@ class StateArray:
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
-    def __get__(self, state: Any, owner: type | None = None) -> Any:
+    def __get__(self, state: NetworkState | None, owner: type | None = None) -> Any:
         # default of the field of the dataclass
         if state is None:
             return None
         array = vars(state)[self._name]
         return wp.to_torch(array) if state.AS_TENSORS and array is not None else array
 
-    def __set__(self, state: Any, value: Any) -> None:
+    def __set__(self, state: NetworkState, value: Any) -> None:
         if value is not None and type(value).__module__.partition(".")[0] == "torch":
             state.__class__ = _with_tensors(type(state))
             value = wp.from_torch(value.contiguous())
@@ -108,7 +108,7 @@ class ControllerNeural(Controller):
         self,
         model_path: str | os.PathLike[str] | Checkpoint,
         *,
-        metadata: Mapping[str, Any] | None = None,
+        metadata: Mapping[str, object] | None = None,
         trusted: bool = False,
     ) -> None:
         self.model_path = model_path
@@ -122,7 +122,7 @@ class ControllerNeural(Controller):
             )
         self.checkpoint = read if isinstance(read, Checkpoint) else load_checkpoint(read, metadata, trusted)
         self.network, self._num_actuators = self.checkpoint.network, 0
-        self._device: Any = None
+        self._device: wp.DeviceLike = None
         if self.network.kind != self.NETWORK:
             raise ValueError(
                 f"{self._subject}: the network is of kind {self.network.kind}, no {self.NETWORK.upper()}: must be "
@@ -136,7 +136,7 @@ class ControllerNeural(Controller):
         return f"{type(self).__name__}(model_path={path!r})"
 
     @classmethod
-    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
+    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
         """Return `model_path`.
 
         Raises:
@@ -279,7 +279,7 @@ class ControllerNeural(Controller):
 
 
 @functools.cache
-def _with_tensors(state: Any) -> Any:
+def _with_tensors(state: type[NetworkState]) -> type[NetworkState]:
     """Return the subclass of a state class whose attributes are tensors."""
     if state.AS_TENSORS:
         return state

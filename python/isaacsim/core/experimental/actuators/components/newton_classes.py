@@ -17,14 +17,17 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import Any, TypeVar
 
 import warp as wp
 
 from . import catalogue
 from .base import Clamping, Component, Controller
 from .delay import Delay
+
+_Object = TypeVar("_Object")
 
 _FAMILIES = {"Controller": Controller, "Clamping": Clamping, "Delay": Delay}
 _KINDS = {"drive": "controller"}
@@ -36,7 +39,7 @@ _HARMLESS = {"resolve_arguments", "is_graphable", "SHARED_PARAMS"}
 _HOOKS = {"__getattr__", "__getattribute__", "__setattr__"}
 
 
-def adopt(component: object) -> Any:
+def adopt(component: object) -> object:
     """Adopt a component of newton in place, and return it; return other objects unchanged.
 
     Raises:
@@ -49,7 +52,7 @@ def adopt(component: object) -> Any:
     return component
 
 
-def adopted_copy(component: object) -> Any:
+def adopted_copy(component: object) -> object:
     """Return an adopted copy of a component of newton, which stays unchanged; return other objects themselves.
 
     Raises:
@@ -71,7 +74,7 @@ def adopted_copy(component: object) -> Any:
     return adopted
 
 
-def as_newton_instance(one: object) -> Any:
+def as_newton_instance(one: _Object) -> _Object:
     """Make one of our components or actuators also an instance of newton's class, see `dual_class`, and return it."""
     one.__class__ = dual_class(type(one))
     return one
@@ -144,7 +147,7 @@ def own_computation(component: object) -> bool:
     return any(_is_newtons(base) for base in type(component).__mro__) and getattr(component, "_runs_as", None) is None
 
 
-def kind_of(kind: Any) -> Any:
+def kind_of(kind: Enum) -> Any:
     """Return our name of a kind of component, from a member of our enumeration or of newton's."""
     return _KINDS.get(kind.value, kind.value)
 
@@ -153,7 +156,7 @@ def _is_newtons(some: type) -> bool:
     return some.__module__.partition(".")[0] == "newton"
 
 
-def _origin(own: type) -> tuple[type, Any] | None:
+def _origin(own: type) -> tuple[type, type[Component]] | None:
     """Return the first known class of newton among the bases of a class, and our class for it.
 
     None for our own classes, and for classes that do not inherit from newton's.
@@ -171,7 +174,7 @@ def _origin(own: type) -> tuple[type, Any] | None:
     return None
 
 
-def _computes_itself(component: object, theirs: type, ours: Any) -> bool:
+def _computes_itself(component: object, theirs: type, ours: type[Component]) -> bool:
     """Return True if a subclass or the object overrides members that newton's class computes with."""
     mro = type(component).__mro__
     names = {name for base in mro[: mro.index(theirs)] for name in vars(base)}
@@ -181,7 +184,7 @@ def _computes_itself(component: object, theirs: type, ours: Any) -> bool:
 
 
 @functools.cache
-def _adopting(own: type, theirs: type, ours: Any, native: bool) -> type:
+def _adopting(own: type, theirs: type, ours: type[Component], native: bool) -> type:
     """Return the class of adopted components of class `own`.
 
     Raises:
@@ -199,15 +202,16 @@ def _adopting(own: type, theirs: type, ours: Any, native: bool) -> type:
     return type(named.__name__, (ours, own) if native else (own, family), members)
 
 
-def _native_members(own: type, ours: Any) -> dict[str, Any]:
+def _native_members(own: type, ours: type[Component]) -> dict[str, object]:
     """Members of a class whose law the engines run."""
     # one kernel for all classes with the law
-    kernel = {"kernel": ours.kernel} if hasattr(ours, "kernel") else {}
+    found = getattr(ours, "kernel", None)
+    kernel = {} if found is None else {"kernel": found}
     overridden = {name: getattr(own, name) for name in _HARMLESS if not _is_newtons(own) and hasattr(own, name)}
     return {"_runs_as": ours} | kernel | overridden
 
 
-def _computing_members(own: type, ours: Any, family: type) -> dict[str, Any]:
+def _computing_members(own: type, ours: type[Component], family: type) -> Mapping[str, object]:
     """Members of a class whose own methods run."""
     # states of newton's networks are (layers, N, hidden size) or (steps, N)
     is_network = any(_is_newtons(base) and "Neural" in base.__name__ for base in own.__mro__)
@@ -223,7 +227,7 @@ def _dual_actuator(ours: type, theirs: type) -> type:
     return type(ours.__name__, (ours, theirs), hidden | members)
 
 
-def _arguments(values: dict[str, Any], ours: Any) -> dict[str, Any]:
+def _arguments(values: Mapping[str, object], ours: type[Component]) -> dict[str, Any]:
     """Return the arguments of one of our classes from the attributes of newton's object."""
     given = {name: values.get(name) for name in inspect.signature(ours).parameters}
     if ours is Delay:
@@ -235,7 +239,7 @@ def _arguments(values: dict[str, Any], ours: Any) -> dict[str, Any]:
     return given
 
 
-def _table_of(values: dict[str, Any]) -> list[Any]:
+def _table_of(values: Mapping[str, object]) -> list[object]:
     """Return positions and efforts of newton's position-based limit, which are arrays after `finalize`."""
     names = {"_positions_tuple": "lookup_positions", "_efforts_tuple": "lookup_efforts"}
     found = [
@@ -244,7 +248,7 @@ def _table_of(values: dict[str, Any]) -> list[Any]:
     return [one.numpy().tolist() if isinstance(one, wp.array) else one for one in found]
 
 
-def _update_state(self: Any, *arguments: Any) -> None:
+def _update_state(self: object, *arguments: object) -> None:
     # newton copies one row only, and assumes that the others have the values of two steps ago
     now, after = arguments[-2:]
     if after is not None and after is not now:

@@ -8,7 +8,7 @@ period: they count as 0. Source: the actuator `dcmotor` of MuJoCo 3.9, attribute
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import warp as wp
 
@@ -43,6 +43,6 @@ class PassiveCogging(Passive):
     LAW = cogging
 
     @classmethod
-    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
+    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
         """Fill each value with its default where absent and check it."""
         return resolved_scalars(CoggingConfig, args)

@@ -30,7 +30,7 @@ Systems, 2008), with its impulse carried over from step to step; F is model M6 o
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import warp as wp
 
@@ -294,6 +294,6 @@ class PassiveFriction(Passive):
     LAW = friction
 
     @classmethod
-    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
+    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
         """Fill each value with its default where absent and check it."""
         return resolved_scalars(FrictionConfig, args)

@@ -86,13 +86,13 @@ class PassiveFrictionCurve(Passive):
         self.lookup_speeds, self.lookup_efforts = table.lookup_speeds, table.lookup_efforts
 
     @classmethod
-    def from_config(cls, config: FrictionCurveConfig, num_actuators: int, device: Any) -> Self:
+    def from_config(cls, config: FrictionCurveConfig, num_actuators: int, device: wp.DeviceLike) -> Self:
         """Return the component of a config."""
         assumed = repeated(config.assumed_inertia, num_actuators, device)
         return cls(config.lookup_speeds, config.lookup_efforts, assumed)
 
     @classmethod
-    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
+    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, object]:
         """Fill the inertia with its default where absent and check the table."""
         config = FrictionCurveConfig(
             **{name: args[name] for name in parameters_of(FrictionCurveConfig) if name in args}

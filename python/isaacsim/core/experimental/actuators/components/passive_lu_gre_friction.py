@@ -28,7 +28,7 @@ Ortega, ibid. 45 (2000); the actuator `dcmotor` of MuJoCo 3.9, attribute `lugre`
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import warp as wp
 
@@ -166,6 +166,6 @@ class PassiveLuGreFriction(Passive):
     LAW = lu_gre
 
     @classmethod
-    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
+    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
         """Fill each value with its default where absent and check it."""
         return resolved_scalars(LuGreFrictionConfig, args)

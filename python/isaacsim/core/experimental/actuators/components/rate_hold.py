@@ -15,7 +15,7 @@ With a `phase` the clock starts with that part of a period; the first step is du
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import warp as wp
@@ -98,6 +98,6 @@ class RateHold(Rate):
     TICK = is_due
 
     @classmethod
-    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
+    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
         """Fill each value with its default where absent and check it."""
         return resolved_scalars(RateConfig, args)

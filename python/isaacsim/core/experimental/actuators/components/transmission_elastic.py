@@ -40,7 +40,7 @@ as in Moreau's scheme (Acary and Brogliato, Numerical Methods for Nonsmooth Dyna
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import warp as wp
 
@@ -289,6 +289,6 @@ class TransmissionElastic(Transmission):
     FELT = felt_by_rotor
 
     @classmethod
-    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
+    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
         """Fill each value with its default where absent and check it."""
         return resolved_scalars(ElasticTransmissionConfig, args)

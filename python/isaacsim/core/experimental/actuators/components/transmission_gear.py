@@ -12,7 +12,7 @@ Source: d'Alembert's principle of virtual work; targets of the motor as in newto
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import warp as wp
 
@@ -74,6 +74,6 @@ class TransmissionGear(Transmission):
     FELT = felt_by_motor
 
     @classmethod
-    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
+    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
         """Fill each value with its default where absent and check it."""
         return resolved_scalars(TransmissionConfig, args)

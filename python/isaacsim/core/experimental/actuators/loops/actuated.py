@@ -22,9 +22,9 @@ from ..pipeline.user_components import entries_from_configs, in_joint_order, rot
 from ..specs.arguments import names_of, number_of
 from ..specs.effort_modes import EffortModes, in_effort_mode
 from ..specs.motors import Motors
-from ..values import ArrayLike
+from ..values import ArrayLike, Indices
 
-AnyMotors = Motors | Sequence[tuple[Any, str]]
+AnyMotors = Motors | Sequence[tuple[object, str]]
 """Motors by pattern, or configs and whole actuators with the names of their joints."""
 
 _INFINITY = float("inf")
@@ -134,7 +134,7 @@ class Actuated(ActuatorSet):
 
     # state
 
-    def reset(self, *, indices: Any = None) -> None:
+    def reset(self, *, indices: Indices = None) -> None:
         """Reset delays, integrals and faults.
 
         Args:

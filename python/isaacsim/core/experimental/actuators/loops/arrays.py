@@ -6,20 +6,23 @@ import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import warp as wp
 
-from ..memory import apart, overlap
+from ..memory import Array, apart, overlap
 from ..pipeline.step.binding import Columns
 from ..saving import whole_file
 from ..specs.arguments import path_of
 from ..specs.effort_modes import EffortModes
 from ..untraced import leave_out, untraced
+from ..values import Indices
 from .actuated import Actuated, AnyMotors
-from .foreign import copied_back, given_back, is_immutable, library, recognizer, taken, viewed
+from .foreign import AnyArray, copied_back, given_back, is_immutable, library, recognizer, taken, viewed
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from .torch_gradients import TorchGradients
 
 _NAMES = ("q", "qd", "q_target", "qd_target", "feedforward", "out")
@@ -28,7 +31,9 @@ _KEPT = 4
 _INFINITY = float("inf")
 
 
-Given = tuple[Any, ...]
+_Array = TypeVar("_Array", bound=AnyArray)
+
+Given = tuple[AnyArray, AnyArray, AnyArray, AnyArray | None, AnyArray | None, AnyArray | None]
 """Positions, velocities, both targets, feedforward and efforts, None for absent ones."""
 
 
@@ -116,16 +121,16 @@ class ActuatedArrays(Actuated):
     @untraced
     def step(
         self,
-        q: Any,
-        qd: Any,
-        q_target: Any,
+        q: _Array,
+        qd: AnyArray,
+        q_target: AnyArray,
         dt: float,
         *,
-        qd_target: Any = None,
-        feedforward: Any = None,
-        out: Any = None,
-        parameters: Mapping[str, Any] | None = None,
-    ) -> Any:
+        qd_target: AnyArray | None = None,
+        feedforward: AnyArray | None = None,
+        out: _Array | None = None,
+        parameters: Mapping[str, object] | None = None,
+    ) -> _Array:
         """Compute the efforts of the coming physics step.
 
         Tensors of Torch that require gradients are detached unless this was made with `requires_grad`. On a GPU the
@@ -214,7 +219,7 @@ class ActuatedArrays(Actuated):
             written.write_bytes(write(*self._gradients.network(self._names.index(dof_name))))
 
     @untraced
-    def reset(self, *, indices: Any = None) -> None:
+    def reset(self, *, indices: Indices = None) -> None:
         """Reset delays, integrals and faults.
 
         Args:
@@ -229,7 +234,7 @@ class ActuatedArrays(Actuated):
         if self._gradients is not None:
             self._gradients.forget(None if indices is None else self._chosen(indices))
 
-    def restore_state(self, saved: Mapping[str, Any]) -> None:
+    def restore_state(self, saved: Mapping[str, np.ndarray]) -> None:
         """Restore what `save_state` returned; see `ActuatorSet.restore_state`. Gradients stop here."""
         super().restore_state(saved)
         self.detach()
@@ -332,7 +337,7 @@ class ActuatedArrays(Actuated):
         bindings = self._assembly.bindings(self._columns, inputs, efforts, _NAMES)
         return _Bound(bindings, result, recognizer(given))
 
-    def _rows(self, array: object, name: str) -> Any:
+    def _rows(self, array: object, name: str) -> Array:
         """Return an array as one of NumPy or Warp, with a row per robot."""
         rows = taken(array, name)
         shape = tuple(rows.shape)
@@ -343,22 +348,22 @@ class ActuatedArrays(Actuated):
             raise ValueError(f"{name} has shape {shape}: must be (robots, DOFs) = {self._shape}{also}. Reshape it.")
         return rows
 
-    def _form(self, like: Any) -> Any:
+    def _form(self, like: AnyArray) -> Any:
         """Return its own efforts, of the library and number of dimensions of an array."""
         key = library(like), like.ndim
         if key not in self._forms:
             self._forms[key] = given_back(self._own_like(like), like)
         return self._forms[key]
 
-    def _copied(self, like: object) -> Any:
+    def _copied(self, like: AnyArray) -> Any:
         """Return a copy of its own efforts, of the library and number of dimensions of an array."""
         return copied_back(self._own_like(like), like)
 
-    def _own_like(self, like: Any) -> Any:
+    def _own_like(self, like: AnyArray) -> Array:
         """Return its own efforts with as many dimensions as an array."""
         return self._own if like.ndim == 2 else self._own.reshape(self._shape[1:])
 
-    def _zeros(self) -> Any:
+    def _zeros(self) -> Array:
         if self._device.is_cpu:
             return apart(self._shape)
         return wp.zeros(self._shape, dtype=wp.float32, device=self._device)

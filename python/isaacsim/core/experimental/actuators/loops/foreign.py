@@ -9,18 +9,29 @@ import functools
 import operator
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import warp as wp
 
 from .. import native
-from ..memory import lie_of, warp_view
+from ..memory import Array, lie_of, warp_view
 from ..untraced import refuse_traced
 
 _CPU = 1
 # the core reads tensors by it; old versions of Torch lack it
 _TABLE = "__dlpack_c_exchange_api__"
+
+
+class AnyArray(Protocol):
+    """An array of NumPy, Warp, Torch, JAX or another library with DLPack."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...  # noqa: D102
+    @property
+    def ndim(self) -> int: ...  # noqa: D102
+    @property
+    def __dlpack__(self) -> Callable[..., object]: ...
 
 
 def library(array: object) -> str:
@@ -84,7 +95,7 @@ def recognizer(given: Sequence[object]) -> Callable[..., bool]:
     return recognize
 
 
-def copied_back(array: Any, like: Any) -> Any:
+def copied_back(array: Array, like: Any) -> Any:
     """Return a copy of a NumPy or Warp array as one of the library that `like` is of, which has the array API."""
     if isinstance(array, wp.array):
         return given_back(wp.clone(array), like)

@@ -19,7 +19,7 @@ from ..specs.effort_modes import EffortModes
 from ..untraced import untraced
 from .actuated import Actuated, AnyMotors
 from .changes import Changes
-from .foreign import library, taken
+from .foreign import AnyArray, library, taken
 
 _NAMES = ("data.qpos", "data.qvel", "q_target", "qd_target", "feedforward", "data.qfrc_applied")
 _FIELDS = {"armature": "dof_armature", "friction": "dof_frictionloss", "viscous_friction": "dof_damping"}
@@ -29,7 +29,7 @@ _SLIDE, _HINGE = 2, 3
 _KEPT = 8
 
 
-Bound = tuple[list[Any], list[Columns], wp.array]
+Bound = tuple[list[AnyArray | None], list[Columns], wp.array]
 """Arrays, their bindings, and the array of efforts."""
 
 
@@ -98,7 +98,15 @@ class ActuatedWorlds(Actuated):
         self._harden(qd)
 
     @untraced
-    def step(self, data: Any, q_target: Any, dt: float, *, qd_target: Any = None, feedforward: Any = None) -> None:
+    def step(
+        self,
+        data: Any,
+        q_target: AnyArray,
+        dt: float,
+        *,
+        qd_target: AnyArray | None = None,
+        feedforward: AnyArray | None = None,
+    ) -> None:
         """Compute the efforts of the coming physics step and write them to `data.qfrc_applied`.
 
         Arrays of targets are of any library with DLPack, float32 `(num_robots, DOFs)`, on the device of the data. They
@@ -173,7 +181,7 @@ class ActuatedWorlds(Actuated):
                 self._changes.replace(self._model, field, array)
         self._changes.set(array, np.s_[:, places[given]], values[:, given])
 
-    def _bind(self, arrays: list[Any], key: tuple[object, ...]) -> Bound:
+    def _bind(self, arrays: list[AnyArray | None], key: tuple[object, ...]) -> Bound:
         """Return views of the arrays, from the first driven joint to the last.
 
         Raises:

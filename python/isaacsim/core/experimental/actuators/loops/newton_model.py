@@ -29,7 +29,7 @@ _DRIVE = ("joint_target_ke", "joint_target_kd")
 _KEPT = 8
 
 
-Bound = tuple[list[Any], list[Columns]]
+Bound = tuple[list[object], list[Columns]]
 """Arrays and their bindings."""
 
 
@@ -96,7 +96,7 @@ class ActuatedModel(Actuated):
                 self._changes.set(_first(model, _PROPERTIES[name]), rows[given], values[given])
 
     @untraced
-    def step(self, state: Any, control: Any, dt: float) -> None:
+    def step(self, state: object, control: object, dt: float) -> None:
         """Compute the efforts of the coming physics step and write them to `control.joint_f`.
 
         Alternating states, and controls, are recognized and bound without a copy.
@@ -132,7 +132,7 @@ class ActuatedModel(Actuated):
     def _robot_names(self) -> Sequence[str]:
         return self.articulation_labels
 
-    def _bind(self, state: object, control: object, arrays: list[Any]) -> Bound:
+    def _bind(self, state: object, control: object, arrays: list[object]) -> Bound:
         """Return views of the arrays, a row per robot.
 
         Raises:

@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..components.law import LawClass
 from ..components.network_law import NetworkLaw
 from ..memory import numpy_view, warp_view
 from ..networks.network import Network
 from ..networks.weights import Weights
+from ..pipeline.actuator import Actuator
 from ..pipeline.assembly import Assembly
 from ..pipeline.gradient_recorder import refuse
 from ..pipeline.gradients import Pipeline, require_gradients
@@ -29,6 +31,8 @@ from ..specs.signals import SIGNALS
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+    from ..pipeline.step.interface import Step
 
 _SIGNALS = 5
 
@@ -72,7 +76,7 @@ class _Network:
 class _Part:
     """One actuator: its gradients, its columns, and its piece of the tensor of states."""
 
-    step: Any
+    step: Step
     placement: Placement
     pipeline: Pipeline
     # its columns, and its places in the flattened arrays
@@ -99,7 +103,7 @@ class _Part:
             at += pieces[-1].size
         return pieces
 
-    def go_back(self, note: Any, numbers: np.ndarray | None, gradients: _Gradients) -> None:
+    def go_back(self, note: object, numbers: np.ndarray | None, gradients: _Gradients) -> None:
         """Add the gradients of one step.
 
         Args:
@@ -148,7 +152,7 @@ class _Gradients:
 class _Taken:
     """Notes of a step, and the form of its gradients."""
 
-    notes: list[Any]
+    notes: list[object]
     # of the network of each part
     numbers: list[np.ndarray | None]
     shapes: list[tuple[int, ...] | None]
@@ -183,7 +187,7 @@ class TorchGradients:
         # the tensor of states after the last step, None if there are no gradients
         self._states: Tensor | None = None
 
-    def _require_gradients(self, step: Any) -> None:
+    def _require_gradients(self, step: Step) -> None:
         """Raise unless a step has gradients in Torch."""
         label = step.plan.labels[0] if hasattr(step, "plan") else "actuators"
         remedy = "Leave it out, or step an Actuator on a wp.Tape"
@@ -224,7 +228,7 @@ class TorchGradients:
         values = {name: network.weights.of(inner, network.weights.numbers) for name, inner in network.names.items()}
         return {name: self._torch.tensor(array, requires_grad=True) for name, array in values.items()}
 
-    def network(self, column: int) -> tuple[Network, dict[str, Any]]:
+    def network(self, column: int) -> tuple[Network, dict[str, object]]:
         """Return the network of a column with its current weights, and the metadata of its file."""
         network = next(part.network for part in self._parts if column in part.columns)
         controller = next(actuator.controller for actuator, columns in self._actuators() if column in columns)
@@ -360,7 +364,7 @@ class TorchGradients:
         wanted = zip(shapes, needed, strict=True)
         return [self._torch.zeros(shape) if shape is not None and one else None for shape, one in wanted]
 
-    def _note(self, part: _Part, signals: list[np.ndarray | None], dt: float) -> Any:
+    def _note(self, part: _Part, signals: list[np.ndarray | None], dt: float) -> object:
         pipeline, places = part.pipeline, part.places
         state, lag = None, None
         now, plan = part.step.now, part.step.plan
@@ -391,13 +395,13 @@ class TorchGradients:
             found.steps.append(core)
         return found
 
-    def _actuators(self) -> list[tuple[Any, list[int]]]:
+    def _actuators(self) -> list[tuple[Actuator, list[int]]]:
         """Return each actuator and its columns."""
         columns = iter(self._assembly.columns)
         return [(one, [next(columns) for _ in one.dof_names]) for one in self._assembly.actuators]
 
 
-def _has_gradient(name: str, laws: Sequence[Any]) -> bool:
+def _has_gradient(name: str, laws: Sequence[LawClass]) -> bool:
     """Return True if a signal would need gradients: one of these laws asks for it, and it is no number of joints."""
     return not SIGNALS[name].is_number and any(name in law.ASKS for law in laws)
 

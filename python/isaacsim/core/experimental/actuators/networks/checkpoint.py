@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 from .network import Network
 from .torch_network import TorchNetwork
@@ -21,7 +22,7 @@ class Checkpoint:
     """
 
     network: Network | TorchNetwork
-    metadata: dict[str, Any]
+    metadata: Mapping[str, object]
     format: str
     digest: str
 

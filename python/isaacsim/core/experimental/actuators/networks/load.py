@@ -8,7 +8,6 @@ import stat
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 from weakref import WeakValueDictionary
 
 from ..errors import NetworkError
@@ -52,7 +51,7 @@ def load_checkpoint(
     return checkpoint_of(data, str(path), sidecar, metadata, trusted or is_trusted(real), os.path.dirname(real))
 
 
-def load_metadata(path: str | os.PathLike[str]) -> dict[str, Any]:
+def load_metadata(path: str | os.PathLike[str]) -> dict[str, object]:
     """Return the metadata of the file of a network, together with those of a JSON file beside it.
 
     Raises:

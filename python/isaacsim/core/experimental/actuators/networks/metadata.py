@@ -244,7 +244,7 @@ def read_json(text: bytes | str, what: str) -> Any:
         NetworkError: It is no JSON, contains a name twice, is too long or too deeply nested.
     """
 
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def once(pairs: list[tuple[str, object]]) -> dict[str, object]:
         result = dict(pairs)
         if len(result) != len(pairs):
             seen: set[str] = set()
@@ -262,7 +262,7 @@ def read_json(text: bytes | str, what: str) -> Any:
         raise NetworkError(f"Invalid JSON of {what} ({error!s:.200}): must be JSON. Write the file again.") from None
 
 
-def read_sidecar(text: bytes | str, what: str) -> dict[str, Any]:
+def read_sidecar(text: bytes | str, what: str) -> dict[str, object]:
     """Return metadata in a JSON object, which is a file beside the checkpoint or part of it.
 
     Raises:
@@ -274,7 +274,7 @@ def read_sidecar(text: bytes | str, what: str) -> dict[str, Any]:
     return metadata
 
 
-def read_properties(properties: Mapping[str, str]) -> dict[str, Any]:
+def read_properties(properties: Mapping[str, str]) -> dict[str, object]:
     """Return metadata of a file that holds texts by name: `metadata` as JSON, or without it each as JSON or text.
 
     Raises:
@@ -282,7 +282,7 @@ def read_properties(properties: Mapping[str, str]) -> dict[str, Any]:
     """
     if "metadata" in properties:
         return read_sidecar(properties["metadata"], "metadata")
-    result: dict[str, Any] = {}
+    result: dict[str, object] = {}
     for key, text in properties.items():
         try:
             result[key] = read_json(text, key)

@@ -6,7 +6,6 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from ..errors import NetworkError
 from . import onnx, safetensors, trust
@@ -65,7 +64,7 @@ def read_checkpoint(
 
 def _read(
     data: bytes, given: Mapping[str, object], trusted: bool, beside: Callable[[str], bytes] | None
-) -> tuple[Network | TorchNetwork, dict[str, Any], str]:
+) -> tuple[Network | TorchNetwork, dict[str, object], str]:
     """The network, the metadata of the file, and the name of the format."""
     try:
         return _read_as_data(data, given, beside)
@@ -80,7 +79,7 @@ def _read(
 
 def _read_as_data(
     data: bytes, given: Mapping[str, object], beside: Callable[[str], bytes] | None
-) -> tuple[Network, dict[str, Any], str]:
+) -> tuple[Network, dict[str, object], str]:
     if safetensors.matches(data):
         return (*safetensors.read(data, given), "safetensors")
     if data.startswith(TORCH):

@@ -33,7 +33,7 @@ def matches(data: bytes) -> bool:
     return data[8:9] == b"{" and int.from_bytes(data[:8], "little") <= LONGEST_HEADER
 
 
-def read(data: bytes, metadata: Mapping[str, object] | None = None) -> tuple[Network, dict[str, Any]]:
+def read(data: bytes, metadata: Mapping[str, object] | None = None) -> tuple[Network, dict[str, object]]:
     """Return the network of a file and its metadata.
 
     A file of `write` lists its operations. Any other file holds tensors by name, and is read as a state dict.

@@ -28,7 +28,7 @@ Torch = Any
 Module = Any
 Tensor = Any
 # a module, the metadata of its file, and those that the file implies
-Loaded = tuple[Module, dict[str, Any], dict[str, Any]]
+Loaded = tuple[Module, dict[str, object], dict[str, object]]
 
 _EXTRA = "metadata.json"
 # keys under which a dict of `torch.save` may hold its module
@@ -38,7 +38,7 @@ _KINDS: tuple[Kind, ...] = get_args(Kind)
 _TRIED_ROWS = 3
 
 
-def load_with_torch(kind: str, data: bytes, given: Mapping[str, object]) -> tuple[TorchNetwork, dict[str, Any]]:
+def load_with_torch(kind: str, data: bytes, given: Mapping[str, object]) -> tuple[TorchNetwork, dict[str, object]]:
     """Load a trusted file with Torch, and return its network and metadata.
 
     Args:
@@ -289,7 +289,7 @@ def _from_export(torch: Torch, data: bytes) -> Loaded:
     # an exported program has no layers; the inputs of its graph give their sizes
     taken = set(program.graph_signature.user_inputs)
     shapes = [node.meta["val"].shape for node in program.graph.nodes if node.op == "placeholder" and node.name in taken]
-    seen: dict[str, Any] = {}
+    seen: dict[str, object] = {}
     if len(shapes) in (2, 3):
         seen = {"model_type": "gru" if len(shapes) == 2 else "lstm"}
         sizes = zip(("num_layers", "hidden_size"), (shapes[1][0], shapes[1][-1]), strict=True)
@@ -314,7 +314,7 @@ _LOADERS: dict[str, Callable[[Torch, bytes], Loaded]] = {
 }
 
 
-def _metadata_in(extra: Mapping[str, str | bytes]) -> dict[str, Any]:
+def _metadata_in(extra: Mapping[str, str | bytes]) -> dict[str, object]:
     return read_sidecar(extra[_EXTRA], _EXTRA) if extra[_EXTRA] else {}
 
 

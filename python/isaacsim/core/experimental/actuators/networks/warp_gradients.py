@@ -47,8 +47,8 @@ class DifferentiableEvaluator:
         shape = program.columns, rows
         self._columns, self._by_columns = (wp.zeros(shape, dtype=wp.float32, device=device) for _ in range(2))
         self._none = wp.zeros((0, rows, 0), dtype=wp.float32, device=device)
-        self._read: list[Any] = []
-        self._written: list[Any] = []
+        self._read: list[object] = []
+        self._written: list[object] = []
         wp.load_module(differentiable_kernel().module, device=device)
 
     def evaluate(self, x: wp.array, y: wp.array, state_in: Arrays = (), state_out: Arrays = ()) -> None:

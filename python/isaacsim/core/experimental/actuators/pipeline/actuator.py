@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, make_dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import warp as wp
 
@@ -17,7 +17,7 @@ from ..components import newton_classes
 from ..components.base import Clamping, Component, Controller
 from ..components.delay import Delay
 from ..errors import NotCopied
-from ..memory import warp_view
+from ..memory import Array, warp_view
 from ..specs.arguments import require_type
 from ..specs.fields import shown
 from ..specs.implicit_options import ImplicitOptions
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .calls import Calls, Contents
     from .gradients import OnTape
     from .group_effort import GroupEffort
+    from .joint_space_response import Response
     from .step.interface import Step
 
 # calls, gradients and the implicit mode are imported on use: actuators of a wrapper need none of them
@@ -41,14 +42,14 @@ _IS_FIXED = (
 )
 
 
-class _FixedList(list[Any]):
+class _FixedList(list[object]):
     """Limits or other stages of an actuator whose plan is compiled; every change raises `TypeError`."""
 
-    def __init__(self, name: str, stages: Sequence[Any]) -> None:
+    def __init__(self, name: str, stages: Sequence[object]) -> None:
         self._name = name
         super().__init__(stages)
 
-    def _refuse(self, *_: object, **__: object) -> Any:
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
         raise TypeError(f"{self._name} {_IS_FIXED}")
 
     append = extend = insert = remove = pop = clear = reverse = _refuse
@@ -266,7 +267,7 @@ class Actuator(Staged, NotCopied):
         pipeline = " -> ".join(map(repr, self.stages))
         return f"<Actuator {self.label}: {pipeline}, {self.num_actuators} x>".replace(" :", ":")
 
-    def set_effort_mode_implicit(self, response: object, options: ImplicitOptions | None = None) -> None:
+    def set_effort_mode_implicit(self, response: Response, options: ImplicitOptions | None = None) -> None:
         """Compute efforts of the end of the step from now on, which are stable at any gain.
 
         Control law and limits see the state with which the step ends, under the efforts of all joints of this actuator
@@ -439,13 +440,13 @@ class Actuator(Staged, NotCopied):
     @untraced
     def step(
         self,
-        sim_state: Any,
-        sim_control: Any,
+        sim_state: object,
+        sim_control: object,
         current_act_state: State | None = None,
         next_act_state: State | None = None,
         dt: float | None = None,
         *,
-        bias_force: Any = None,
+        bias_force: Array | None = None,
     ) -> None:
         """Add the efforts of this step to the output array.
 
@@ -485,7 +486,12 @@ class Actuator(Staged, NotCopied):
         ):
             compiled.calls = self._new_calls()
 
-    def _step_implicit(self, given: tuple[Any, ...], bias_force: Any, mode: GroupEffort) -> None:
+    def _step_implicit(
+        self,
+        given: tuple[object, object, State | None, State | None, float | None],
+        bias_force: Array | None,
+        mode: GroupEffort,
+    ) -> None:
         """Add the efforts of the end of the step."""
         sim_state, _, now, after, dt = given
         calls = self._compiled.beside
@@ -494,7 +500,13 @@ class Actuator(Staged, NotCopied):
         mode.step(calls, lambda control: calls.step(sim_state, control, now, after, dt), given, bias_force)
 
     def _step_on_tape(
-        self, tape: wp.Tape, sim_state: Any, sim_control: Any, now: State | None, after: State | None, dt: float | None
+        self,
+        tape: wp.Tape,
+        sim_state: object,
+        sim_control: object,
+        now: State | None,
+        after: State | None,
+        dt: float | None,
     ) -> None:
         """Step, and record the step on the tape."""
         from .gradients import off_tape
@@ -569,7 +581,7 @@ def _check_indices(indices: wp.array, others: Mapping[str, wp.array | None]) -> 
             raise ValueError(f"{name} shape {array.shape} must match indices shape {indices.shape}.")
 
 
-def _adopt_components(single: Sequence[Any], clamping: Sequence[Any], others: Sequence[Any]) -> None:
+def _adopt_components(single: Sequence[object], clamping: Sequence[object], others: Sequence[object]) -> None:
     """Convert components of newton to ours in place; reject objects that are no components."""
     require_type("clamping", clamping, Sequence, "a list of limits")
     require_type("others", others, Sequence, "a list of stages")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Any
 
 from ..errors import NotCopied
+from ..memory import Array
 from ..specs.arguments import require_type
 from ..untraced import untraced
 from .actuator import Actuator, as_ours
@@ -31,7 +31,7 @@ class ActuatorGroup(NotCopied):
 
     _INSTEAD = "Make another one of actuators of its own."
 
-    def __init__(self, actuators: Sequence[Any]) -> None:
+    def __init__(self, actuators: Sequence[object]) -> None:
         require_type("actuators", actuators, Sequence, "a list of actuators")
         if len(set(map(id, actuators))) != len(actuators):
             raise ValueError("an actuator is listed twice: must be there once, as it keeps one record. Make another.")
@@ -55,13 +55,13 @@ class ActuatorGroup(NotCopied):
     @untraced
     def step(
         self,
-        sim_state: Any,
-        sim_control: Any,
+        sim_state: object,
+        sim_control: object,
         current_states: Sequence[Actuator.State | None] | None = None,
         next_states: Sequence[Actuator.State | None] | None = None,
         dt: float | None = None,
         *,
-        bias_force: Any = None,
+        bias_force: Array | None = None,
     ) -> None:
         """Add the efforts of this step to the output arrays; see `Actuator.step`.
 

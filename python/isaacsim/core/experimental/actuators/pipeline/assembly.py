@@ -17,7 +17,7 @@ import warp as wp
 
 from ..components import newton_classes
 from ..cores import missing_core
-from ..memory import on_host, warp_view
+from ..memory import Array, on_host, warp_view
 from .actuator import Actuator, PlannedActuator
 from .entry import ActuatorEntry
 from .linkages import linked_joints
@@ -95,8 +95,8 @@ class Assembly:
         # watchers that are called at each step
         self._step_watchers: list[Watcher] = []
         # objects that require observed efforts
-        self._observers: set[Any] = set()
-        self.custom_inputs: dict[str, Any] = {}
+        self._observers: set[object] = set()
+        self.custom_inputs: dict[str, Array] = {}
         """Custom inputs of controllers by name, `(robots, DOFs)`; see `set_custom_input`."""
         self._parameters = Parameters(num_robots, device)
         # joints of each step, and the step itself
@@ -148,11 +148,11 @@ class Assembly:
         return ", ".join(part.name for _, part in self._parts)
 
     @property
-    def parts(self) -> list[tuple[list[int], Any]]:
+    def parts(self) -> list[tuple[list[int], Step]]:
         """Joints of each step, and the step itself, a `Step`."""
         return self._parts
 
-    def bind(self, columns: Sequence[int], inputs: Sequence[Any], efforts: Any) -> None:
+    def bind(self, columns: Sequence[int], inputs: Sequence[Array], efforts: Array) -> None:
         """Attach the articulation's arrays.
 
         Args:

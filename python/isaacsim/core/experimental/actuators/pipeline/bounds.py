@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import warp as wp
 
+from ..components.base import Component
 from ..components.controller_pd import ControllerPD
 from ..specs.stages import KINDS, acts_at_joint, follows_limits, kind_of, parts_of
 from .actuator import Actuator
@@ -31,7 +32,7 @@ class StageBounds:
         rows: Numbers of the joints among those of the actuator, robot-major, shape `(points,)`.
     """
 
-    def __init__(self, stages: Sequence[Any], rows: Sequence[int] | np.ndarray) -> None:
+    def __init__(self, stages: Sequence[Component], rows: Sequence[int] | np.ndarray) -> None:
         self._stages, self._rows = list(stages), np.asarray(rows, int)
         self._copies = [copied(stage, self._rows) for stage in stages]
 
@@ -44,7 +45,7 @@ class StageBounds:
         indices = wp.array(np.arange(len(self._rows)), dtype=wp.uint32, device="cpu")
         self._actuator = Actuator(indices, **parts_of([ControllerPD(zeros(), zeros()), *self._copies]))
 
-    def __call__(self, positions: Any, velocities: Any) -> np.ndarray:
+    def __call__(self, positions: npt.ArrayLike, velocities: npt.ArrayLike) -> np.ndarray:
         """Return the lowest and highest effort [N·m or N], shape `(2, points)`; NaN for no bound.
 
         Args:
@@ -66,7 +67,7 @@ class StageBounds:
         return np.where(np.abs(found) > _UNBOUNDED, np.nan, found)
 
 
-def known_at_once(actuator: Actuator) -> list[Any]:
+def known_at_once(actuator: Actuator) -> list[Component]:
     """Stages whose bounds depend only on position and velocity: those with a law and without state.
 
     Before a transmission with state nothing is known.
@@ -81,18 +82,18 @@ def converts(stage: object) -> bool:
     return KINDS[kind_of(stage) or "passive"].converts
 
 
-def known_of_motor(actuator: Actuator) -> list[Any]:
+def known_of_motor(actuator: Actuator) -> list[Component]:
     """Return those of them that bound the effort of the motor: passive stages act after it."""
     return [stage for stage in known_at_once(actuator) if not follows_limits(kind_of(stage) or "")]
 
 
-def _values(component: Any, name: str, rows: np.ndarray) -> np.ndarray:
+def _values(component: Component, name: str, rows: np.ndarray) -> np.ndarray:
     """Values of a parameter for some joints; shared values are stored once."""
     values = component.read(name)
     return values[rows % len(values)]
 
 
-def copied(component: Any, rows: np.ndarray) -> Any:
+def copied(component: Component, rows: np.ndarray) -> Component:
     """Return a copy of a component for some joints, by number."""
     other = remove_from_plan(shallow_copy(component), component)
     for name in component.PARAMETERS:

@@ -10,7 +10,7 @@ import itertools
 import operator
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import numpy as np
 import warp as wp
@@ -18,7 +18,7 @@ import warp as wp
 from .. import native
 from ..components.base import dtype_of
 from ..components.law import LawClass, prepares_for_dt
-from ..memory import lie_of
+from ..memory import Array, lie_of
 from ..specs.arguments import number_of
 from ..specs.fields import shown
 from ..specs.stages import parts_of
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from .physics_step import Check
     from .step.interface import Step
     from .step.state import StepState
+
+
+_Key, _Value = TypeVar("_Key"), TypeVar("_Value")
 
 
 class ActuatorLike(Protocol):
@@ -81,7 +84,7 @@ class ActuatorLike(Protocol):
         ...
 
 
-Contents = tuple[Any, tuple[Any, ...]]
+Contents = tuple[dict[str, object] | list[object], tuple[object, ...]]
 """A dict or list, and the objects in it at one time."""
 
 # number of bindings, and of pairs of states, that stay bound
@@ -169,7 +172,7 @@ class Calls:
         self._wanted = _wanted_by(actuators)
         self._contents = list(itertools.chain.from_iterable(map(contents_of, actuators)))
         # by the identities of their arrays and states, which they keep alive
-        self._bindings: dict[tuple[Any, ...], tuple[list[Any], list[Indices]]] = {}
+        self._bindings: dict[tuple[object, ...], tuple[list[object], list[Indices]]] = {}
         self._states: dict[tuple[int, ...], tuple[Any, ...]] = {}
         self._core: Any = None
         # steps on the core if it knows all arguments
@@ -197,7 +200,7 @@ class Calls:
         """Return True if the parts of the actuators are those that were compiled."""
         return unchanged(self._contents)
 
-    def step(self, sim_state: Any, sim_control: Any, now: Any, after: Any, dt: float | None) -> bool:
+    def step(self, sim_state: object, sim_control: object, now: object, after: object, dt: float | None) -> bool:
         """Step all actuators, see `Actuator.step`; if their parts have changed, do nothing and return False.
 
         Args:
@@ -291,7 +294,7 @@ class Calls:
         if kept is not None and unchanged(kept[2]):
             return kept[0], kept[1]
         # a state that is updated in place is one state of the step, too
-        made: dict[int, Any] = {}
+        made: dict[int, object] = {}
         before, following = (self._step_states(states, made) for states in both)
         pieces = itertools.chain.from_iterable(map(_pieces, itertools.chain(*both)))
         held = [contents(vars(piece)) for piece in pieces]
@@ -303,13 +306,13 @@ class Calls:
             self._core.add_states(now, after, self._as_bound(before), self._as_bound(following), held)
         return before, following
 
-    def _step_states(self, states: Sequence[Any], made: dict[int, Any]) -> list[Any]:
+    def _step_states(self, states: Sequence[Any], made: dict[int, object]) -> list[Any]:
         for step, actuator, label, state in zip(self._steps, self._actuators, self._labels, states, strict=True):
             if id(state) not in made or state is None:
                 made[id(state)] = _step_state(step, actuator, label, state)
         return [made[id(state)] for state in states]
 
-    def _as_bound(self, states: Sequence[Any]) -> list[Any]:
+    def _as_bound(self, states: Sequence[StepState]) -> list[object]:
         return [step.as_bound(state) for step, state in zip(self._core_steps, states, strict=True)]
 
 
@@ -381,7 +384,7 @@ def _take_delay(fresh: StepState, label: str, delay: object) -> None:
         setattr(fresh, name, array)
 
 
-def _like(name: str, given: Any, wanted: Any) -> Any:
+def _like(name: str, given: Any, wanted: Array) -> Array:
     """Return an array of a state if it has shape and type of a fresh one."""
     if not isinstance(given, wp.array | np.ndarray) or tuple(given.shape) != tuple(wanted.shape):
         has = f"shape {tuple(given.shape)}" if hasattr(given, "shape") else repr(given)
@@ -393,7 +396,7 @@ def _like(name: str, given: Any, wanted: Any) -> Any:
     return given
 
 
-def state_of_stage(state: Any, kind: str, place: int) -> tuple[str, Any]:
+def state_of_stage(state: Any, kind: str, place: int) -> tuple[str, object]:
     """Return the name in errors and the state of a stage after the controller; None for a missing state.
 
     Args:
@@ -408,11 +411,11 @@ def state_of_stage(state: Any, kind: str, place: int) -> tuple[str, Any]:
     return f"other_states[{kind!r}][{place}]", _at(getattr(state, "other_states", {}).get(kind, ()), place)
 
 
-def _at(states: Sequence[object], place: int) -> Any:
+def _at(states: Sequence[object], place: int) -> object:
     return states[place] if place < len(states) else None
 
 
-def _pieces(state: object) -> list[Any]:
+def _pieces(state: object) -> list[object]:
     """Return a state and the states in it."""
     if state is None:
         return []
@@ -452,7 +455,7 @@ def custom_of(actuator: ActuatorLike) -> tuple[str, ...]:
     return tuple(getattr(actuator.controller, "custom_inputs", ()))
 
 
-def contents(container: Any) -> Contents:
+def contents(container: dict[str, object] | list[object]) -> Contents:
     """Return a dict or list with the objects in it."""
     return container, tuple(container.values() if isinstance(container, dict) else container)
 
@@ -472,6 +475,6 @@ def _entry_of(actuator: ActuatorLike) -> ActuatorEntry:
     return ActuatorEntry(actuator.label or "actuator", ("",), **parts_of(actuator.stages), shared=False)
 
 
-def _drop_oldest(kept: dict[Any, Any]) -> None:
+def _drop_oldest(kept: dict[_Key, _Value]) -> None:
     if len(kept) > _KEPT:
         del kept[next(iter(kept))]

@@ -35,6 +35,7 @@ from .step.state import mask_of
 if TYPE_CHECKING:
     from .assembly import Assembly
     from .plan import Row
+    from .step.interface import Step
 
 _VELOCITY = 1
 _DRY = PassiveFriction.STATE.index("dry_effort")
@@ -82,7 +83,7 @@ class _Stage:
         columns: Column of each in the articulation.
     """
 
-    step: Any
+    step: Step
     rows: Mapping[str, Row]
     law: int
     places: np.ndarray
@@ -148,7 +149,7 @@ class CoupledFriction:
             stage.dry()[:, stage.places] = mine
         self._efforts, self._velocities = others, velocities
 
-    def reset(self, robots: Any) -> None:
+    def reset(self, robots: Sequence[int] | wp.array | None) -> None:
         """Forget the step before."""
         chosen = mask_of(robots, self._assembly.num_robots, self._assembly.device).numpy()
         for array in (self._efforts, self._velocities):
@@ -191,7 +192,7 @@ def _require_matrices(assembly: Assembly, articulation: Robots, sweeps: Sequence
         raise HostError(f"{subject}: the arrays are on {assembly.device}: must be in CPU memory. {remedy}")
 
 
-def _stages_of(part: tuple[list[int], Any], assembly: Assembly, sweeps: Sequence[int]) -> Iterator[_Stage]:
+def _stages_of(part: tuple[list[int], Step], assembly: Assembly, sweeps: Sequence[int]) -> Iterator[_Stage]:
     """The friction stages of a step whose joints take part."""
     joints, step = part
     for number, having, rows in step.plan.uses_of(PassiveFriction):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from ..components.implicit_effort import ImplicitEffort
 from ..values import as_numpy
@@ -16,7 +16,7 @@ class Driving(Protocol):
     dof_names: tuple[str, ...]
 
     @property
-    def stages(self) -> Sequence[Any]:
+    def stages(self) -> Sequence[object]:
         """Their components."""
         ...
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
@@ -23,6 +23,8 @@ from .late_ring import LateStep
 from .law_numbers import gaussian
 
 _GIVEN = (*FeedbackEncoder.ASKS, *FeedbackEncoder.PARAMETERS)
+_One = TypeVar("_One")
+
 NUM_VALUES = len(_GIVEN)
 """Number of its signals and parameters."""
 NUM_ARRAYS = len(FeedbackEncoder.STATE) + 1 + len(FeedbackEncoder.LATE)
@@ -34,7 +36,7 @@ _MEASURED = 2
 class _Record:
     """A step: the record of the rest, and what the encoder did."""
 
-    inner: Any
+    inner: object
     late: LateStep
     dt: float
     # signals and parameters by name
@@ -82,7 +84,7 @@ class Measured:
         signals: Sequence[Array | None],
         indices: Sequence[Array],
         parameters: Sequence[Array],
-        state: Any,
+        state: tuple[object, Sequence[Array]],
         lag: Array | None,
         dt: float,
     ) -> _Record:
@@ -167,7 +169,7 @@ class Measured:
             if name != "velocity" and name in found:
                 give(to, self._places, found[name])
 
-    def _with(self, parameters: Sequence[Any], measured: Sequence[np.ndarray]) -> list[Any]:
+    def _with(self, parameters: Sequence[_One], measured: Sequence[np.ndarray]) -> list[_One | np.ndarray]:
         """Return the parameters of the rest, with those of its sensor."""
         return [*parameters[: self._first], *measured, *parameters[self._first : -NUM_VALUES]]
 

@@ -19,9 +19,12 @@ from ..memory import numpy_view
 from .damping_requests import joints_in_engine, subject_of
 
 if TYPE_CHECKING:
+    import warp as wp
+
     from .assembly import Assembly
     from .entry import ActuatorEntry
     from .plan import Row
+    from .step.interface import Step
 
 _VELOCITY = 1
 _STATES = [ImplicitEffort.STATE.index(name) for name in ("previous_velocity", "previous_effort", "engine_damping")]
@@ -39,7 +42,7 @@ class _Part:
         in_engine: The parameter.
     """
 
-    step: Any
+    step: Step
     law: int
     slots: np.ndarray
     columns: np.ndarray
@@ -89,7 +92,7 @@ class EngineDamping:
             armatures.append(np.where(good, dt * damping, 0.0))
         self._set(np.concatenate(armatures, axis=1))
 
-    def reset(self, robots: Any) -> None:
+    def reset(self, robots: Sequence[int] | wp.array | None) -> None:
         """Take it back; the next step hands over again."""
         self.take_back()
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 import numpy as np
 
+from ..components.base import Component
 from ..components.catalogue import law_of
 from ..specs.configs import Config
 from ..specs.dry_friction import is_dry
@@ -57,7 +57,7 @@ def gears(actuator: Actuator) -> np.ndarray:
     # a linkage is the last of them
     stage = next((one for kind, one in reversed(actuator.by_kind) if KINDS[kind].is_before_joint), None)
     if stage is None:
-        values: tuple[Any, Any] = (1.0, 0.0)
+        values: tuple[float | np.ndarray, float | np.ndarray] = (1.0, 0.0)
     elif isinstance(config := config_of(stage), TransmissionConfig):
         values = config.ratio, config.offset if config.IS_RIGID else np.nan
     else:
@@ -108,7 +108,7 @@ def of_transmission(actuator: Actuator, parameter: str, num_robots: int) -> np.n
     return _by_joint(found, actuator, num_robots)
 
 
-def config_of(component: Any) -> Config | None:
+def config_of(component: Component) -> Config | None:
     """Return the config of a component's law, with float64 arrays; None for networks and custom laws."""
     law = law_of(type(component))
     if law is None or not has_law(component):

@@ -321,7 +321,7 @@ class Pipeline:
         """The law of its network, if its controller is one."""
         self.network_core: Any = None
         """That network compiled, for the core."""
-        self._around: list[Any] = []
+        self._around: list[LateCommands | Measured] = []
         self._split = laws.split(len(self.network.STATE) if self.network else 0) if laws.held else None
         self.recorder = self._held(self._recorder_of(networks, first), first)
         """Records steps and runs their backward passes."""
@@ -376,7 +376,7 @@ class Pipeline:
         none = np.zeros(self.count, np.float32)
         return [asked.get(name, none) if row is None else self.values_of(row) for name, row in self._given]
 
-    def in_order(self, gradients: Mapping[str, object]) -> list[Any]:
+    def in_order(self, gradients: Mapping[str, Array]) -> list[Array | None]:
         """Return gradients by name of the parameter in the order of `values`; None for the others, and for signals."""
         return [None if row is None else gradients.get(name) for name, row in self._given]
 
@@ -458,7 +458,9 @@ class Pipeline:
         mine = np.searchsorted(np.flatnonzero(having), self._slots)
         return (np.arange(self._plan.num_robots)[:, None] * int(having.sum()) + mine).ravel()
 
-    def law_states(self, placement: Placement) -> Iterator[tuple[int, int, StatefulLaw[LawClass | NetworkLaw], Any]]:
+    def law_states(
+        self, placement: Placement
+    ) -> Iterator[tuple[int, int, StatefulLaw[LawClass | NetworkLaw], tuple[slice | np.ndarray, ...]]]:
         """States of its laws: number of the law, number in its `STATE`, the law, and index into that array."""
         stages = {stage for *_, stage in placement.stages}
         for number in self._ranked():
@@ -549,10 +551,10 @@ class OnTape:
             array.requires_grad = True
         self._pipeline = Pipeline(self._step, [0], _smooth_laws(label, self._step.plan) if smooth_stick else {})
         # NumPy views of gradients by identity, each with the gradient, which it keeps alive
-        self._views: dict[int, tuple[Any, np.ndarray]] = {}
+        self._views: dict[int, tuple[wp.array, np.ndarray]] = {}
         self._bound: weakref.WeakKeyDictionary[Indices, _Bound] = weakref.WeakKeyDictionary()
 
-    def note(self, binding: Indices, now: StepState | None, seconds: float) -> Any:
+    def note(self, binding: Indices, now: StepState | None, seconds: float) -> object:
         """Copy the inputs of a step before it runs, and return the record."""
         bound, pipeline, step = self._of(binding), self._pipeline, self._step
         state = None if now is None else pipeline.state_of(now)
@@ -563,7 +565,7 @@ class OnTape:
         return pipeline.recorder.note(bound.values[:5], bound.indices[:5], parameters, state, lag, seconds)
 
     def record(
-        self, tape: wp.Tape, noted: Any, binding: Indices, now: StepState | None, after: StepState | None
+        self, tape: wp.Tape, noted: object, binding: Indices, now: StepState | None, after: StepState | None
     ) -> None:
         """Add the backward pass of a recorded step to the tape."""
         bound, pipeline = self._of(binding), self._pipeline

@@ -21,11 +21,12 @@ import numpy as np
 import warp as wp
 
 from ..components.law import value_or_zero
+from ..memory import Array
 from ..specs.arguments import number_of
 from ..specs.implicit_options import ImplicitOptions
 from .calls import ActuatorLike, Calls, Contents, contents_of, custom_of, unchanged
 from .group_solver import GroupSolver, Rows
-from .joint_space_response import BiasForce, Blocks, blocks_of
+from .joint_space_response import BiasForce, Blocks, Response, blocks_of
 from .launches import Launches
 from .sim_arrays import find_arrays
 from .step.binding import Indices
@@ -33,6 +34,9 @@ from .step.fault import EFFORT_FAULT, SIGNAL_FAULT
 from .trial_laws import TrialArrays, TrialLaws, overrides_preparation, require_solvable
 
 wp.set_module_options({"enable_backward": False})
+
+Given = tuple[object, object, object, object, float | None]
+"""State and control of the simulation, both states of the actuator, and the physics step."""
 
 FaultRow = tuple[int, int, int, int]
 
@@ -57,7 +61,7 @@ class GroupEffort:
             more coordinates than degrees of freedom, or there are no joints.
     """
 
-    def __init__(self, actuator: Stepped, response: Any, options: ImplicitOptions | None) -> None:
+    def __init__(self, actuator: Stepped, response: Response, options: ImplicitOptions | None) -> None:
         if actuator.requires_grad:
             raise NotImplementedError(
                 f"{actuator.label or 'actuator'} has requires_grad = True: must be False in the implicit effort mode, "
@@ -145,7 +149,7 @@ class GroupEffort:
                 one.clear_faults()
 
     def step(
-        self, calls: Calls, explicit: Callable[[Mapping[str, Any]], Any], given: tuple[Any, ...], bias_force: Any
+        self, calls: Calls, explicit: Callable[[Mapping[str, object]], object], given: Given, bias_force: Array | None
     ) -> None:
         """Add the efforts of a step to the output array, see `Actuator.step`.
 
@@ -217,7 +221,7 @@ class GroupEffort:
         self._rows.diagonal(self._response.inverse_blocks, self._own_inverse)
         return self._own_inverse
 
-    def _beside(self, binding: Indices) -> dict[str, Any]:
+    def _beside(self, binding: Indices) -> dict[str, Array | None]:
         """Return arrays of control for the explicit step: those of the program, with outputs that nobody reads."""
         actuator, found = self._actuator, dict(binding.custom)
         names = (actuator.control_target_pos_attr, actuator.control_target_vel_attr, actuator.control_feedforward_attr)
@@ -269,7 +273,7 @@ def _rows_of(actuator: ActuatorLike, blocks: Blocks) -> Rows:
     return Rows(blocks.block[dofs], blocks.place[dofs], blocks.starts, blocks.counts, actuator.device)
 
 
-def _seconds_of(dt: Any) -> float:
+def _seconds_of(dt: float | None) -> float:
     if dt is None or not 0.0 < number_of("dt", dt) <= sys.float_info.max:
         raise ValueError(
             f"dt = {dt}: must be the physics step, as the implicit effort mode requires dt > 0. Give it in seconds."

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import warp as wp
@@ -78,7 +77,7 @@ class Rows:
     place: np.ndarray
     starts: np.ndarray
     counts: np.ndarray
-    device: Any
+    device: wp.Device
     sizes: wp.array = field(init=False)
     joints: wp.array = field(init=False)
 
@@ -213,7 +212,7 @@ class GroupSolver:
         return bool((phases == _FOUND).all())
 
 
-def _data_of(rows: Rows) -> Any:
+def _data_of(rows: Rows) -> _Data:
     """Return new arrays, zero, with the rows of the joints."""
     count, (groups, most), data = len(rows.block), rows.joints.shape, _Data()
     shapes = {"norm": groups, "length": groups, "phase": groups, "iteration": groups, "tries": groups}
@@ -226,7 +225,7 @@ def _data_of(rows: Rows) -> Any:
     return data
 
 
-def _options_of(options: ImplicitOptions) -> Any:
+def _options_of(options: ImplicitOptions) -> _Options:
     found = _Options()
     found.from_explicit = int(options.warm_start is ImplicitOptions.WarmStart.EXPLICIT)
     for name in ("max_iters", "ls_iterations", "residual_tol", "update_tol", "fd_epsilon", "derivative_floor"):

@@ -71,7 +71,7 @@ class _Run:
     """Controllers that run in a step with the same period: which, and their record."""
 
     who: np.ndarray
-    front: Any
+    front: object
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ class _Record:
     """A step: runs of controllers, the record of the stages, and what the effort delay did."""
 
     runs: list[_Run]
-    stages: Any
+    stages: object
     due: np.ndarray
     late: LateStep | None
     dt: float
@@ -106,7 +106,7 @@ class HeldEfforts:
         signals: Sequence[Array | None],
         indices: Sequence[Array],
         parameters: Sequence[Array],
-        state: Any,
+        state: tuple[object, object, Sequence[Array]],
         lag: Array | None,
         dt: float,
     ) -> _Record:
@@ -234,7 +234,12 @@ class HeldEfforts:
         return np.where(noted.due, total, 0.0)
 
     def _back_run(
-        self, run: _Run, by_effort: np.ndarray, good: np.ndarray, rest: tuple[Any, ...], arrays: tuple[list[Any], ...]
+        self,
+        run: _Run,
+        by_effort: np.ndarray,
+        good: np.ndarray,
+        rest: tuple[Any, ...],
+        arrays: tuple[list[Array | None], ...],
     ) -> None:
         """Run the backward pass of controllers, with gradients by the states of these joints alone."""
         signals, indices, parameters, numbers = rest

@@ -45,7 +45,7 @@ class _Record:
     unmodelled: np.ndarray
     # zero, for no simulator that takes it over has gradients
     engine_damping: np.ndarray
-    inner: Any = None
+    inner: object = None
     effort: np.ndarray | None = None
 
 
@@ -69,7 +69,7 @@ class EndOfStep:
         signals: Sequence[Array | None],
         indices: Sequence[Array],
         parameters: Sequence[Array],
-        state: Any,
+        state: tuple[object, Sequence[Array]],
         lag: Array | None,
         dt: float,
     ) -> _Record:

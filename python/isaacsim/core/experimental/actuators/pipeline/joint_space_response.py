@@ -19,7 +19,7 @@ import inspect
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 import warp as wp
@@ -27,7 +27,7 @@ import warp as wp
 from ..errors import NotCopied
 from ..memory import warp_view
 from ..specs.fields import shown
-from ..values import as_numpy
+from ..values import ArrayLike, as_numpy
 from .mujoco_coordinates import to_newton
 
 wp.set_module_options({"enable_backward": False})
@@ -96,7 +96,12 @@ class JointSpaceResponse(NotCopied):
 
     @classmethod
     def from_matrices(
-        cls, matrices: Any, armature: Any = None, *, dofs: Any = None, device: wp.DeviceLike = None
+        cls,
+        matrices: ArrayLike,
+        armature: ArrayLike | None = None,
+        *,
+        dofs: ArrayLike | None = None,
+        device: wp.DeviceLike = None,
     ) -> Self:
         """Return the response of articulations with mass matrices of the caller; see `refresh_from_matrices`.
 
@@ -170,7 +175,7 @@ class JointSpaceResponse(NotCopied):
         sys.modules["newton"].eval_fk(self.model, state.joint_q, state.joint_qd, scratch)
         return scratch
 
-    def refresh_from_matrices(self, matrices: Any) -> None:
+    def refresh_from_matrices(self, matrices: ArrayLike) -> None:
         """Take other mass matrices; once per step.
 
         Args:
@@ -251,7 +256,7 @@ class JointSpaceResponse(NotCopied):
         wp.launch(_invert_kernel, self._masses.shape[0], inputs, outputs, device=self._inverse.device)
 
 
-def blocks_of(response: Any) -> Blocks:
+def blocks_of(response: object) -> Blocks:
     """Return which row belongs to each DOF, of a response of this package or of newton.
 
     Raises:
@@ -288,7 +293,7 @@ def blocks_of_model(model: Any) -> Blocks:
     return Blocks(block, place, starts.astype(int), (stops - starts).astype(int), refused)
 
 
-def _blocks_of_rows(count: int, rows: int, dofs: Any) -> Blocks:
+def _blocks_of_rows(count: int, rows: int, dofs: ArrayLike | None) -> Blocks:
     given = np.arange(count * rows) if dofs is None else np.ravel(as_numpy(dofs)).astype(int)
     if len(given) != count * rows:
         raise ValueError(f"dofs has {len(given)} indices: must have {count * rows}, one per row. Give -1 for none.")
@@ -300,6 +305,18 @@ def _blocks_of_rows(count: int, rows: int, dofs: Any) -> Blocks:
     return Blocks(block, place, np.arange(count) * rows, np.full(count, rows), {})
 
 
+class Response(Protocol):
+    """A response of this package or of newton."""
+
+    model: Any
+    """Model of newton; None for matrices of the caller."""
+
+    @property
+    def inverse_blocks(self) -> wp.array:
+        """The inverse matrices, `(articulations, rows, rows)`."""
+        ...
+
+
 class BiasForce:
     """The bias force of a step by the rows of the inverse mass matrices, for actuators with a response.
 
@@ -309,7 +326,7 @@ class BiasForce:
         response: The response, ours or newton's.
     """
 
-    def __init__(self, response: Any) -> None:
+    def __init__(self, response: Response) -> None:
         self._model = response.model
         self._num_rows = blocks_of(response).num_rows if self._model is None else int(self._model.joint_dof_count)
         self._device = response.inverse_blocks.device

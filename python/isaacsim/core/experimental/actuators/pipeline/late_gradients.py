@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -30,7 +29,7 @@ NUM_VALUES = len(_GIVEN)
 class _Record:
     """A step: the record of the rest, and what the delay did."""
 
-    inner: Any
+    inner: object
     late: LateStep
     dt: float
 
@@ -55,7 +54,7 @@ class LateCommands:
         signals: Sequence[Array | None],
         indices: Sequence[Array],
         parameters: Sequence[Array],
-        state: Any,
+        state: tuple[object, Sequence[Array]],
         lag: Array | None,
         dt: float,
     ) -> _Record:

@@ -8,6 +8,21 @@ from typing import Any
 import warp as wp
 
 
+def recorded(
+    kernel: object,
+    dim: int | tuple[int, ...],
+    inputs: Sequence[object],
+    outputs: Sequence[object],
+    device: wp.DeviceLike,
+    *,
+    record_tape: bool = True,
+) -> wp.Launch:
+    """Return the launch of a kernel with its arguments packed; it is not launched."""
+    # Warp's own type is that of a launch which may have happened
+    launch: Any = wp.launch(kernel, dim, inputs, outputs, device=device, record_tape=record_tape, record_cmd=True)
+    return launch
+
+
 class Launches:
     """Launches by name, each with the arguments of the first time.
 
@@ -15,11 +30,11 @@ class Launches:
         device: Warp device.
     """
 
-    def __init__(self, device: object) -> None:
+    def __init__(self, device: wp.DeviceLike) -> None:
         self._device = device
-        self._given: tuple[Any, ...] = ()
+        self._given: tuple[object, ...] = ()
         # with the arrays, which a launch does not keep
-        self._recorded: dict[Hashable, tuple[Any, Any]] = {}
+        self._recorded: dict[Hashable, tuple[wp.Launch, object]] = {}
 
     def for_arguments(self, *given: object) -> None:
         """Pack all arguments again if one of these, which launches have in common, is another one than before."""
@@ -45,7 +60,6 @@ class Launches:
         """
         known = self._recorded.get(name)
         if known is None:
-            options: dict[str, Any] = {"device": self._device, "record_tape": False, "record_cmd": True}
-            command: Any = wp.launch(kernel, size, inputs, outputs, **options)
+            command = recorded(kernel, size, inputs, outputs, self._device, record_tape=False)
             known = self._recorded[name] = command, (inputs, outputs)
         known[0].launch()

@@ -56,7 +56,7 @@ class PlannedLinkage:
         return (np.float32(1.0) / self.spacing).astype(np.float32)
 
     @property
-    def for_core(self) -> tuple[Any, ...]:
+    def for_core(self) -> tuple[list[int] | list[float] | list[list[float]], ...]:
         """Arguments of the native core."""
         numbers = self.matrix, self.inverse, self.offset, self.inertia, self.lower, self.spacing, self.per_spacing
         flat = [one.ravel().tolist() for one in numbers]
@@ -222,7 +222,7 @@ def _of_linkage(
     own: LinkageConfig,
     shafts: Mapping[str, tuple[ActuatorSpec, LinkageConfig]],
     inertia_of: Callable[[ActuatorSpec], Any],
-) -> Any:
+) -> np.ndarray | None:
     """Return the armature of the joints of an actuator that all rotors of its linkage have; None if none is given.
 
     The plan refuses a linkage with motors missing by name.
@@ -248,7 +248,7 @@ def _has_own_commands(entry: ActuatorEntry) -> bool:
     Raises:
         TypeError: Its transmission has more than a ratio: the engine would give it signals of the joint.
     """
-    gear: Any = next((stage for kind, stage in entry.by_kind if KINDS[kind].converts), None)
+    gear = next((stage for kind, stage in entry.by_kind if KINDS[kind].converts), None)
     if gear is None:
         return False
     if "targets" not in gear.PARAMETERS or gear.STATE:

@@ -205,7 +205,7 @@ class Fit:
         """
         return dataclasses.replace(config, **self.values(config, effort_factor(config, ratio)))
 
-    def values(self, config: Any, factor: Any = 1.0) -> dict[str, Any]:
+    def values(self, config: object, factor: float | np.ndarray = 1.0) -> dict[str, Any]:
         """Values of the fields of a config that are set: numbers, or arrays `(joints,)` or `(robots, joints)`.
 
         Args:
@@ -230,7 +230,7 @@ class Fit:
                 self.problems.append(f"{self.subject}: model_path = {str(config.model_path)!r}: {error}")
         return None
 
-    def _number(self, described: Parameter, value: object, subject: str, factor: object) -> Any:
+    def _number(self, described: Parameter, value: object, subject: str, factor: float | np.ndarray) -> object:
         dtype = np.int32 if described.type == "int" else np.float32
         try:
             if isinstance(value, Mapping) or described.means_joint(value):
@@ -242,7 +242,7 @@ class Fit:
             self.problems.extend(str(error).splitlines())
             return value
 
-    def _array(self, value: Any, dtype: Any, subject: str) -> Any:
+    def _array(self, value: Any, dtype: type, subject: str) -> float | np.ndarray:
         """Return a number, or an array of one value per joint, or per robot and joint."""
         array = np.asarray(value.numpy() if hasattr(value, "numpy") else value)
         if array.ndim == 0:
@@ -256,7 +256,7 @@ class Fit:
         table = np.broadcast_to(array.astype(dtype).reshape(self.num_robots, -1), shapes[1])
         return table[0] if self.num_robots == 1 else table
 
-    def _with_limits(self, values: list[Any], taken: list[int], subject: str, factor: object) -> Any:
+    def _with_limits(self, values: list[Any], taken: list[int], subject: str, factor: float | np.ndarray) -> np.ndarray:
         """Return values of the joints, with the effort limits of the joints by `factor` at the positions `taken`."""
         limits = self.limits() if self.limits is not None else None
         if limits is None:
@@ -312,7 +312,7 @@ def _armature_beside_rotor(motor: MotorConfig, subject: str) -> list[str]:
 def _is_zero(value: Any) -> bool:
     """Return True for no value, and for one that is zero at all joints."""
     if isinstance(value, Mapping):
-        return all(map(_is_zero, cast(Mapping[str, Any], value).values()))
+        return all(map(_is_zero, cast(Mapping[str, object], value).values()))
     return value is None or not np.any(value.numpy() if hasattr(value, "numpy") else value)
 
 

@@ -123,5 +123,5 @@ class Parameters:
         return self._materialized[id(row)]
 
 
-def _dtype_of(view: ParameterView) -> Any:
+def _dtype_of(view: ParameterView) -> type:
     return wp.int32 if view.row.shared.dtype == np.int32 else wp.float32

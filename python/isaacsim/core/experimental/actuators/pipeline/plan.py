@@ -26,6 +26,7 @@ from ..components.curve import rows_of
 from ..components.delay import Delay
 from ..components.late import LateComponent
 from ..components.law import FELT_SIGNALS, NEWEST, UNSET, LawClass, keepers_of, require_law, state_names
+from ..memory import Array
 from ..specs.fields import Parameter, parameters_of
 from ..specs.signals import SIGNALS, SUMMED
 from ..specs.stages import KINDS, follows_limits, is_geared, kind_of, moves_behind, parts_of
@@ -525,7 +526,7 @@ def _values_of(given: Any) -> np.ndarray:
     return np.asarray(given.numpy() if hasattr(given, "numpy") else given)
 
 
-def check_array(owner: str, num_robots: int, num_joints: int, name: str, array: Any) -> None:
+def check_array(owner: str, num_robots: int, num_joints: int, name: str, array: Array) -> None:
     """Refuse an array of a parameter with another type, or without one value per robot and joint.
 
     Args:
@@ -738,7 +739,7 @@ def _add_delay(plan: Plan, entry: ActuatorEntry, slots: tuple[int, ...]) -> None
     plan.depth = max(plan.depth, delay.max_delay)
 
 
-def ring_delay(entry: ActuatorEntry) -> Any:
+def ring_delay(entry: ActuatorEntry) -> Delay | None:
     """Return the command delay of an actuator that is a number of steps, not a law; None without one."""
     return None if isinstance(entry.delay, LateComponent) else entry.delay
 

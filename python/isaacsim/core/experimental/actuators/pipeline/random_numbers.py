@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -90,7 +89,7 @@ class Draws:
             _put(draw, rows, again if draw.each_reset else once)
 
 
-def _item(draw: Draw) -> tuple[Any, ...]:
+def _item(draw: Draw) -> tuple[object, ...]:
     """Return a draw as an argument of the core."""
     kind, operation = _KINDS[type(draw.distribution)], _OPERATIONS.index(draw.operation)
     return draw.out, draw.nominal, kind, operation, *draw.numbers, draw.key, draw.each_reset

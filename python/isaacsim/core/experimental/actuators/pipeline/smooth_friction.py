@@ -33,7 +33,7 @@ def smoothly_bounded(value: float, lower: float, upper: float) -> float:
     return middle + half * tanh((value - middle) / scale)
 
 
-def calling(law: Any, name: str, **functions: Any) -> Any:
+def calling(law: Any, name: str, **functions: object) -> Any:
     """Return a `wp.func` of the source of another one that calls other functions by the same names.
 
     Args:

@@ -21,12 +21,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import warp as wp
 
 from ..specs.signals import SIGNALS
+from .launches import recorded
 
 if TYPE_CHECKING:
     from .step.interface import Step
@@ -124,13 +125,15 @@ class _Sum:
         # launches that write the total into the signal of a member, by identity of the member
         self._adding = {id(member): self._add(member, name) for member in members if name in member.totals}
 
-    def _gather(self, member: Member, signal: wp.array, mine: Sequence[tuple[int, int]]) -> tuple[Any, list[wp.array]]:
+    def _gather(
+        self, member: Member, signal: wp.array, mine: Sequence[tuple[int, int]]
+    ) -> tuple[wp.Launch, list[wp.array]]:
         """Record the launch that gathers the terms of a member, given by places and slots."""
         places, slots = map(self._ints, zip(*mine, strict=True))
         inputs = [signal, slots, self._rows[id(member)], places]
         return self._recorded(_gather_kernel, (len(member.robots), len(mine)), inputs, self._terms), inputs
 
-    def _add(self, member: Member, name: str) -> Any:
+    def _add(self, member: Member, name: str) -> wp.Launch:
         """Record the launch that adds up the total into the signal of a member."""
         inputs = [self._terms, self._rows[id(member)]]
         return self._recorded(_add_kernel, len(member.robots), inputs, member.step.signals[name])
@@ -141,8 +144,10 @@ class _Sum:
             launch.launch()
         self._adding[id(member)].launch()
 
-    def _recorded(self, kernel: wp.Kernel, dim: Any, inputs: list[wp.array], output: wp.array) -> Any:
-        return wp.launch(kernel, dim, inputs, [output], device=self._device, record_cmd=True)
+    def _recorded(
+        self, kernel: wp.Kernel, dim: int | tuple[int, int], inputs: list[wp.array], output: wp.array
+    ) -> wp.Launch:
+        return recorded(kernel, dim, inputs, [output], self._device)
 
     def _ints(self, values: object) -> wp.array:
         return wp.array(np.asarray(values, np.int32), dtype=wp.int32, device=self._device)

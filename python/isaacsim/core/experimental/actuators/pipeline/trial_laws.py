@@ -25,7 +25,7 @@ from ..components.catalogue import component_class, law_of
 from ..components.controller_pd import ControllerPD
 from ..components.delay import Delay
 from ..components.law import value_or_zero
-from ..memory import warp_view
+from ..memory import Array, warp_view
 from ..specs.stages import KINDS
 from .calls import ActuatorLike, step_of
 from .launches import Launches
@@ -86,7 +86,7 @@ class _Part:
     label: str
     stages: tuple[Any, ...]
     num_actuators: int
-    device: Any
+    device: wp.Device
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +141,7 @@ class TrialLaws:
         self._own_order = wp.array(np.arange(count, dtype=np.uint32), dtype=wp.uint32, device=device)
         commands = arrays.commands if self.network is None else [*arrays.start, zeros()]
         self._bind(self._law, commands, arrays.effort, self._own_order)
-        self._output: tuple[Any, Any] = (None, None)
+        self._output: tuple[object, object] = (None, None)
         self._launches = Launches(device)
 
     def _part(self, label: str, stages: tuple[object, ...]) -> Any:
@@ -157,7 +157,7 @@ class TrialLaws:
         held: Any = component_class(name)
         return held(**{one: self._bias if one == "const_effort" else getattr(law, one) for one in held.PARAMETERS})
 
-    def _bind(self, step: Step, commands: Sequence[wp.array], efforts: Any, indices: wp.array) -> None:
+    def _bind(self, step: Step, commands: Sequence[wp.array], efforts: Array, indices: wp.array) -> None:
         inputs = [*self._arrays.tried, *commands]
         names = ("position", "velocity", "position target", "velocity target", "feedforward", "effort", "computed")
         binding = Indices(inputs, [self._own_order] * 5, efforts, indices, None, self._actuator.label, names)
@@ -183,7 +183,7 @@ class TrialLaws:
         """Add the efforts at the tried state to the array of the solver."""
         self._law.step(dt)
 
-    def apply(self, impulse: wp.array, dt: float, efforts: object, indices: wp.array) -> None:
+    def apply(self, impulse: wp.array, dt: float, efforts: Array, indices: wp.array) -> None:
         """Add the efforts of impulses, behind the limits at the tried state, to an array.
 
         Args:

@@ -10,7 +10,7 @@ import copy
 import dataclasses
 import functools
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import warp as wp
@@ -34,8 +34,10 @@ from .linkages import rotor_armatures
 from .motors import Fit
 from .plan import check_parameters
 
+_Given = TypeVar("_Given")
 
-def in_joint_order(pairs: Sequence[tuple[object, str]], names: Sequence[str], where: str) -> list[tuple[Any, str]]:
+
+def in_joint_order(pairs: Sequence[tuple[_Given, str]], names: Sequence[str], where: str) -> list[tuple[_Given, str]]:
     """Return actuators in the order of their joints.
 
     Args:
@@ -129,7 +131,7 @@ def _built(
     """
     problems: list[str] = []
 
-    def built(part: object, dof_name: str) -> Any:
+    def built(part: object, dof_name: str) -> object:
         if not isinstance(part, Config):
             return part
         fit = Fit([dof_name], num_robots, f"actuator {dof_name!r}", problems)
@@ -186,7 +188,7 @@ def release(components: Iterable[object]) -> None:
         remove_from_plan(component, component)
 
 
-def _adopted(component: object, taken: set[int], device: wp.DeviceLike) -> Any:
+def _adopted(component: object, taken: set[int], device: wp.DeviceLike) -> object:
     """Return a component, or a copy if it is in use, as a component of this package with its arrays on the device."""
     free = _outside_plans(component)
     if free is component and id(component) in taken:
@@ -199,14 +201,14 @@ def _adopted(component: object, taken: set[int], device: wp.DeviceLike) -> Any:
     return component
 
 
-def _outside_plans(component: object) -> Any:
+def _outside_plans(component: _Given) -> _Given:
     """Return a component that no wrapper uses: the component itself, or a copy with its current values."""
     if not getattr(component, "_in_use", False):
         return component
     return remove_from_plan(shallow_copy(component), component)
 
 
-def remove_from_plan(component: object, original: object) -> Any:
+def remove_from_plan(component: _Given, original: object) -> _Given:
     """Give a component arrays with the current values of its original, remove it from any plan, and return it."""
     vars(component).update(_own_arrays(original))
     for name in ("parameter_source", "_in_use"):
@@ -214,7 +216,7 @@ def remove_from_plan(component: object, original: object) -> Any:
     return component
 
 
-def shallow_copy(component: object) -> Any:
+def shallow_copy(component: _Given) -> _Given:
     """Return a component with the same attributes, also of a class that refuses copies."""
     kind = type(component)
     if kind.__reduce__ is not NotCopied.__reduce__ or hasattr(kind, "__copy__"):

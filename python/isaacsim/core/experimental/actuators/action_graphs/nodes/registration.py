@@ -17,7 +17,7 @@ NODE_TYPE = "isaacsim.core.experimental.actuators.ArticulationActuators"
 
 # the database class registered here, if any, and subscriptions to enabling and disabling of OmniGraph
 _registered: list[Any] = []
-_subscriptions: list[Any] = []
+_subscriptions: list[object] = []
 
 
 def keep_registered(ext_id: str, manager: Any) -> None:

@@ -115,12 +115,12 @@ class Database:
     DESCRIPTION: ClassVar[NodeDescription]
     NODE_TYPE_CLASS: ClassVar[Any]
     # states of the node class by node, then by instance; None for all instances
-    _states: ClassVar[weakref.WeakKeyDictionary[Any, dict[int | None, Any]]]
+    _states: ClassVar[weakref.WeakKeyDictionary[object, dict[int | None, object]]]
 
     def __init__(self, node: Any, graph_instance_id: int = 0) -> None:
         self.node = node
         self.graph_instance_id = graph_instance_id
-        self._values: dict[str, Any] = {}
+        self._values: dict[str, object] = {}
         for name, port in self.DESCRIPTION.ports.items():
             self.write(name, port.default)
         self.inputs, self.outputs, self.state = (Ports(self, group) for group in ("inputs", "outputs", "state"))
@@ -131,7 +131,7 @@ class Database:
         """Return the value of a port, named in full: `outputs:faults` for instance."""
         return self._values[name]
 
-    def write(self, name: str, value: Any) -> None:
+    def write(self, name: str, value: object) -> None:
         """Set a port, named in full; arrays are copied.
 
         Raises:
@@ -170,7 +170,7 @@ class Database:
         """Return the value of a variable."""
         return self.node.variables.read(name)
 
-    def set_variable(self, name: str, value: Any) -> None:
+    def set_variable(self, name: str, value: object) -> None:
         """Set a variable."""
         self.node.variables.write(name, value)
 

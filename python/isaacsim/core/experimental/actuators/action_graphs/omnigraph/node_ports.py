@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from .ogn_file import NodeDescription, describe
 
 # type, or type and default
-Declared = str | tuple[str, Any]
+Declared = str | tuple[str, object]
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ class NodePorts:
         return describe(node_type, {"description": "", **keys}, node_type)
 
 
-def _keys(declared: Declared) -> dict[str, Any]:
+def _keys(declared: Declared) -> dict[str, object]:
     if isinstance(declared, str):
         return {"type": declared, "description": ""}
     return {"type": declared[0], "default": declared[1], "description": ""}

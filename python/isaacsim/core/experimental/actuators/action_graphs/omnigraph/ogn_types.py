@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 _FLOATS = {"half": np.float16, "float": np.float32, "double": np.float64, "timecode": np.float64}
 _INTEGERS = {"uchar": np.uint8, "int": np.int32, "uint": np.uint32, "int64": np.int64, "uint64": np.uint64}
@@ -109,7 +110,7 @@ class OgnType:
             raise self._wrong(value, "strings")
         return np.array(given, object) if self.is_array else value
 
-    def _numbers(self, value: Any, dtype: Any, kinds: str) -> np.ndarray:
+    def _numbers(self, value: object, dtype: npt.DTypeLike, kinds: str) -> np.ndarray:
         """Numbers of a dtype, converted from one of the given kinds."""
         array = self._shaped(value)
         if array.size == 0 and self.is_array:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 
 class GraphError(ValueError):
@@ -14,7 +13,7 @@ class GraphError(ValueError):
         self.issues = tuple(issues)
         super().__init__("\n".join(self.issues))
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[object, ...]:
         # other processes get what was given, and notes
         return type(self), (self.issues,), vars(self)
 

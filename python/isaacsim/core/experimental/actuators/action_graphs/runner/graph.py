@@ -42,7 +42,7 @@ class Graph(Scope):
         self._warned: set[str] = set()
         # of nodes, in this evaluation
         self._runs = 0
-        self._computed: dict[GraphNode, tuple[tuple[Any, ...], bool]] = {}
+        self._computed: dict[GraphNode, tuple[tuple[object, ...], bool]] = {}
 
     @property
     def runs_at_physics_steps(self) -> bool:

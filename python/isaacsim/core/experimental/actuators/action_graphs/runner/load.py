@@ -6,7 +6,7 @@ import os
 import re
 import warnings
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ...usd.graph import GraphPrim, NodePrim, read_graphs
 from ...usd.stage import open_stage
@@ -20,6 +20,9 @@ from .node import GraphNode
 from .registry import database_of, known_node_types
 from .wiring import put_in_order, wire
 
+if TYPE_CHECKING:
+    from ...usd.handles import Stage
+
 _ON_DEMAND = "pipelineStageOnDemand"
 # default and allowed values of the settings of a graph
 _SETTINGS = {
@@ -32,7 +35,7 @@ _SETTINGS = {
 }
 
 
-def has_graphs(source: str | os.PathLike[str] | Any) -> bool:
+def has_graphs(source: str | os.PathLike[str] | Stage) -> bool:
     """Return True if a USD file or stage has an active action graph.
 
     Raises:
@@ -41,7 +44,7 @@ def has_graphs(source: str | os.PathLike[str] | Any) -> bool:
     return bool(read_graphs(open_stage(source)))
 
 
-def load_graphs(source: str | os.PathLike[str] | Any) -> list[Graph]:
+def load_graphs(source: str | os.PathLike[str] | Stage) -> list[Graph]:
     """Return the action graphs of a USD file or stage, in stage order.
 
     Args:

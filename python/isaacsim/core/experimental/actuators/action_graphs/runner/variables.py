@@ -18,7 +18,7 @@ class Variables:
         self.writes = 0
         self._graph_path = graph_path
         self._types: dict[str, OgnType] = {}
-        self._values: dict[str, Any] = {}
+        self._values: dict[str, object] = {}
 
     def declare(self, name: str, kind: OgnType, value: object) -> None:
         """Add a variable.

@@ -27,7 +27,7 @@ def matches(data: bytes) -> bool:
     return data[:1] == b"\x08" and 0 < (data[1] if len(data) > 1 else 0) < 100
 
 
-def read(data: bytes, beside: ReadFile | None = None) -> tuple[Network, dict[str, Any]]:
+def read(data: bytes, beside: ReadFile | None = None) -> tuple[Network, dict[str, object]]:
     """Return the network and its metadata.
 
     Args:
@@ -43,8 +43,9 @@ def read(data: bytes, beside: ReadFile | None = None) -> tuple[Network, dict[str
         raise NetworkError("metadata: a property comes twice. Write the file again.")
     metadata = read_properties(properties)
     _check_model(model)
-    names = {key: metadata.pop(key) for key in NAMES if isinstance(metadata.get(key), str)}
-    return _network(model.graph, _constants(model.graph, beside), names), metadata
+    names = {key: said for key in NAMES if isinstance(said := metadata.get(key), str)}
+    others = {key: said for key, said in metadata.items() if key not in names}
+    return _network(model.graph, _constants(model.graph, beside), names), others
 
 
 def _network(graph: GraphProto, constants: Mapping[str, np.ndarray], names: Mapping[str, str]) -> Network:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from ...errors import NetworkError
 from ..network import Network
@@ -18,7 +17,7 @@ from .unpickle import load
 FORMATS = {"pt2": exported, "torchscript": torchscript, "state dict": state_dict}
 
 
-def read(data: bytes, metadata: Mapping[str, object]) -> tuple[Network, dict[str, Any], str] | None:
+def read(data: bytes, metadata: Mapping[str, object]) -> tuple[Network, dict[str, object], str] | None:
     """Return the network of a file, its metadata, and the name of its format; None for no file of PyTorch.
 
     Args:

@@ -6,7 +6,6 @@ import io
 import zipfile
 import zlib
 from collections.abc import Sequence
-from typing import Any
 
 from ...errors import NetworkError
 from ..metadata import read_sidecar
@@ -111,7 +110,7 @@ def _opened(data: bytes) -> zipfile.ZipFile:
         raise NetworkError(f"file is no complete zip archive ({error}): must be whole. Copy it again.") from error
 
 
-def metadata_of(archive: Archive) -> dict[str, Any]:
+def metadata_of(archive: Archive) -> dict[str, object]:
     """Return the metadata that an archive holds in an entry of their own, empty without one.
 
     Raises:

@@ -34,7 +34,7 @@ def matches(data: bytes) -> bool:
     return "archive_format" in names or any(name.startswith("models/") for name in names)
 
 
-def read(data: bytes) -> tuple[Network, dict[str, Any]]:
+def read(data: bytes) -> tuple[Network, dict[str, object]]:
     """Return the network and its metadata, `extra/metadata.json`.
 
     Its `forward` takes `x`, `(rows, inputs)`, with a recurrent layer `(rows, 1, inputs)` and the states, each
@@ -54,7 +54,7 @@ def read(data: bytes) -> tuple[Network, dict[str, Any]]:
         ) from error
 
 
-def _read(data: bytes) -> tuple[Network, dict[str, Any]]:
+def _read(data: bytes) -> tuple[Network, dict[str, object]]:
     archive = Archive(data)
     names = [name for name in archive.names() if name.startswith("models/")]
     if len(names) != 1 or archive.read("archive_format") != b"pt2":

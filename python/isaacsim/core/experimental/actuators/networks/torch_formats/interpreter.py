@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -22,7 +22,7 @@ MAX_TEXT = 1 << 18
 MAX_STEPS = 20_000
 MAX_CALLS = 32
 MAX_NESTING = 150
-_SEQUENCES: dict[type[ast.expr], Callable[[list[Any]], Any]] = {ast.List: list, ast.Tuple: tuple}
+_SEQUENCES: dict[type[ast.expr], Callable[[list[object]], object]] = {ast.List: list, ast.Tuple: tuple}
 
 T = TypeVar("T")
 
@@ -94,7 +94,7 @@ class Code:
             }
         return self._files[entry]
 
-    def member(self, record: Record, name: str) -> Any:
+    def member(self, record: Record, name: str) -> object:
         """Return an attribute of an object, a constant of its class or a method."""
         if name in record.attributes:
             return record.attributes[name]
@@ -136,7 +136,7 @@ def source_of(node: ast.AST) -> str:
         raise NetworkError("code is nested deeper than Python writes: must be flatter. Save it anew.") from error
 
 
-def literal(node: ast.expr) -> Any:
+def literal(node: ast.expr) -> object:
     """Return a number, text or list that is written in the code."""
     match node:
         case ast.Constant(value=bool() | int() | float() | str() | None as value):
@@ -169,7 +169,7 @@ class Interpreter:
         self._depth = 0
         self._nesting = 0
 
-    def call(self, method: Method, arguments: list[Any], named: dict[str, Any]) -> Any:
+    def call(self, method: Method, arguments: list[object], named: dict[str, object]) -> object:
         """Call a function and return its result.
 
         Raises:
@@ -187,7 +187,7 @@ class Interpreter:
             self._depth -= 1
         return None
 
-    def _arguments(self, method: Method, given: list[Any], named: dict[str, Any]) -> dict[str, Any]:
+    def _arguments(self, method: Method, given: list[object], named: dict[str, object]) -> dict[str, object]:
         spec, name = method.code.args, method.code.name
         names = [one.arg for one in spec.args]
         if spec.vararg or spec.kwarg or spec.posonlyargs or spec.kwonlyargs or len(given) > len(names):
@@ -202,7 +202,7 @@ class Interpreter:
             raise refuse(f"a call of {name} with other names")
         return values
 
-    def _block(self, method: Method, body: list[ast.stmt], values: dict[str, Any]) -> None:
+    def _block(self, method: Method, body: list[ast.stmt], values: dict[str, object]) -> None:
         for statement in body:
             try:
                 self._statement(method, statement, values)
@@ -212,7 +212,7 @@ class Interpreter:
                 place = f"{method.where}.{method.code.name}, line {statement.lineno}"
                 raise _PlacedError(f"{place}: {error}") from error
 
-    def _statement(self, method: Method, statement: ast.stmt, values: dict[str, Any]) -> None:
+    def _statement(self, method: Method, statement: ast.stmt, values: dict[str, object]) -> None:
         self._count()
         match statement:
             case ast.Assign(targets=[target], value=value):
@@ -231,7 +231,7 @@ class Interpreter:
             case _:
                 raise refuse(f"statement {type(statement).__name__.lower()}")
 
-    def _condition(self, test: ast.expr, values: dict[str, Any]) -> bool:
+    def _condition(self, test: ast.expr, values: dict[str, object]) -> bool:
         chosen = self._value(test, values)
         if not isinstance(chosen, bool):
             raise refuse(f"if {source_of(test)}, which differs from row to row,")
@@ -251,7 +251,7 @@ class Interpreter:
         if self.steps > MAX_STEPS:
             raise NetworkError(f"code takes more than {MAX_STEPS} steps: must take fewer. Use a smaller network.")
 
-    def _assign(self, target: ast.expr, value: object, values: dict[str, Any]) -> None:
+    def _assign(self, target: ast.expr, value: object, values: dict[str, object]) -> None:
         match target:
             case ast.Name(id=name):
                 values[name] = value
@@ -263,10 +263,10 @@ class Interpreter:
             case _:
                 raise refuse(f"an assignment to {source_of(target)}")
 
-    def _value(self, node: ast.expr, values: dict[str, Any]) -> Any:
+    def _value(self, node: ast.expr, values: dict[str, object]) -> object:
         return self._nest(lambda: self._expression(node, values))
 
-    def _expression(self, node: ast.expr, values: dict[str, Any]) -> Any:
+    def _expression(self, node: ast.expr, values: dict[str, object]) -> object:
         self._count()
         match node:
             case ast.Name(id=name) if name in values:
@@ -293,19 +293,19 @@ class Interpreter:
             raise NetworkError(f"archive has no constant {name[:100]}: must have. Save it anew with PyTorch.")
         return self._code.constants[number]
 
-    def _attribute(self, owner: object, name: str) -> Any:
+    def _attribute(self, owner: object, name: str) -> object:
         if isinstance(owner, Name):
             return Name(f"{owner.path}.{name}")
         if isinstance(owner, Record):
             return self._code.member(owner, name)
         raise refuse(f"attribute {name[:100]} of {type(owner).__name__}")
 
-    def _item(self, owner: object, index: object) -> Any:
+    def _item(self, owner: object, index: object) -> object:
         if isinstance(owner, list | tuple) and type(index) is int and -len(owner) <= index < len(owner):
             return owner[index]
         raise refuse(f"an item of {type(owner).__name__}")
 
-    def _call(self, node: ast.Call, values: dict[str, Any]) -> Any:
+    def _call(self, node: ast.Call, values: dict[str, object]) -> object:
         if isinstance(node.func, ast.Name) and node.func.id not in values:
             return self._builtin(node.func.id, node, values)
         function = self._value(node.func, values)
@@ -328,7 +328,7 @@ class Interpreter:
             raise refuse(f"making an object of {path[:100]}")
         return Method(path.rpartition(".")[0], found)
 
-    def _builtin(self, name: str, node: ast.Call, values: dict[str, Any]) -> Any:
+    def _builtin(self, name: str, node: ast.Call, values: dict[str, object]) -> object:
         arguments = node.args
         if node.keywords:
             raise refuse(f"{name[:100]} with named values")
@@ -343,7 +343,7 @@ class Interpreter:
                 return self._cast(name, self._value(value, values))
         raise refuse(f"operation {name[:100]}")
 
-    def _cast(self, name: str, value: object) -> Any:
+    def _cast(self, name: str, value: object) -> object:
         if name == "float" and isinstance(value, str) and value in ("inf", "-inf", "nan"):
             return float(value)
         value = perform(self._builder, "item", [value], {})
@@ -366,7 +366,7 @@ def arrays(root: Record) -> dict[str, np.ndarray]:
         seen.add(id(value))
         if path.count(".") > MAX_CALLS:
             raise NetworkError(f"objects of the archive hold each other more than {MAX_CALLS} deep: must not.")
-        inner: Any = ()
+        inner: Iterable[tuple[object, object]] = ()
         match value:
             case Record(attributes=attributes):
                 inner = attributes.items()

@@ -245,7 +245,8 @@ def _addmm(b: Builder, bias: Plain, x: Tensor, y: np.ndarray, beta: float = 1, a
 @operation("batch_norm")
 # PyTorch's parameters
 def _batch_norm(
-    b: Builder, x: Tensor, weight: Plain | None, bias: Plain | None, mean: Any, variance: Any,
+    b: Builder, x: Tensor, weight: Plain | None, bias: Plain | None,
+    mean: np.ndarray | None, variance: np.ndarray | None,
     training: bool, momentum: float, eps: float, cudnn: bool,
 ) -> Tensor:  # fmt: skip
     if training is not False or mean is None or variance is None or len(x.shape) != 2 or x.shape[0] is not ROWS:
@@ -279,14 +280,14 @@ def _dropout(b: Builder, x: Operand, p: float, train: bool) -> Operand:
 
 
 @operation("lstm")
-def _lstm(b: Builder, x: Tensor, states: object, *arguments: object) -> tuple[Any, ...]:
+def _lstm(b: Builder, x: Tensor, states: object, *arguments: object) -> tuple[Tensor | State, ...]:
     if len(arguments) != 7 or not isinstance(states, list):
         raise refuse("lstm of packed sequences")
     return b.recur(LSTM, x, states, arguments)
 
 
 @operation("gru")
-def _gru(b: Builder, x: Tensor, state: object, *arguments: object) -> tuple[Any, ...]:
+def _gru(b: Builder, x: Tensor, state: object, *arguments: object) -> tuple[Tensor | State, ...]:
     if len(arguments) != 7 or not isinstance(state, State):
         raise refuse("gru of packed sequences, or without a state")
     return b.recur(GRU, x, [state], arguments)
@@ -358,7 +359,7 @@ def _unsqueeze(b: Builder, x: Tensor | np.ndarray, dim: int) -> Tensor | np.ndar
 
 
 @operation("squeeze")
-def _squeeze(b: Builder, x: Shaped, dim: Any = None) -> Tensor | np.ndarray:
+def _squeeze(b: Builder, x: Shaped, dim: int | Sequence[int] | None = None) -> Tensor | np.ndarray:
     if isinstance(x, State):
         if dim == 0 and x.layers == 1:
             return _select(b, x, 0, 0)
@@ -484,7 +485,7 @@ def _expand(b: Builder, x: Shaped, shape: object, implicit: bool = False) -> Ten
 
 
 @operation("to float double type_as")
-def _to(b: Builder, x: object, *arguments: object, dtype: object = None, **_rest: object) -> Any:
+def _to(b: Builder, x: object, *arguments: object, dtype: object = None, **_rest: object) -> object:
     wanted = [one for one in (dtype, *arguments[:2]) if type(one) is int]
     if any(one not in DTYPES for one in wanted):
         raise refuse(f"a conversion to numbers of type {wanted[0]} (6, float32, and 7, float64, are known)")
@@ -495,7 +496,7 @@ def _to(b: Builder, x: object, *arguments: object, dtype: object = None, **_rest
 
 
 @operation("size")
-def _size(b: Builder, x: Shaped, dim: object = None) -> Any:
+def _size(b: Builder, x: Shaped, dim: object = None) -> object:
     shape = list(x.shape)
     return shape if dim is None else shape[axis_of(dim, len(shape))]
 
@@ -506,7 +507,7 @@ def _layout(b: Builder, x: object = None) -> None:
 
 
 @operation("item Int Float FloatImplicit IntImplicit ScalarImplicit")
-def _item(b: Builder, x: object) -> Any:
+def _item(b: Builder, x: object) -> object:
     if isinstance(x, Rows | Unknown):
         return x
     if not plain(x) or np.size(x) != 1:
@@ -590,7 +591,7 @@ for _names, _simple in SIMPLE.items():
     operation(_names)(_simple)
 
 
-def perform(b: Builder, name: str, arguments: list[Any], named: dict[str, Any]) -> Any:
+def perform(b: Builder, name: str, arguments: list[object], named: dict[str, object]) -> object:
     """Return the result of an operation by its name.
 
     Raises:
@@ -608,7 +609,7 @@ def perform(b: Builder, name: str, arguments: list[Any], named: dict[str, Any]) 
     return _perform(b, name, arguments, named)
 
 
-def _perform(b: Builder, name: str, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _perform(b: Builder, name: str, arguments: list[object], named: dict[str, object]) -> object:
     try:
         result = OPERATIONS[name](b, *arguments, **named)
         if isinstance(result, np.ndarray):
@@ -620,7 +621,7 @@ def _perform(b: Builder, name: str, arguments: list[Any], named: dict[str, Any])
         raise refuse(f"operation {name} with these arguments ({str(error)[:200]})") from error
 
 
-def _in_place(b: Builder, name: str, arguments: list[Any], named: dict[str, Any]) -> Tensor:
+def _in_place(b: Builder, name: str, arguments: list[object], named: dict[str, object]) -> Tensor:
     """An operation that writes into its first argument, which changes for all its names."""
     target = arguments[0] if arguments else None
     if not isinstance(target, Tensor) or target.shared:

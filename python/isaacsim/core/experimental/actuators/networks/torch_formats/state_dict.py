@@ -25,7 +25,7 @@ def matches(data: bytes) -> bool:
     return "data.pkl" in names and "constants.pkl" not in names
 
 
-def read(data: bytes, metadata: dict[str, Any] | None = None) -> tuple[Network, dict[str, Any]]:
+def read(data: bytes, metadata: dict[str, object] | None = None) -> tuple[Network, dict[str, object]]:
     """Return the network of a state dict, see `network_of`, and its metadata.
 
     The file holds tensors by name, or a dict of `"model"` or `"state_dict"`, these tensors, and `"metadata"`.
@@ -49,7 +49,7 @@ def read(data: bytes, metadata: dict[str, Any] | None = None) -> tuple[Network, 
         raise NetworkError(f"file is no state dict that can be read ({error!r}). Save it anew.") from error
 
 
-def _read(data: bytes) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+def _read(data: bytes) -> tuple[dict[str, np.ndarray], dict[str, object]]:
     """The tensors of a file, and its metadata."""
     if data.startswith(LEGACY):
         raise NetworkError("file was saved before PyTorch 1.6: must be newer. Load it and save its state_dict anew.")

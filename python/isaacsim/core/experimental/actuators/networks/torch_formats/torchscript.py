@@ -24,7 +24,7 @@ def matches(data: bytes) -> bool:
     return "data.pkl" in names and "constants.pkl" in names
 
 
-def read(data: bytes) -> tuple[Network, dict[str, Any]]:
+def read(data: bytes) -> tuple[Network, dict[str, object]]:
     """Return the network of a TorchScript archive, and its metadata.
 
     Its `forward` takes `x` of shape `(rows, in)`; with a recurrent layer `x` of `(rows, 1, in)` and the states, as
@@ -45,7 +45,7 @@ def read(data: bytes) -> tuple[Network, dict[str, Any]]:
         raise NetworkError(f"file is no TorchScript archive that can be read ({error!r}). Save it anew.") from error
 
 
-def _read(data: bytes) -> tuple[Network, dict[str, Any]]:
+def _read(data: bytes) -> tuple[Network, dict[str, object]]:
     archive = Archive(data)
     root = load(archive.read("data.pkl"), lambda key: archive.read(f"data/{key}"))
     constants = load(archive.read("constants.pkl"), lambda key: archive.read(f"constants/{key}"))

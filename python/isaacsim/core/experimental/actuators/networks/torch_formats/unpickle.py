@@ -56,7 +56,7 @@ class Record:
     """The attributes of an object of such a class; it has no behavior."""
 
     type: str
-    attributes: dict[str, Any] = field(default_factory=dict)
+    attributes: dict[str, object] = field(default_factory=dict)
 
 
 def _tensor(storage: object, offset: Any, size: Any, stride: Any, *_rest: object) -> np.ndarray:
@@ -85,7 +85,7 @@ def _view(values: np.ndarray, offset: int, size: tuple[int, ...], stride: tuple[
     return view
 
 
-def _first(value: object, *_rest: object) -> Any:
+def _first(value: object, *_rest: object) -> object:
     return value
 
 
@@ -95,7 +95,7 @@ def _ordered(*items: object) -> dict[str, object]:
     return {}
 
 
-FUNCTIONS: dict[tuple[str, str], Callable[..., Any]] = {
+FUNCTIONS: dict[tuple[str, str], Callable[..., object]] = {
     ("torch._utils", "_rebuild_tensor_v2"): _tensor,
     ("torch._utils", "_rebuild_parameter"): _first,
     ("collections", "OrderedDict"): _ordered,
@@ -107,7 +107,7 @@ FUNCTIONS: dict[tuple[str, str], Callable[..., Any]] = {
 }
 
 
-def find_class(module: object, name: object) -> Callable[..., Any] | StorageType | RecordType:
+def find_class(module: object, name: object) -> Callable[..., object] | StorageType | RecordType:
     """Return what a name in a pickle stands for.
 
     Raises:
@@ -151,7 +151,7 @@ class Unpickler:
         self._bytes: dict[str, bytes] = {}
         self._left = MAX_VALUES
         # holds whatever the pickle describes
-        self._stack: list[Any] = []
+        self._stack: list[object] = []
         self._memo: dict[int, object] = {}
         self._marks = 0
 
@@ -202,7 +202,7 @@ class Unpickler:
         """A text whose length comes first."""
         return self._take(self._number(length)).decode("utf-8", "surrogatepass")
 
-    def _pop(self) -> Any:
+    def _pop(self) -> object:
         value = self._stack.pop()
         if isinstance(value, _Mark):
             raise NetworkError("pickle takes a value where there is none: must be whole. Save it anew.")
@@ -214,7 +214,7 @@ class Unpickler:
             raise NetworkError(f"pickle is nested deeper than {MAX_DEPTH}: must be flatter. Save it anew.")
         self._stack.append(_Mark())
 
-    def _since_mark(self) -> list[Any]:
+    def _since_mark(self) -> list[object]:
         """Close the last bracket and return its values."""
         for start in range(len(self._stack) - 1, -1, -1):
             if isinstance(self._stack[start], _Mark):
@@ -299,11 +299,11 @@ def _protocol(m: Unpickler) -> None:
         raise NetworkError(f"pickle of protocol {protocol}: must be 2 … 5. Save it anew.")
 
 
-def _extend(m: Unpickler, values: list[Any]) -> None:
+def _extend(m: Unpickler, values: list[object]) -> None:
     m._top(list).extend(values)
 
 
-def _last(m: Unpickler, count: int) -> tuple[Any, ...]:
+def _last(m: Unpickler, count: int) -> tuple[object, ...]:
     """The last values of the stack, in the order in which they were pushed."""
     return tuple(reversed([m._pop() for _ in range(count)]))
 
@@ -349,7 +349,7 @@ OPCODES: dict[bytes, Callable[[Unpickler], object]] = {
 }
 
 
-def load(data: bytes, storage: Callable[[str], bytes]) -> Any:
+def load(data: bytes, storage: Callable[[str], bytes]) -> object:
     """Return the value that a pickle of PyTorch describes: tensors as read-only arrays, objects as `Record`.
 
     Args:
@@ -367,7 +367,7 @@ def _size(value: object) -> int:
     return value.size if isinstance(value, np.ndarray) else 1
 
 
-def json_of(value: object, path: str = "metadata") -> Any:
+def json_of(value: object, path: str = "metadata") -> object:
     """Return a value as JSON could hold it.
 
     Raises:

@@ -243,7 +243,9 @@ class Builder:
         numbers = np.zeros(out, np.float32) if bias is None else np.broadcast_to(self.use(bias).reshape(-1), (out,))
         return Tensor(self.add(Linear(x.node, array, np.ascontiguousarray(numbers))), (*x.shape[:-1], out))
 
-    def recur(self, kind: Recurrent, x: Tensor, states: Sequence[Any], arguments: Sequence[Any]) -> tuple[Any, ...]:
+    def recur(
+        self, kind: Recurrent, x: Tensor, states: Sequence[State], arguments: Sequence[Any]
+    ) -> tuple[Tensor | State, ...]:
         """Return the output and the new states of one step of recurrent layers.
 
         Args:

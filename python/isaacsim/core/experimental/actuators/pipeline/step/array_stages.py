@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import warp as wp
@@ -114,8 +114,15 @@ def _hold_delay_kernel(at: wp.array[wp.uint32], bad: wp.array[int], before: wp.a
 class ComponentState:
     """State of the delay and the controller of an actuator; None for a component without state."""
 
-    delay_state: Any = None
-    controller_state: Any = None
+    delay_state: object = None
+    controller_state: object = None
+
+
+class StatesLike(Protocol):
+    """States of delay and controller: a `ComponentState`, or a state of an actuator."""
+
+    delay_state: Any
+    controller_state: Any
 
 
 @dataclass
@@ -128,7 +135,7 @@ class ArrayStagesState:
     """
 
     step: StepState
-    components: list[Any]
+    components: list[StatesLike]
 
 
 class Insert:
@@ -186,7 +193,7 @@ class Insert:
         self._binding: Columns | Indices | None = None
         self._places: tuple[wp.array, wp.array] = self.one_by_one, self.one_by_one
         # bound custom arrays by name, each with a two-dimensional Warp view of it
-        self._inputs: dict[str, tuple[Any, wp.array]] = {}
+        self._inputs: dict[str, tuple[Array, wp.array]] = {}
 
     def bind(self, binding: Columns | Indices) -> None:
         """Read the custom arrays of this binding from now on."""
@@ -211,8 +218,8 @@ class Insert:
     def compute(
         self,
         handed: Sequence[wp.array],
-        now: Any,
-        after: Any,
+        now: StatesLike,
+        after: StatesLike,
         dt: float,
     ) -> None:
         """Replace the efforts of the first phase, and write the next state.
@@ -324,9 +331,9 @@ class Insert:
                     )
                 yield f"{self.label}.{kind}.{name}", array
 
-    def modules(self) -> set[Any]:
+    def modules(self) -> set[wp.Module]:
         """Warp modules to be compiled before the first step."""
-        modules: set[Any] = {wp.get_module(__name__), wp.get_module(warp_functions.__name__)}
+        modules: set[wp.Module] = {wp.get_module(__name__), wp.get_module(warp_functions.__name__)}
         for component in (self.array_stages.delay, self.array_stages.controller, *self.array_stages.stages):
             if component is not None:
                 component.compile()
@@ -358,7 +365,7 @@ class Insert:
                 wp.launch(_state_fault_kernel, written.shape, [written], [self.raw], device=self.device)
             self._advanced.append((before[name], written))
 
-    def _update_delay(self, targets: Sequence[wp.array], now: Any, after: Any, bad: wp.array) -> None:
+    def _update_delay(self, targets: Sequence[wp.array], now: object, after: Any, bad: wp.array) -> None:
         known = isinstance(now, Delay.State)
         before = (wp.clone(now.num_pushes) if now is after else now.num_pushes) if known else None
         self.array_stages.delay.update_state(*targets, self.at, self.at, now, after)

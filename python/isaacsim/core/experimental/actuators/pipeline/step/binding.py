@@ -24,7 +24,7 @@ COLUMN_NAMES = (*SIGNALS, "efforts")
 
 _FLOAT, _INDEX = np.dtype(np.float32), np.dtype(np.uint32)
 # largest index of each array on CUDA that was read, by identity
-_largest_known: dict[int, tuple[Any, int]] = {}
+_largest_known: dict[int, tuple[weakref.ref[wp.array], int]] = {}
 
 
 @dataclass(eq=False)
@@ -142,7 +142,7 @@ class Indices:
         self._reads = list(shortest.values())
         self.check_indices()
 
-    def _indexed(self) -> Iterator[tuple[str, Any, str, Array, bool]]:
+    def _indexed(self) -> Iterator[tuple[str, Array | None, str, Array, bool]]:
         """Name and array of each input and output, name and array of its indices, and True for an output."""
         arrays = *self.inputs, self.efforts, self.computed
         indices = *self.indices, self.effort_indices, self.effort_indices
@@ -246,7 +246,7 @@ def _checked_length(name: str, array: object, device: wp.DeviceLike, *, output: 
     return shape[0]
 
 
-def _check_index_array(name: str, index: Any, count: int, device: wp.DeviceLike) -> None:
+def _check_index_array(name: str, index: object, count: int, device: wp.DeviceLike) -> None:
     shape, _ = _checked(name, index, _INDEX, device)
     if shape != (count,):
         _refuse(f"{name} has shape {shape}", f"({count},), one index per joint of each robot")
@@ -254,7 +254,7 @@ def _check_index_array(name: str, index: Any, count: int, device: wp.DeviceLike)
 
 def _checked(
     name: str, array: object, dtype: np.dtype, device: wp.DeviceLike, *, output: bool = False
-) -> tuple[Any, Any]:
+) -> tuple[tuple[int, ...], Any]:
     """Shape and strides of an array of the right type on `device` that can be used in place."""
     if isinstance(array, wp.array):
         if array.dtype is not wp.dtype_from_numpy(dtype):

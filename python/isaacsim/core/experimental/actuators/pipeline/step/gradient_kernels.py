@@ -17,7 +17,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import warp as wp
 
@@ -171,7 +171,7 @@ def back_ring(
     return now
 
 
-_FUNCTIONS: dict[str, Any] = {
+_FUNCTIONS: dict[str, object] = {
     "indexed_or_zero": indexed_or_zero,
     "value_or_zero": value_or_zero,
     "curve_value": curve_value,
@@ -262,7 +262,7 @@ class _Law:
         return [patterns[ASKABLE[signal].is_unbounded].format(name) for signal, name in named]
 
     @property
-    def functions(self) -> dict[str, Any]:
+    def functions(self) -> dict[str, object]:
         """Functions that its lines call, by name."""
         owner, number = self._owner, self._number
         found = {"law": owner.LAW, "prepare": owner.PREPARE, "motor": owner.MOTOR if self._kind.converts else None}
@@ -583,5 +583,5 @@ def _indented(lines: Sequence[str]) -> list[str]:
     return [f"    {line}" for line in lines]
 
 
-def _lines(lines: Any) -> str:
+def _lines(lines: Iterable[str]) -> str:
     return "\n    ".join(lines)

@@ -10,7 +10,6 @@ A thread per robot and linkage. The core has the same in `native/linkage.h`, wit
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import warp as wp
@@ -46,7 +45,7 @@ def links_of(linkages: Sequence[PlannedLinkage], device: wp.DeviceLike) -> Links
     found, sizes = Links(), [one.nodes.size for one in linkages]
     first = np.cumsum([0, *sizes[:-1]])
 
-    def padded(name: str, dtype: Any) -> np.ndarray:
+    def padded(name: str, dtype: type) -> np.ndarray:
         shape = [MOST_JOINTS] * np.ndim(getattr(linkages[0], name))
         rows = np.zeros((len(linkages), *shape), dtype)
         for row, one in zip(rows, linkages, strict=True):

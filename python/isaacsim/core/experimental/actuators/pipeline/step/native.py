@@ -63,7 +63,7 @@ class NativeStep:
         self._observed: tuple[Any, Any] = (None, None)
         self._motor: np.ndarray | None = None
         # states as the core takes them
-        self._bound: weakref.WeakKeyDictionary[StepState, Any] = weakref.WeakKeyDictionary()
+        self._bound: weakref.WeakKeyDictionary[StepState, object] = weakref.WeakKeyDictionary()
         self._state = self.new_state()
         self.use(self._state, self._state)
         self.checks = checks_of(self)
@@ -126,7 +126,7 @@ class NativeStep:
         return self._core.follower(tuple(given))
 
     @property
-    def arrays(self) -> list[Any]:
+    def arrays(self) -> list[object]:
         """Bound signals and efforts: arrays, or memory views where `follower` cannot keep an array."""
         return self._core.arrays
 
@@ -256,7 +256,7 @@ class NativeStep:
         held = [*self._state.arrays(), *map(numpy_view, self.signals.values())]
         return self._core.memory + sum(array.nbytes for array in held)
 
-    def _new_core(self, label: str, networks: list[tuple[Any, ...]]) -> Any:
+    def _new_core(self, label: str, networks: list[tuple[object, ...]]) -> Any:
         """Compile the plan; signals, curves and values of rows follow."""
         plan = self.plan
         laws = ((law, plan.controller_kind == kind) for kind, law in enumerate(plan.controllers))
@@ -306,7 +306,7 @@ class NativeStep:
 
     def _give(self, row: Row) -> None:
         """Hand the values of a row to the core, which does not copy values per robot."""
-        own: Any = row.own
+        own = row.own
         if row.live is not None:
             own = numpy_view(row.live).reshape(-1, 1)
             if not own.flags.c_contiguous:
@@ -346,7 +346,7 @@ class NativeStep:
 
         return run_in_order
 
-    def as_bound(self, state: StepState) -> Any:
+    def as_bound(self, state: StepState) -> object:
         """The core's object of a state."""
         bound = self._bound.get(state)
         if bound is None:
@@ -356,7 +356,7 @@ class NativeStep:
         return bound
 
 
-def network_of(one: StatefulLaw[NetworkLaw], *, keep: bool = False) -> tuple[Any, ...]:
+def network_of(one: StatefulLaw[NetworkLaw], *, keep: bool = False) -> tuple[object, ...]:
     """A network as an argument of the core; gradients need `keep`, which keeps intermediate results."""
     # most plans have none
     from ...networks.evaluator import core_of

@@ -85,7 +85,7 @@ def new_signal(name: str, num_robots: int, num_slots: int) -> np.ndarray:
 def new_state(plan: Plan, device: wp.DeviceLike = None) -> StepState:
     """Return a fresh state, in Warp arrays of `device`, or in NumPy arrays without one."""
 
-    def filled(value: float, shape: int | tuple[int, ...], dtype: type = np.float32) -> Any:
+    def filled(value: float, shape: int | tuple[int, ...], dtype: type = np.float32) -> Array:
         values = apart(shape, value, dtype)
         return values if device is None else wp.array(values, dtype=wp.dtype_from_numpy(values.dtype), device=device)
 
@@ -251,7 +251,7 @@ def _restore_plan(plan: Plan, state: StepState, saved: Mapping[str, np.ndarray])
         _assign(array, values)
 
 
-def _law_states(plan: Plan, placement: Placement) -> Iterator[tuple[str, int, int, tuple[Any, ...]]]:
+def _law_states(plan: Plan, placement: Placement) -> Iterator[tuple[str, int, int, tuple[slice | np.ndarray, ...]]]:
     """State of the laws of an actuator: name, number of the law, number in its `STATE`, and index into the array."""
     for law, one in enumerate(plan.stateful):
         owners = [("controller", one.law)] if one.stage is None and placement.controller is one.law else []

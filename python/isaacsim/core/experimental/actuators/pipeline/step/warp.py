@@ -15,6 +15,7 @@ import warp as wp
 from ...components.base import clear_kernel
 from ...components.law import LawClass
 from ...memory import warp_view
+from ..launches import recorded
 from ..physics_step import checks_of
 from ..plan import Plan, Published, Row, is_network
 from .binding import Columns, Indices
@@ -88,7 +89,7 @@ class WarpStep:
         self._launches: dict[tuple[str | int, ...], tuple[Any, tuple[object, ...]]] = {}
         self._kernels: dict[tuple[str, str], wp.Kernel] = {}
         # launches that copy pieces of rows into them, and the arrays that these read
-        self._pieces: list[tuple[Any, list[wp.array]]] = []
+        self._pieces: list[tuple[wp.Launch, list[wp.array]]] = []
         # states of the laws before a step in place that is cut in two; networks write theirs after the limits
         self._before: StepState | None = None
         # linkages, position and velocity of the joints, and the physics step on the device
@@ -249,7 +250,7 @@ class WarpStep:
             for signal, slots, total in self._totals:
                 inputs = [signal, slots]
                 robots = self.plan.num_robots
-                launch = wp.launch(total_kernel, robots, inputs, [total], device=self.device, record_cmd=True)
+                launch = recorded(total_kernel, robots, inputs, [total], self.device)
                 launches.append((launch, inputs))
             self._record(launches, "publish", self._now)
         for launch, _ in launches:
@@ -280,7 +281,7 @@ class WarpStep:
         signal = self.signals[one.signal]
         wp.launch(publish_kernel, signal.shape, inputs, [signal], device=self.device)
 
-    def _publishing_all(self) -> tuple[Any, list[Any]]:
+    def _publishing_all(self) -> tuple[wp.Launch, list[Any]]:
         """Record the launch of the kernel that publishes all numbers; return the launch and its inputs."""
         published = [one for one, _ in self._published]
         places = self._ints(np.stack([self.plan.stateful[one.law].places for one in published]))
@@ -289,7 +290,7 @@ class WarpStep:
         inputs = [places, counts, *states, *map(self._while_unset, published)]
         outputs = [self.signals[one.signal] for one in published]
         kernel = publishing_kernel(len(published))
-        launch = wp.launch(kernel, outputs[0].shape, inputs, outputs, device=self.device, record_cmd=True)
+        launch = recorded(kernel, outputs[0].shape, inputs, outputs, self.device)
         return launch, [*inputs, *outputs]
 
     @property
@@ -341,9 +342,7 @@ class WarpStep:
     def take_piece(self, row: Row, slots: tuple[int, ...], piece: wp.array) -> None:
         """Read the values of these slots of a row with a value per robot from `piece`, `(robots, these slots)`."""
         inputs = [piece, self._ints(slots)]
-        launch = wp.launch(
-            piece_kernel, piece.shape, inputs, [self.materialize(row)], device=self.device, record_cmd=True
-        )
+        launch = recorded(piece_kernel, piece.shape, inputs, [self.materialize(row)], self.device)
         # a launch of older Warp does not keep its inputs alive
         self._pieces.append((launch, inputs))
 
@@ -416,10 +415,10 @@ class WarpStep:
         if not self.plan.num_delayed:
             return
         key = "go on", self._now, self._after
-        launch: Any = self._recorded(*key)
+        launch: wp.Launch | None = self._recorded(*key)
         if launch is None:
             inputs, outputs = [self.plan.depth, self._now.write_idx], [self._after.write_idx]
-            launch = wp.launch(advance_kernel, 1, inputs, outputs, device=self.device, record_cmd=True)
+            launch = recorded(advance_kernel, 1, inputs, outputs, self.device)
             self._record(launch, *key)
         launch.launch()
 
@@ -467,7 +466,7 @@ class WarpStep:
             del self._launches[next(iter(self._launches))]
         return launch
 
-    def _new_launch(self, phase: str) -> Any:
+    def _new_launch(self, phase: str) -> wp.Launch:
         """Record the launch of a phase for the current binding and states."""
         binding = self._binding
         if binding is None:
@@ -484,9 +483,9 @@ class WarpStep:
         measured = self._measured if phase in ("step", "command") else ()
         arguments += [self._faults, *measured, *observed, *self._handed_over, *self._shafts, *efforts]
         kernel, shape = self._kernels[_kind(binding), phase], (self.plan.num_robots, self.plan.num_slots)
-        return wp.launch(kernel, shape, arguments, device=self.device, record_cmd=True)
+        return recorded(kernel, shape, arguments, [], self.device)
 
-    def _arguments_of(self, state: StepState) -> list[Any]:
+    def _arguments_of(self, state: StepState) -> list[object]:
         """A state as arguments of the kernel, without those of networks."""
         ring = Ring()
         ring.pos, ring.vel, ring.act = state.buffer_pos, state.buffer_vel, state.buffer_act
@@ -518,7 +517,7 @@ class WarpStep:
         """Rows of a number per slot; a row of zeros if there are none."""
         return self._ints(np.stack(list(rows) or [np.zeros(self.plan.num_slots)]))
 
-    def _zeros(self, dtype: Any = wp.float32, fill: float = 0) -> wp.array:
+    def _zeros(self, dtype: type = wp.float32, fill: float = 0) -> wp.array:
         size = self.plan.num_robots, self.plan.num_slots
         return wp.full(size, fill, dtype=dtype, device=self.device)
 

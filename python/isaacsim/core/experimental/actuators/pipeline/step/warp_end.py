@@ -11,7 +11,7 @@ by Newton's method. Its slope by the final velocity is that of a secant, so that
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import warp as wp
 
@@ -92,7 +92,7 @@ def chord(at_end: float, held: float, slope: float, end_qd: float, qd: float, dt
     return bounded if wp.abs(held - expected) > least else slope
 
 
-FUNCTIONS: Final[Mapping[str, Any]] = {
+FUNCTIONS: Final[Mapping[str, object]] = {
     "end_velocity": end_velocity,
     "end_position": end_position,
     "bounded_slope": bounded_slope,

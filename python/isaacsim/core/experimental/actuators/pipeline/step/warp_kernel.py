@@ -16,7 +16,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from string import Template
-from typing import Any
 
 import warp as wp
 
@@ -317,7 +316,7 @@ _IDLE_EFFORT = ("if fault == 0 and due == 0:", "    effort = 0.0")
 # names of a law's results in the kernel: of one after the controller, and of a sensor at the joint
 _RESULTS, _SENSED = ("effort",), ("seen_q", "seen_qd")
 _COMMANDS = ("q_target", "qd_target", "ff")
-_FUNCTIONS: dict[str, Any] = {
+_FUNCTIONS: dict[str, object] = {
     "EFFORT_FAULT": wp.constant(EFFORT_FAULT),
     "SIGNAL_FAULT": wp.constant(SIGNAL_FAULT),
     "Slots": functions.Slots,
@@ -382,7 +381,7 @@ class _Law:
         return KINDS[self.owner.KIND]
 
     @property
-    def functions(self) -> dict[str, Any]:
+    def functions(self) -> dict[str, object]:
         """Functions that its lines call, by name."""
         owner = self.owner
         found = {"": owner.LAW, "_prepare": owner.PREPARE}

@@ -7,12 +7,15 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...articulation_actuators import ArticulationActuators
 from ...motor_files.files import load_motors
 from ...simulation import Simulation
 from .arguments import Simulated
+
+if TYPE_CHECKING:
+    from ...hosts.physics_articulation import PhysicsArticulation
 
 _NONE_FOUND, _VIBRATES = r"<.*>: no actuator found", r".* (will vibrate at dt|may chatter)"
 
@@ -70,7 +73,7 @@ class Opened:
     """
 
     simulation: Simulation
-    robots: Any
+    robots: PhysicsArticulation
     actuators: ArticulationActuators | None
 
 
@@ -127,6 +130,6 @@ def require_actuators(one: Opened, file: Path) -> ArticulationActuators:
     return one.actuators
 
 
-def columns_of(columns: dict[str, str], robots: Any) -> dict[str, str]:
+def columns_of(columns: dict[str, str], robots: PhysicsArticulation) -> dict[str, str]:
     """Return the columns of a table of joints, without the robot if there is one only."""
     return {key: heading for key, heading in columns.items() if key != "robot" or len(robots.paths) > 1}

@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.console import Console
@@ -32,6 +32,10 @@ from .arguments import Run
 from .joint_units import with_units
 from .opened import Opened, columns_of, opened, simulate
 from .run_graph import run_graph
+
+if TYPE_CHECKING:
+    from ...hosts.physics_articulation import PhysicsArticulation
+    from ..viewing.view import View
 
 _SECONDS, _FREQUENCY, _FRAME_RATE = 3.0, 0.5, 60.0
 # default amplitudes [rad], [m]
@@ -116,7 +120,7 @@ def _run_robots(arguments: Run, one: Opened) -> Answer:
     return Answer([_table(trial, one.robots, title)], notes, trial.is_wrong)
 
 
-def _table(trial: Trial, robots: Any, title: str) -> Table:
+def _table(trial: Trial, robots: PhysicsArticulation, title: str) -> Table:
     """Return the table of joints, with columns of friction, windings and heat where there are some."""
     rows = [vars(joint) | {name: _percent(getattr(joint, name)) for name in _SHARES} for joint in trial.joints]
     others = _FRICTION | _ELECTRICAL
@@ -128,7 +132,7 @@ def _table(trial: Trial, robots: Any, title: str) -> Table:
     )
 
 
-def _turns(robots: Any) -> dict[str, bool | None]:
+def _turns(robots: PhysicsArticulation) -> dict[str, bool | None]:
     """Return which joints turn, by name."""
     return dict(zip(robots.dof_names, turning(robots) or [], strict=False))
 
@@ -137,7 +141,7 @@ def _percent(share: float | None) -> float | None:
     return None if share is None else 100 * share
 
 
-def _targets(arguments: Run, robots: Any) -> tuple[Targets, float, list[str]]:
+def _targets(arguments: Run, robots: PhysicsArticulation) -> tuple[Targets, float, list[str]]:
     """Return targets, their duration [s], and notes on joint limits."""
     kind, room = arguments.targets or KINDS[0], room_of(robots)
     if kind not in KINDS and Path(kind).suffix.lower() != ".csv":
@@ -174,13 +178,13 @@ def _refuse(arguments: Run, what: str, names: tuple[str, ...]) -> None:
         raise ValueError(f"{option} is for {what}: {arguments.file} has {other}. Leave it out.")
 
 
-def _view(simulation: Simulation) -> Any:
+def _view(simulation: Simulation) -> View:
     """Return the live view.
 
     Raises:
         HostError: There is none.
     """
-    view: Callable[[], Any] | None = getattr(simulation, "view", None)
+    view: Callable[[], View] | None = getattr(simulation, "view", None)
     if view is None:
         raise HostError("--view: this version has no live view. Use --plot or --record instead.")
     # standard output is for the answer alone
@@ -188,7 +192,7 @@ def _view(simulation: Simulation) -> Any:
         return view()
 
 
-def _while_open(view: Any) -> Iterator[int]:
+def _while_open(view: View) -> Iterator[int]:
     """Iterate over physics steps until the window is closed or Ctrl+C is pressed."""
     ended = False
 

@@ -6,7 +6,7 @@ import contextlib
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ...action_graphs.runner import graph
 from ...action_graphs.runner.runner import GraphRunner
@@ -16,6 +16,9 @@ from ...usd.articulation import articulation_roots
 from .answer import Answer, Table
 from .joint_units import with_units
 from .watch import Watch
+
+if TYPE_CHECKING:
+    from ...hosts.physics_articulation import PhysicsArticulation
 
 # of nodes that drive robots
 _FAULTS = "outputs:faults"
@@ -100,12 +103,12 @@ def _graphs(runner: GraphRunner) -> Iterator[dict[str, object]]:
         }
 
 
-def _turns(robots: dict[str, Any]) -> list[bool | None]:
+def _turns(robots: dict[str, PhysicsArticulation]) -> list[bool | None]:
     """Return which joints turn, in the order of the rows."""
     return [kind for robot in robots.values() for kind in turning(robot) or [None] * len(robot.dof_names)]
 
 
-def _joints(robots: dict[str, Any]) -> Iterator[dict[str, object]]:
+def _joints(robots: dict[str, PhysicsArticulation]) -> Iterator[dict[str, object]]:
     for path, robot in robots.items():
         positions, targets = (read().numpy()[0] for read in (robot.get_dof_positions, robot.get_dof_position_targets))
         for name, position, target in zip(robot.dof_names, positions.tolist(), targets.tolist(), strict=True):

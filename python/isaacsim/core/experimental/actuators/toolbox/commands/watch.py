@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from ...action_graphs.runner.runner import GraphRunner
 from ...hosts.joint_kinds import turning
 from ..plots.style import caption, lines, panels, save
 from ..plots.units import units_of
+
+if TYPE_CHECKING:
+    from ...hosts.physics_articulation import PhysicsArticulation
 
 
 class Watch:
@@ -26,7 +29,7 @@ class Watch:
         GraphError: There is no such port, or it holds no numbers.
     """
 
-    def __init__(self, runner: GraphRunner, robots: dict[str, Any], ports: list[str]) -> None:
+    def __init__(self, runner: GraphRunner, robots: dict[str, PhysicsArticulation], ports: list[str]) -> None:
         self._runner, self._robots = runner, robots
         nodes = {path: graph for graph in runner.graphs for path in graph.nodes}
         self._ports = {}

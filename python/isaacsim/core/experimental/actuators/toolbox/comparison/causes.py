@@ -189,7 +189,7 @@ def _inertia() -> Cause:
     return Cause("inertia", find, put_equal)
 
 
-def _of_links(first: Link, second: Link) -> Iterable[tuple[str, tuple[Any, Any]]]:
+def _of_links(first: Link, second: Link) -> Iterable[tuple[str, tuple[object, object]]]:
     """Yield what differs between two links."""
     for key in ("mass", "com", "inertia"):
         one, other = getattr(first, key), getattr(second, key)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from ...specs.motors import MotorConfig
 from .commands import Plan
 from .motion import Motion
 from .side import Side, opened
+
+if TYPE_CHECKING:
+    from ...hosts.physics_articulation import PhysicsArticulation
 
 _FRICTION = "get_dof_friction_properties"
 # names of `Side.properties`, and where they are: getter of the articulation, number among what it returns
@@ -114,7 +117,7 @@ def run(side: Side, plan: Plan) -> Run:
         return Run(side, values, _move(simulation, robot, actuators, plan, columns))
 
 
-def _set(side: Side, robot: object) -> None:
+def _set(side: Side, robot: PhysicsArticulation) -> None:
     """Set the properties and inertias of a side."""
     for getter in dict.fromkeys(PROPERTIES[name][0] for name in side.properties):
         given = {
@@ -124,7 +127,9 @@ def _set(side: Side, robot: object) -> None:
     _set_links(side, robot)
 
 
-def _set_together(side: Side, robot: Any, getter: str, given: Mapping[int, Mapping[str, float]]) -> None:
+def _set_together(
+    side: Side, robot: PhysicsArticulation, getter: str, given: Mapping[int, Mapping[str, float]]
+) -> None:
     """Set values that an articulation returns together, by their numbers among them; the others stay."""
     names = list(robot.dof_names)
     at = sorted({names.index(joint) for values in given.values() for joint in values})
@@ -140,7 +145,7 @@ def _set_together(side: Side, robot: Any, getter: str, given: Mapping[int, Mappi
     setter(*(np.ascontiguousarray(part[:, at]) for part in parts), dof_indices=at)
 
 
-def _set_links(side: Side, robot: Any) -> None:
+def _set_links(side: Side, robot: PhysicsArticulation) -> None:
     if not side.links:
         return
     at = [list(robot.link_names).index(name) for name in side.links]
@@ -150,7 +155,7 @@ def _set_links(side: Side, robot: Any) -> None:
     robot.set_link_inertias(np.array([[one.inertia for one in links]]), link_indices=at)
 
 
-def _begin(robot: Any, plan: Plan, columns: list[int]) -> None:
+def _begin(robot: PhysicsArticulation, plan: Plan, columns: list[int]) -> None:
     """Put the joints at rest into the start of a plan."""
     positions, targets = (getattr(robot, f"get_dof_position{name}")().numpy().copy() for name in ("s", "_targets"))
     positions[0, columns] = plan.start
@@ -162,7 +167,11 @@ def _begin(robot: Any, plan: Plan, columns: list[int]) -> None:
 
 
 def _move(
-    simulation: Simulation, robot: Any, actuators: ArticulationActuators | None, plan: Plan, columns: list[int]
+    simulation: Simulation,
+    robot: PhysicsArticulation,
+    actuators: ArticulationActuators | None,
+    plan: Plan,
+    columns: list[int],
 ) -> Motion:
     """Step a robot that plays along a plan."""
     steps = max(1, round(plan.seconds / simulation.dt))
@@ -193,7 +202,9 @@ def _move(
     return Motion(plan.joints, time, wanted, found[0], found[1], found[2], diverged, turns)
 
 
-def _values(side: Side, robot: Any, plan: Plan, columns: list[int], places: Mapping[str, np.ndarray]) -> Values:
+def _values(
+    side: Side, robot: PhysicsArticulation, plan: Plan, columns: list[int], places: Mapping[str, np.ndarray]
+) -> Values:
     """Return what a robot that plays has."""
 
     def by_joint(values: np.ndarray) -> dict[str, float]:
@@ -219,7 +230,7 @@ def _values(side: Side, robot: Any, plan: Plan, columns: list[int], places: Mapp
     )
 
 
-def _places(robot: Any, plan: Plan, columns: list[int]) -> dict[str, np.ndarray]:
+def _places(robot: PhysicsArticulation, plan: Plan, columns: list[int]) -> dict[str, np.ndarray]:
     """Return how each joint moves the robot in the pose that it has, see `Values`."""
     jacobians = robot.get_jacobian_matrices().numpy()[0].astype(float)[..., -robot.num_dofs :]
     limits = [np.nan_to_num(one.numpy()[0].astype(float), posinf=0.0, neginf=0.0) for one in robot.get_dof_limits()]

@@ -24,7 +24,7 @@ def same(first: object, second: object) -> bool:
     if isinstance(first, int | float) and isinstance(second, int | float):
         return math.isclose(first, second, rel_tol=_SAME, abs_tol=_NOTHING)
     if _is_list(first) and _is_list(second):
-        one, other = cast(Sequence[Any], first), cast(Sequence[Any], second)
+        one, other = cast(Sequence[object], first), cast(Sequence[object], second)
         return len(one) == len(other) and all(map(same, one, other))
     return first == second
 

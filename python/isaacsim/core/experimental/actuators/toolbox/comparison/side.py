@@ -32,6 +32,7 @@ from .lab import OF_DRIVES, drive_of, lab_motors
 
 if TYPE_CHECKING:
     from ...hosts.mujoco.newton_reader import NewtonReading
+    from ...hosts.physics_articulation import PhysicsArticulation
 
 _Values = Mapping[str, np.ndarray]
 _MUTED = (
@@ -158,7 +159,7 @@ def side_of(
         return _with_groups(side, groups, robot, (with_own_values(values, of_author, robot.dof_names), values), rules)
 
 
-def _actuated(simulation: Simulation, robot: Any) -> list[str]:
+def _actuated(simulation: Simulation, robot: PhysicsArticulation) -> list[str]:
     """Return the names of the joints with actuator prims."""
     if simulation.stage is None:
         return []
@@ -176,7 +177,7 @@ def _drive_in(values: Mapping[str, np.ndarray], names: list[str], joint: str) ->
 def _with_groups(
     side: Side,
     groups: object,
-    robot: Any,
+    robot: PhysicsArticulation,
     values: tuple[Mapping[str, np.ndarray], Mapping[str, np.ndarray]],
     rules: Rules,
 ) -> Side:
@@ -232,7 +233,7 @@ def both_driven_alike(first: Side, second: Side) -> tuple[Side, Side, list[str]]
 
 
 @contextmanager
-def opened(side: Side) -> Iterator[tuple[Simulation, Any, ArticulationActuators | None]]:
+def opened(side: Side) -> Iterator[tuple[Simulation, PhysicsArticulation, ArticulationActuators | None]]:
     """Open the simulation of a side, its robot, and its actuators, if it has motors; it does not play yet."""
     with _quiet(), _simulation(side.file, side.dt, side.engine) as simulation:
         if not side.contacts:
@@ -295,14 +296,14 @@ def _implicit(side: Side, joint: str) -> MotorConfig:
     return dataclasses.replace(motor, others=[*motor.others, ImplicitConfig()])
 
 
-def _only_robot(simulation: Simulation, file: str | os.PathLike[str]) -> Any:
+def _only_robot(simulation: Simulation, file: str | os.PathLike[str]) -> PhysicsArticulation:
     robot = simulation.articulation("/")
     if len(robot.paths) != 1:
         raise ValueError(f"{file}: has {len(robot.paths)} robots: must have one. Give a file of one robot.")
     return robot
 
 
-def _by_joint(motors: Motors, robot: Any, simulation: Simulation) -> dict[str, MotorConfig]:
+def _by_joint(motors: Motors, robot: PhysicsArticulation, simulation: Simulation) -> dict[str, MotorConfig]:
     """Return the motor of each joint with the numbers of this joint."""
     names = list(robot.dof_names)
     found = resolve_motors(motors, names, names, 1, limits=functools.partial(effort_limits, robot, simulation.stage))

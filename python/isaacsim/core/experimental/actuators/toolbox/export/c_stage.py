@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from ...specs.stages import KINDS
 from .c_laws import FUNCTIONS
 from .c_literals import c_float
 
+if TYPE_CHECKING:
+    from ...components.base import Component
+
 BAD = "return 0.0f;"
 """Statement after a number that is not finite."""
 
@@ -45,7 +48,7 @@ class Stage:
         depth: Number of rows of its rings of past results; 0 if its results act at once.
     """
 
-    component: Any
+    component: type[Component]
     at_motor: bool
     depth: int
 

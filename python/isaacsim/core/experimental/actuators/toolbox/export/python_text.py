@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from .numbers_as_text import text_of
 from .robot import ExportedJoint, ExportedRobot
@@ -68,7 +67,7 @@ def pd_fields(joint: ExportedJoint) -> dict[str, float | int]:
     return fields
 
 
-def _number(value: Any) -> str:
+def _number(value: float) -> str:
     if isinstance(value, int):
         return str(value)
     if math.isinf(value):

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...authoring import motors_of
 from ...components.catalogue import snake_case
@@ -30,6 +30,9 @@ from ...specs.engine_friction import is_friction
 from ...specs.motors import MotorConfig, Motors
 from ...specs.stages import is_geared, parts_of
 from .numbers_as_text import text_of
+
+if TYPE_CHECKING:
+    from ...hosts.physics_articulation import PhysicsArticulation
 
 FEATURES = {
     "kp": "proportional gain",
@@ -171,7 +174,9 @@ def read_robot(file: str | os.PathLike[str], config: Motors | None = None, robot
         return ExportedRobot(Path(path).stem, found.paths[0], joints, Path(path))
 
 
-def _joints(found: Any, simulation: Simulation, given: Motors, is_given: bool) -> Iterator[ExportedJoint]:
+def _joints(
+    found: PhysicsArticulation, simulation: Simulation, given: Motors, is_given: bool
+) -> Iterator[ExportedJoint]:
     """Yield the joints of an articulation with their motors, `is_given` if these are not those of its file."""
     names = list(found.dof_names)
     resolved = resolve_motors(given, names, names, 1, limits=functools.partial(effort_limits, found, simulation.stage))
@@ -187,7 +192,7 @@ def _joints(found: Any, simulation: Simulation, given: Motors, is_given: bool) -
         yield _joint(name, "transl" in str(kind).lower(), motors.get(name), own, is_given)
 
 
-def _of_robot(found: Any) -> list[dict[str, float]]:
+def _of_robot(found: PhysicsArticulation) -> list[dict[str, float]]:
     """Return properties and limits of the joints of an articulation, as far as it has them, by name."""
     columns = {name: read_property(found, name) for name in (*_PROPERTIES, "velocity_limit_sim")}
     columns["lower"], columns["upper"] = (limits.numpy() for limits in found.get_dof_limits())

@@ -74,10 +74,10 @@ def _real(value: float) -> float:
     return float(text_of(value))
 
 
-def _limits(robot: ExportedRobot) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _limits(robot: ExportedRobot) -> dict[str, object]:
+    found: dict[str, object] = {}
     for joint in robot.joints:
-        said: dict[str, Any] = {"has_position_limits": joint.position_limits is not None}
+        said: dict[str, object] = {"has_position_limits": joint.position_limits is not None}
         if joint.position_limits is not None:
             said["min_position"], said["max_position"] = map(_real, joint.position_limits)
         said["has_velocity_limits"] = "velocity_limit" in joint.features
@@ -90,7 +90,7 @@ def _limits(robot: ExportedRobot) -> dict[str, Any]:
     return found
 
 
-def _controllers(robot: ExportedRobot) -> dict[str, Any]:
+def _controllers(robot: ExportedRobot) -> dict[str, object]:
     driven = [joint for joint in robot.joints if joint.has_gains]
     parameters = {
         "joints": [joint.name for joint in driven],
@@ -110,7 +110,7 @@ def _pid(joint: ExportedJoint) -> dict[str, float]:
     return found
 
 
-def _message(robot: ExportedRobot) -> dict[str, Any]:
+def _message(robot: ExportedRobot) -> dict[str, object]:
     gains = {
         key: [_real(joint.value(name)) if joint.has_gains else math.nan for joint in robot.joints]
         for key, name in {"position": "kp", "velocity": "kd"}.items()
@@ -153,7 +153,7 @@ def _parsed(file: Path) -> Any:
         raise ValueError(f"{file}: must be YAML, but {error}") from None
 
 
-def _part(file: Path, *keys: str) -> dict[str, Any]:
+def _part(file: Path, *keys: str) -> dict[str, dict[str, object]]:
     """Return the dictionary of dictionaries below some keys."""
     found = _parsed(file)
     for key in keys:

@@ -6,7 +6,7 @@ import contextlib
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from ...articulation_actuators import ArticulationActuators
 from ...simulation import Simulation
 from ...specs.motors import MotorConfig
 from .rollout import substeps_of
+
+if TYPE_CHECKING:
+    from ...hosts.physics_articulation import PhysicsArticulation
 
 # the motion itself shows whether they matter
 _EXPECTED = r".* (will vibrate at dt|may chatter|have no effort limit)"
@@ -52,7 +55,7 @@ class CommandedRobot:
             self.simulation = stack.enter_context(
                 Simulation(robot, dt / self.substeps, engine=engine, initial_positions=initial_positions)
             )
-            self.robots: Any = self.simulation.articulation("/")
+            self.robots: PhysicsArticulation = self.simulation.articulation("/")
             self.actuators = stack.enter_context(ArticulationActuators.from_configs("/", dict(motors)))
             self.simulation.play()
             names = list(self.robots.dof_names)

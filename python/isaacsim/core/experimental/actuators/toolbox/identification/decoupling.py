@@ -12,13 +12,16 @@ import functools
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...simulation import Simulation
 from .log import MotorLog
 from .motion import motion_of
+
+if TYPE_CHECKING:
+    from ...hosts.physics_articulation import PhysicsArticulation
 
 # copies of the robot that are evaluated at once
 _COPIES = 512
@@ -154,7 +157,7 @@ class Links:
         return [tuple(one[k : k + _COPIES] for one in arrays) for k in range(0, len(arrays[0]), _COPIES)]
 
 
-def require_fixed_base(robot: str | os.PathLike[str], robots: Any) -> None:
+def require_fixed_base(robot: str | os.PathLike[str], robots: PhysicsArticulation) -> None:
     """Refuse a robot whose base floats.
 
     Args:

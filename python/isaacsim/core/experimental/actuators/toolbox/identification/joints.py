@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -224,7 +224,7 @@ class Joints:
         """Return the results of a function of the number of a joint."""
         return each(function, len(self._benches), self._options.ray)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Return the parts that are copied to other processes; progress is reported in this one."""
         return {**vars(self), "_progress": None}
 

@@ -208,7 +208,7 @@ def _set_armature(motor: MotorConfig, value: float) -> None:
 
 def with_inertia(motor: MotorConfig, inertia: float) -> MotorConfig:
     """Return a motor whose friction assumes an inertia [kg·m² or kg] if it assumes none yet."""
-    others: list[Any] = [
+    others: list[Config] = [
         dataclasses.replace(one, assumed_inertia=inertia)
         if isinstance(one, FrictionConfig) and not one.assumed_inertia
         else one

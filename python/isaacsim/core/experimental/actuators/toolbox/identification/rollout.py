@@ -10,6 +10,7 @@ import numpy as np
 from ... import native
 from ...loops.arrays import ActuatedArrays
 from ...memory import numpy_view
+from ...pipeline.plan import ParameterView
 from ...specs.configs import Config, DelayConfig, TransmissionConfig
 from ...specs.encoder import EncoderConfig
 from ...specs.late import TimedDelayConfig
@@ -92,7 +93,7 @@ class Rollout:
         ]
         for _, array in self._actuators._assembly.signals.get("load_is_whole", ()):
             array.numpy()[:] = 1.0
-        self._views: dict[str, Any] = {}
+        self._views: dict[str, ParameterView] = {}
         for view in step.plan.views:
             # the first stage of a kind has it
             self._views.setdefault(f"{view.component.KIND}.{view.attribute}", view)

@@ -8,7 +8,7 @@ import os
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,6 +32,9 @@ from .described import JOINT_UNITS, InspectedActuator, InspectedJoint, Inspected
 from .figures import gains, largest_effort
 from .inspect import inspect_robots
 from .words import law_of, unit_of, values_of
+
+if TYPE_CHECKING:
+    from ...usd.handles import Stage
 
 # names of the simulator's properties in `motor_properties`
 _APPLIED = {
@@ -108,7 +111,7 @@ class _Rows:
     """The rows of one robot."""
 
     def __init__(
-        self, robot: InspectedRobot, wrapper: ArticulationActuators, config: Motors | None, stage: Any
+        self, robot: InspectedRobot, wrapper: ArticulationActuators, config: Motors | None, stage: Stage | None
     ) -> None:
         self._robot, self._wrapper, self._with_config = robot, wrapper, config is not None
         names = list(wrapper.articulation.dof_names)
@@ -230,7 +233,7 @@ def _gains_of(
     return otherwise if actuator is None else gains(actuator) or (None, None)
 
 
-def _by_joint(config: Motors, articulation: ArticulationPort, stage: Any) -> dict[str, tuple[Motor, int]]:
+def _by_joint(config: Motors, articulation: ArticulationPort, stage: Stage | None) -> dict[str, tuple[Motor, int]]:
     """Return the motor of each joint in a configuration, and its number among those of the motor."""
     names, limits = list(articulation.dof_names), functools.partial(effort_limits, articulation, stage)
     motors = resolve_motors(config, names, names, 1, limits=limits)

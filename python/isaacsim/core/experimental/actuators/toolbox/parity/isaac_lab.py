@@ -67,10 +67,10 @@ def model(name: str) -> Make:
     return make
 
 
-def _fields(motor: Motor) -> dict[str, Any]:
+def _fields(motor: Motor) -> dict[str, object]:
     """Return the fields of its cfg for a motor."""
     law = stage(motor, PDControlConfig)
-    found: dict[str, Any] = {"stiffness": law.kp, "damping": law.kd, **limit_fields(motor)}
+    found: dict[str, object] = {"stiffness": law.kp, "damping": law.kd, **limit_fields(motor)}
     for one in motor:
         if isinstance(one, DelayConfig):
             found |= {"min_delay": one.delay_steps, "max_delay": one.delay_steps}

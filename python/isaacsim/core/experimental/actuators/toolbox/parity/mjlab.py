@@ -70,12 +70,12 @@ def actuator(name: str) -> Make:
     return make
 
 
-def _fields(motor: Motor, name: str) -> dict[str, Any]:
+def _fields(motor: Motor, name: str) -> dict[str, object]:
     """Return the fields of a cfg for a motor."""
     law = stage(motor, PDControlConfig)
     gains = {"stiffness": law.kp, "damping": law.kd}
     wanted = {"BuiltinMotorActuator": (), "BuiltinVelocityActuator": ("damping",)}
-    found: dict[str, Any] = {key: gains[key] for key in wanted.get(name, tuple(gains))} | limit_fields(motor)
+    found: dict[str, object] = {key: gains[key] for key in wanted.get(name, tuple(gains))} | limit_fields(motor)
     for one in motor:
         if isinstance(one, DelayConfig):
             found |= {"delay_min_lag": one.delay_steps, "delay_max_lag": one.delay_steps}

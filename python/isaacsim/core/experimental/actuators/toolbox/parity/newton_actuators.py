@@ -37,7 +37,7 @@ def actuator(name: str) -> Make:
     """Return what makes an actuator of one of its classes."""
 
     def make(motor: Motor, robots: int, _: Collection[str]) -> Step:
-        given: dict[str, Any] = {}
+        given: dict[str, object] = {}
         for one in motor:
             if isinstance(one, DelayConfig):
                 given["delay"] = one.delay_steps

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ...extras import needs
 from ...saving import require_place, whole_file
@@ -191,7 +192,7 @@ def lines(
     label_ends(panel, list(zip(curves.T, names or [], chosen, strict=names is not None)))
 
 
-def bands(panel: Axes, x: Any, samples: np.ndarray, of: str, shares: Sequence[int] = (50, 90, 100)) -> None:
+def bands(panel: Axes, x: npt.ArrayLike, samples: np.ndarray, of: str, shares: Sequence[int] = (50, 90, 100)) -> None:
     """Draw the distribution of samples as a median and bands around it, with labels at their ends.
 
     Args:
@@ -211,7 +212,7 @@ def bands(panel: Axes, x: Any, samples: np.ndarray, of: str, shares: Sequence[in
     label_ends(panel, labels)
 
 
-def label_ends(panel: Axes, labels: Sequence[tuple[np.ndarray, str, Any]]) -> None:
+def label_ends(panel: Axes, labels: Sequence[tuple[np.ndarray, str, object]]) -> None:
     """Write labels to the right of the ends of curves, in their colors and without overlap.
 
     Labels are in the order of the ends, also of ends beyond the panel; those of equal ends keep their order, the first

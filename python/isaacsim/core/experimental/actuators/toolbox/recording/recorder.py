@@ -15,6 +15,7 @@ import warp as wp
 from ...components.catalogue import law_of
 from ...errors import NotCopied
 from ...memory import numpy_view, on_host
+from ...pipeline.actuator import Actuator
 from ...pipeline.assembly import Assembly
 from ...pipeline.feedback import gears, has_dry_friction, has_passive_stages
 from ...pipeline.measured import measured_by
@@ -28,6 +29,7 @@ from ...pipeline.recorded_signals import (
     SIGNALS,
 )
 from ...pipeline.step.binding import SIGNALS as INPUTS
+from ...pipeline.step.binding import Columns
 from ...pipeline.step.native import NativeStep
 from ...pipeline.step.state import mask_of
 from ...specs.arguments import names_of, number_of
@@ -106,18 +108,19 @@ class Recorder(NotCopied):
         if _OBSERVED & {*self._recorded}:
             self._assembly.observe(True, self)
         (_, step), *others = self._assembly.parts
-        own = isinstance(step, NativeStep) and not others
+        own = step if isinstance(step, NativeStep) and not others else None
         # the tape of the core knows neither states of laws nor what sensors and laws make of their signals
-        records_itself = own and not {*OF_STATES, *MEASURED} & {*self._recorded} and step.plan.num_measured < 4
-        if records_itself:
+        if own is not None and ({*OF_STATES, *MEASURED} & {*self._recorded} or own.plan.num_measured >= 4):
+            own = None
+        if own is not None:
             # a single native step records itself
             (part,) = self._parts
-            self._tape = NativeTape(step, self._robots, part.slots, self._recorded, self._capacity, part.clamps)
+            self._tape = NativeTape(own, self._robots, part.slots, self._recorded, self._capacity, part.clamps)
         else:
             shape = len(self._robots), len(self._joints)
             rows = {name: (shape, KINDS[name]) for name in self._recorded}
             self._tape = Tape({"dt": ((), np.dtype(np.float64)), **rows}, self._capacity)
-        self._assembly.watch(self, steps=not records_itself)
+        self._assembly.watch(self, steps=own is None)
         masks = self._dry_joints(), self._wound_joints(), self._nominal_voltages()
         self._reader = _Reader(self._tape, self._resets, self._velocities, *masks, found)
         return Recording(self._subject, self._signals, self._reader)
@@ -244,12 +247,12 @@ def _chosen(signals: Sequence[str], assembly: Assembly, joints: Sequence[int]) -
     return [name for name in SIGNALS if name in wanted]
 
 
-def _actuators_by_joint(assembly: Assembly) -> list[Any]:
+def _actuators_by_joint(assembly: Assembly) -> list[Actuator]:
     """Return the actuator of each joint."""
     return [actuator for actuator in assembly.actuators for _ in actuator.dof_names]
 
 
-def _actuators_of(assembly: Assembly, joints: Sequence[int]) -> list[Any]:
+def _actuators_of(assembly: Assembly, joints: Sequence[int]) -> list[Actuator]:
     """Return the actuators of some joints, each once."""
     each = _actuators_by_joint(assembly)
     return list({id(actuator): actuator for joint in joints for actuator in [each[joint]]}.values())
@@ -378,8 +381,8 @@ class _Part:
         self._row = {robot: row for row, robot in enumerate(self._robots)}
         names = ["", *step.stage_names]
         self.clamps = np.array([recorder.subject.clamps.index(name) for name in names], np.uint8)
-        self._binding: Any = None
-        self._sources: list[tuple[str, np.ndarray | wp.array, tuple[Any, ...]]] = []
+        self._binding: Columns | None = None
+        self._sources: list[tuple[str, np.ndarray | wp.array, tuple[slice | list[int] | np.ndarray, ...]]] = []
         self._delayed: list[np.ndarray] = []
         self._wants_delayed = [name for name in _DELAYED if name in self._recorded]
 
@@ -523,7 +526,7 @@ class _Part:
         return found
 
 
-def _index(rows: Iterable[int], columns: Iterable[int]) -> tuple[Any, ...]:
+def _index(rows: Iterable[int], columns: Iterable[int]) -> tuple[slice | list[int] | np.ndarray, ...]:
     """Return an index of rows and columns: slices if they are neighbors, which copy nothing."""
     ends = [_run(list(rows)), _run(list(columns))]
     if all(isinstance(end, slice) for end in ends):

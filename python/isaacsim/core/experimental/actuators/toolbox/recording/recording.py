@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 import numpy as np
 
@@ -397,7 +397,7 @@ class Recording:
         steps, subject, arrays = read(Path(path))
         return cls._of(subject, [name for name in SIGNALS if name in arrays], {"dt": steps, **arrays})
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[Callable[..., Recording], tuple[object, ...]]:
         # the current content, without the recorder
         arrays = {name: self._read(name) for name in ("dt", *self._signals)}
         return type(self)._of, (self._subject, self._signals, arrays)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ...specs.arguments import number_of
-from ...values import as_numbers
+from ...values import ArrayLike, as_numbers
 from .loop import require_step
 
 # smallest share of a tone in the power of fast motion, and smallest ratio of its second half to its first
@@ -32,7 +31,7 @@ class Buzz:
     amplitude: float
 
 
-def buzz(positions: object, dt: float, *, threshold: float = 1e-5) -> list[Buzz]:
+def buzz(positions: ArrayLike, dt: float, *, threshold: float = 1e-5) -> list[Buzz]:
     """Return the vibrating joints of a recording, the largest amplitude first.
 
     Leave out the start, in which the robot moves to its pose: slow motion is removed and decaying motion is ignored,
@@ -61,7 +60,7 @@ def buzz(positions: object, dt: float, *, threshold: float = 1e-5) -> list[Buzz]
     return sorted(loud, key=lambda one: -one.amplitude)
 
 
-def _samples(positions: Any) -> np.ndarray:
+def _samples(positions: ArrayLike) -> np.ndarray:
     """Return positions as `(steps, joints)`."""
     recorded = as_numbers(positions, "positions").astype(float)
     recorded = recorded[:, None] if recorded.ndim == 1 else recorded

@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from ...components.coupling import coupled_inertias
 from ...pipeline.actuator import Actuator
@@ -55,7 +56,9 @@ class Implicit:
         return cls(np.array([[inertia], [_ASSUMED], [load_share], [1.0]]))
 
     @classmethod
-    def known(cls, coupled: Any, effective: Any, assumed: np.ndarray, shares: Any) -> Implicit:
+    def known(
+        cls, coupled: npt.ArrayLike, effective: np.ndarray | float, assumed: np.ndarray, shares: np.ndarray | float
+    ) -> Implicit:
         """Return those with the inertia that the engine takes of some, 0 where it has none.
 
         Args:

@@ -18,7 +18,7 @@ from ...specs.config import Config
 from ...specs.fields import violations
 from ...specs.implicit import ImplicitConfig
 from ...specs.stages import parts_of
-from ...values import as_numbers
+from ...values import ArrayLike, as_numbers
 from ..plots.units import heading, numbers_of
 from .chatter import AssumedInertia
 from .implicit import Implicit, is_sensed, mode_of
@@ -388,7 +388,7 @@ def _timing_of(stages: Iterable[Config], count: int) -> Timing:
     return Timing.of(given, count)
 
 
-def _mass_matrix(given: Any) -> np.ndarray:
+def _mass_matrix(given: ArrayLike) -> np.ndarray:
     matrix = as_numbers(given, "mass_matrix")
     count = len(matrix) if matrix.ndim else 0
     matrix = matrix.astype(float) if matrix.shape == (count, count) else matrix
@@ -400,7 +400,7 @@ def _mass_matrix(given: Any) -> np.ndarray:
     return matrix
 
 
-def _numbers(name: str, given: Any, count: int) -> np.ndarray:
+def _numbers(name: str, given: ArrayLike, count: int) -> np.ndarray:
     """Return one value per joint."""
     values = as_numbers(given, name)
     if values.shape not in ((), (count,)) or not (np.isfinite(values) & (values >= 0.0)).all():

@@ -205,7 +205,7 @@ def _are_whole(values: Sequence[object], least: int, below: float = math.inf) ->
     return len(numbers) == len(values) > 0 and all(least <= one < below for one in numbers)
 
 
-def _several(name: str, given: Any) -> tuple[Any, ...]:
+def _several(name: str, given: Any) -> tuple[int, ...]:
     """Return the entries of a list of bounded length."""
     require_type(name, given, Sequence, "a list of whole numbers")
     if len(given) > MOST_STEPS:
@@ -253,7 +253,7 @@ def _size(values: np.ndarray) -> float:
     return float(np.sqrt(np.mean(np.square(values, dtype=np.float64))))
 
 
-def _json_of(metadata: Metadata, network: Network) -> dict[str, Any]:
+def _json_of(metadata: Metadata, network: Network) -> dict[str, object]:
     """Return metadata in the format of files."""
     if metadata.model_type == "gru":
         inputs = {"mean": metadata.input_mean, "std": metadata.input_std}
@@ -270,7 +270,7 @@ def _json_of(metadata: Metadata, network: Network) -> dict[str, Any]:
             },
             "sample_dt_s": metadata.sample_dt,
         }
-    about: dict[str, Any] = {"input_order": metadata.input_order, "input_idx": list(metadata.input_idx)}
+    about: dict[str, object] = {"input_order": metadata.input_order, "input_idx": list(metadata.input_idx)}
     if metadata.model_type == "lstm":
         about = {"num_layers": network.num_layers, "hidden_size": network.hidden_size}
     scales = {name: getattr(metadata, name) for name in ("pos_scale", "vel_scale", "effort_scale", "sample_dt")}

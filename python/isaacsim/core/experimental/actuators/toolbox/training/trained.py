@@ -67,7 +67,7 @@ class TrainedActuator:
     history: np.ndarray
     best_epoch: int
     stopped_by: str
-    settings: Mapping[str, Any]
+    settings: Mapping[str, object]
 
     @cached_property
     def errors(self) -> dict[str, Errors]:

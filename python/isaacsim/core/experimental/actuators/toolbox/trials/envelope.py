@@ -20,6 +20,7 @@ from ..plots.envelope import Bounds, Envelope, draw_envelope
 from ..plots.style import save
 
 if TYPE_CHECKING:
+    from ...components.base import Component
     from ..plots.style import Figure
 
 _POINTS, _PROBES = 1201, 4001
@@ -124,7 +125,7 @@ def envelope(
     )
 
 
-def _alone(stages: Sequence[Any], positions: np.ndarray, velocities: np.ndarray) -> dict[str, Bounds]:
+def _alone(stages: Sequence[Component], positions: np.ndarray, velocities: np.ndarray) -> dict[str, Bounds]:
     """Return the bounds of each stage alone, at the joint, by name."""
     # stages that change no effort take part in the whole by the signals that they publish
     changing = [stage for stage in stages if KINDS[stage.KIND].changes_effort and not converts(stage)]
@@ -163,7 +164,7 @@ def delay_of(actuator: Actuator, robot: int, column: int) -> tuple[float, float]
     return 0.0, 0.0
 
 
-def one_joint(component: object, actuator: Actuator, robot: int, column: int) -> Any:
+def one_joint(component: Component, actuator: Actuator, robot: int, column: int) -> Component:
     """Return a separate copy of a component for one joint of one robot.
 
     Raises:
@@ -175,7 +176,7 @@ def one_joint(component: object, actuator: Actuator, robot: int, column: int) ->
     return copied(component, np.array([robot * len(actuator.dof_names) + column]))
 
 
-def bounds(stages: Sequence[object], positions: np.ndarray, velocities: np.ndarray) -> Bounds:
+def bounds(stages: Sequence[Component], positions: np.ndarray, velocities: np.ndarray) -> Bounds:
     """Return the lowest and highest effort that stages of one joint let pass, by running them.
 
     Args:

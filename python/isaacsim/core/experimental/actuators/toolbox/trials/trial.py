@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from ..recording.files import Subject
 from ..recording.recording import Recording
 from ..stability.buzz import Buzz, buzz
 from .targets import Room, Targets
+
+if TYPE_CHECKING:
+    from ...hosts.physics_articulation import PhysicsArticulation
 
 # tolerance of limits, which are soft in simulators, of the range of a joint
 _BEYOND = 0.02
@@ -90,7 +93,7 @@ class Trial:
         return bool(self.diverged or self.faults or any(joint.beyond for joint in self.joints))
 
 
-def room_of(robots: Any) -> Room:
+def room_of(robots: PhysicsArticulation) -> Room:
     """Return positions and limits of the joints of robots."""
     lower, upper = (np.array(limits.numpy(), float) for limits in robots.get_dof_limits())
     return Room(np.array(robots.get_dof_positions().numpy(), float), lower, upper)
@@ -98,7 +101,7 @@ def room_of(robots: Any) -> Room:
 
 def follow(
     simulation: Simulation,
-    robots: Any,
+    robots: PhysicsArticulation,
     actuators: ArticulationActuators | None,
     targets: Targets,
     steps: Iterable[int],

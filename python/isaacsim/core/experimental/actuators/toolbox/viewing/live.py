@@ -6,7 +6,7 @@ import contextlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,10 @@ from ...specs.arguments import whole_of
 from ...specs.fields import Parameter, complaint
 from ..recording.recorder import recorded_states
 from ..recording.recording import Recording
+
+if TYPE_CHECKING:
+    from ...articulation_actuators import ArticulationActuators
+    from ...components.base import Component
 
 # duration of charts [s]
 HISTORY = 3.0
@@ -171,7 +175,7 @@ class Live:
             """The robot whose joints are shown."""
             self.joints = self._joints()
 
-    def _add(self, wrapper: Any, starts: np.ndarray) -> None:
+    def _add(self, wrapper: ArticulationActuators, starts: np.ndarray) -> None:
         """Mark the joints that a wrapper drives, and record it if it drives the shown robot.
 
         Args:
@@ -298,7 +302,7 @@ class Live:
 
     # inside
 
-    def _watch(self, wrapper: Any, row: int) -> _Watched:
+    def _watch(self, wrapper: ArticulationActuators, row: int) -> _Watched:
         capacity = max(2, math.ceil(HISTORY / self._sim.dt))
         passive = any(map(has_passive_stages, wrapper.actuators))
         warm = any(_thermal(actuator) is not None for actuator in wrapper.actuators)
@@ -352,7 +356,7 @@ def _with_parts(effort: Effort, last: Mapping[str, np.ndarray], at: int, joint: 
     return effort if joint.derating is None else replace(effort, temperature=float(last[_HEAT][at]))
 
 
-def _thermal(actuator: Actuator) -> Any:
+def _thermal(actuator: Actuator) -> Component | None:
     """Return the thermal law of an actuator, or None."""
     return next((stage for stage in actuator.stages if _HEAT in recorded_states(stage)), None)
 

@@ -264,7 +264,7 @@ class Page:
             everything = range(len(live.joints))
             with gui.add_folder(heading("position targets", "position", _turns(live, everything))):
                 self._sliders = [self._slider(live, column) for column in everything]
-            self._gains: dict[str, Any] = {}
+            self._gains: dict[str, viser.GuiSliderHandle[float]] = {}
             if driven:
                 self._build_motor(live, [live.joints[at].name for at in driven])
         self._panel_shown = -math.inf
@@ -444,7 +444,7 @@ class Page:
         if not abs(handle.value - value) <= step:
             self._set(handle, round(value, _digits(step)))
 
-    def _set(self, handle: Any, value: Any) -> None:
+    def _set(self, handle: Any, value: object) -> None:
         # a new value of the user, not yet passed to `changed`, must not be lost
         is_held = time.monotonic() - self._moved.get(id(handle), -math.inf) < _HANDS_OFF
         known = self._known[id(handle)]

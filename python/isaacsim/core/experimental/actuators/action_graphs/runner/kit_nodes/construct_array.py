@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -45,7 +45,7 @@ class ConstructArray:
         return True
 
 
-def _values(db: Database, size: int) -> list[Any]:
+def _values(db: Database, size: int) -> list[object]:
     """The first `size` inputs by number, as far as there are that many."""
     number_of = {port.name: port.name.removeprefix("input") for port in db.DESCRIPTION.group("inputs")}
     names = sorted((name for name in number_of if number_of[name].isdecimal()), key=lambda name: int(number_of[name]))

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -32,7 +31,7 @@ class Table:
     """
 
     path: Path
-    columns: Mapping[str, Sequence[Any] | np.ndarray]
+    columns: Mapping[str, Sequence[object] | np.ndarray]
     settings: Mapping[str, float] = field(default_factory=dict)
     places: Sequence[str] = ()
     skipped: Sequence[str] = ()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from pathlib import PurePath
-from typing import Any
 
 from ....specs.configs import (
     Config,
@@ -156,7 +155,7 @@ def has_friction(joint: InspectedJoint) -> bool:
     return any(joint.values[name].said for name in ("friction", "viscous_friction"))
 
 
-def _fallback(checked: Checked, actuator: InspectedActuator, joint: InspectedJoint, stage: Any) -> Finding:
+def _fallback(checked: Checked, actuator: InspectedActuator, joint: InspectedJoint, stage: Config) -> Finding:
     dry, viscous = joint.value("friction"), joint.value("viscous_friction")
     coulomb, static, damping = portable_levels(stage)
     same = _near(viscous, damping) and (_near(dry, coulomb) or _near(dry, max(coulomb, static)))
