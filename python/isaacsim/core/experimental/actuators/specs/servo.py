@@ -10,11 +10,11 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar, Final, Self, cast
+from typing import Any, ClassVar, Final, Self, Unpack, cast
 
 from .config import Config, ControlConfig
 from .electrical import ElectricalConfig
-from .fields import parameter, parameters_of, shown
+from .fields import Description, described, parameter, parameters_of, shown
 from .stages import Staged
 
 PRESETS: Final[dict[str, dict[str, float]]] = {
@@ -26,10 +26,9 @@ PRESETS: Final[dict[str, dict[str, float]]] = {
 """Values of servos by name of the series: gain from the factory, error gain, nominal voltage, largest duty."""
 
 
-def _servo(name: str, unit: str, fallback: float | None, **rule: object) -> dict[str, Any]:
+def _servo(name: str, unit: str, fallback: float | None, /, **rule: Unpack[Description]) -> Description:
     """Return the description of a number that is not negative."""
-    named = {"attribute": f"actuator:servo:{name}", "type": "float", "unit": unit, "fallback": fallback}
-    return named | {"lower": 0.0} | rule
+    return described("servo", name, unit, fallback) | {"lower": 0.0} | rule
 
 
 @dataclass

@@ -11,25 +11,24 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar, Final, Self, TypeVar, cast
+from typing import Any, ClassVar, Final, Self, TypeVar, Unpack, cast
 
 from .config import Config
-from .fields import Parameter, complaint, parameter, parameters_of, shown
+from .fields import Description, Parameter, complaint, described, parameter, parameters_of, shown
 from .stages import Staged, acts_at_joint
 
 _Config = TypeVar("_Config", bound=Config)
 
 
-def _of_transmission(name: str, unit: str, fallback: object, **rule: object) -> dict[str, Any]:
+def _of_transmission(name: str, unit: str, fallback: object, /, **rule: Unpack[Description]) -> Description:
     """Return the description of a number."""
-    named = {"attribute": f"actuator:transmission:{name}", "type": "float", "unit": unit, "fallback": fallback}
-    return named | rule
+    return described("transmission", name, unit, fallback, **rule)
 
 
 ROUNDING: Final = 1e-6
 """Tolerance of a loss of 0 by efficiencies, which files have in single precision."""
 
-_SHARE: dict[str, Any] = {"lower": 0.0, "upper": 1.0, "of_law": False}
+_SHARE: Description = {"lower": 0.0, "upper": 1.0, "of_law": False}
 
 
 @dataclass
@@ -67,7 +66,7 @@ class TransmissionConfig(Config):
     Otherwise the joint has the armature `ratio²·rotor_inertia` while the actuators are attached. That of the file is
     the total at the joint: it is replaced, not added to.
     """
-    efficiency: float = parameter(1.0, **_of_transmission("efficiency", "", 1.0, **_SHARE, above=True))
+    efficiency: float = parameter(1.0, **_of_transmission("efficiency", "", 1.0, **_SHARE | {"above": True}))
     """Share of the power that arrives at the joint where the motor drives, above 0 and up to 1."""
     backdriving_efficiency: float = parameter(0.0, **_of_transmission("backdrivingEfficiency", "", 0.0, **_SHARE))
     """Share of the power that arrives at the motor where the joint drives it, up to 1; 0 means `efficiency`.
@@ -202,12 +201,12 @@ def _converted(config: _Config, ratio: object, power: int, attributes: str = "")
     if acts_at_joint(config):
         return config
     changed: dict[str, Any] = {}
-    for name, described in parameters_of(config).items():
-        value, factor = getattr(config, name), _factor(described, ratio, power)
+    for name, rule in parameters_of(config).items():
+        value, factor = getattr(config, name), _factor(rule, ratio, power)
         # a word, as 'joint', is not converted
-        if factor is None or value is None or isinstance(value, str) or not described.attribute.startswith(attributes):
+        if factor is None or value is None or isinstance(value, str) or not rule.attribute.startswith(attributes):
             continue
-        is_table = described.type == "float[]"
+        is_table = rule.type == "float[]"
         changed[name] = [one * factor for one in cast(Sequence[float], value)] if is_table else value * factor
     return dataclasses.replace(cast(Any, config), **changed) if changed else config
 
