@@ -11,7 +11,7 @@ import functools
 import itertools
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import warp as wp
@@ -33,7 +33,7 @@ _numbers = itertools.count()
 _open: weakref.WeakSet[Attachment] = weakref.WeakSet()
 
 
-def attached_to(bus: PhysicsBus) -> list[Any]:
+def attached_to(bus: PhysicsBus) -> list[object]:
     """The wrappers that are attached to the physics of this bus, as they were made."""
     found = sorted((one for one in _open if one.bus is bus and not one.closed), key=lambda one: one.number)
     return [owner for one in found if (owner := one.owner) is not None]
@@ -48,7 +48,7 @@ def _do_both(first: Callable[[], None], second: Callable[[], None]) -> None:
 class Steppable(Protocol):
     """A wrapper whose actuators are attached; physics calls these methods, so that a subclass can override them."""
 
-    def step_actuators(self, step_dt: float, context: Any = None) -> None:
+    def step_actuators(self, step_dt: float, context: object = None) -> None:
         """Step before a physics step."""
         ...
 
@@ -417,10 +417,11 @@ class Attachment:
         """Clear the efforts after an error, which stays the one to report."""
         if self.buffers is not None:
             # what the step wrote until then, where the simulator is given a copy
-            written = as_numpy(self.buffers.efforts)
+            efforts = self.buffers.efforts
+            written = as_numpy(efforts)
             written[:, self.driven] = 0.0
-            if not wp.get_device(self._robots.device).is_cpu:
-                self.buffers.efforts.assign(written)
+            if isinstance(efforts, wp.array) and not wp.get_device(self._robots.device).is_cpu:
+                efforts.assign(written)
         try:
             self.articulation.set_dof_efforts(0.0, dof_indices=self.driven)
             self._take_damping_back()
@@ -432,12 +433,12 @@ class Attachment:
         if self._step_subscription is None and self.buffers is not None and self.error is None:
             self._step_subscription = self._bus.on_pre_step(self._pre_step())
 
-    def _pre_step(self) -> Callable[[float, Any], None]:
+    def _pre_step(self) -> Callable[[float, object], None]:
         """Return a callback that steps; on an error it stops stepping and passes the error on."""
         attachment = weakref.ref(self)
 
         # a single function, not a method called by `weakly`: physics of a small robot takes a few µs only
-        def step(dt: float, context: Any) -> None:
+        def step(dt: float, context: object) -> None:
             if (living := attachment()) is None:
                 return
             try:

@@ -14,7 +14,7 @@ import warnings
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -26,6 +26,11 @@ from .pipeline.friction import EngineFriction
 from .pipeline.linkages import rotor_armatures
 from .specs.actuator_spec import ActuatorSpec
 from .values import as_numpy
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from .usd.handles import Stage
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,7 @@ class JointValues:
 
     name: str
     axes: list[tuple[str, str]]
-    values: Any
+    values: npt.ArrayLike
     origin: Literal["author", "stage", "motor", "engine"] = "motor"
     in_place_of: np.ndarray | None = None
 
@@ -68,7 +73,7 @@ class _Access:
     parts: int
     first: int = 0
     """Index of the first of these values among those of the getter and setter."""
-    options: tuple[tuple[str, Any], ...] = ()
+    options: tuple[tuple[str, object], ...] = ()
     """Further keyword arguments of the setter."""
 
     def read(self, articulation: object) -> np.ndarray:
@@ -174,7 +179,7 @@ def read_property(articulation: object, name: str) -> np.ndarray | None:
     return access.read(articulation)[0] if hasattr(articulation, access.getter) else None
 
 
-def effort_limits(articulation: ArticulationPort, stage: Any) -> np.ndarray | None:
+def effort_limits(articulation: ArticulationPort, stage: Stage | None) -> np.ndarray | None:
     """Return effort limits of joints [N·m or N], `(robots, DOFs)`, inf for none; None where there is no getter.
 
     Args:
@@ -317,7 +322,7 @@ def _set_property(
             change.owners.add(owner)
 
 
-def _wanted(one: JointValues, now: np.ndarray) -> Any:
+def _wanted(one: JointValues, now: np.ndarray) -> npt.ArrayLike:
     """Return the values that joints are to have, which have these now, `(parts, robots, joints)`."""
     if one.in_place_of is None:
         return one.values

@@ -18,7 +18,14 @@ from .untraced import untraced
 from .values import Indices
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from .hosts.mujoco.handles import MjData, MjModel
+    from .hosts.mujoco.host import MujocoHost
+    from .hosts.physics_articulation import PhysicsArticulation
     from .toolbox.viewing.view import View
+    from .usd.handles import Stage
+    from .usd.physics.scene import Scene
 
 try:
     # USD learns schemas before the first stage is opened, or never
@@ -130,7 +137,7 @@ class Simulation(NotCopied):
         enter(self)
 
     @property
-    def stage(self) -> Any:
+    def stage(self) -> Stage | None:
         """The USD stage; None of an MJCF or URDF file."""
         return self._host.stage
 
@@ -165,7 +172,7 @@ class Simulation(NotCopied):
         return self._host.playing
 
     @property
-    def model(self) -> Any:
+    def model(self) -> MjModel:
         """MuJoCo's `MjModel` of environment 0 as it is now, gains of drives included: a copy.
 
         For MuJoCo's functions together with `data`. Physics knows nothing of what is changed in it; joints and links
@@ -176,7 +183,7 @@ class Simulation(NotCopied):
         """
         return self._mujoco("model").model_now()
 
-    def data(self, env: int = 0) -> Any:
+    def data(self, env: int = 0) -> MjData:
         """Return MuJoCo's `MjData` of an environment as it is now, everything derived computed: a copy.
 
         Args:
@@ -195,7 +202,7 @@ class Simulation(NotCopied):
         """
         return self._mujoco("data").data(env)
 
-    def articulation(self, paths: str | Sequence[str]) -> Any:
+    def articulation(self, paths: str | Sequence[str]) -> PhysicsArticulation:
         """The robots at `paths`, see `Articulation`."""
         return self._host.articulation(paths)
 
@@ -247,7 +254,7 @@ class Simulation(NotCopied):
         self._host.stop()
         leave(self)
 
-    def render(self, width: int = 1280, height: int = 720, *, env: int = 0, **camera: Any) -> Any:
+    def render(self, width: int = 1280, height: int = 720, *, env: int = 0, **camera: Any) -> np.ndarray:
         """Return a picture, uint8, shape `(height, width, 3)`; the robots fill it unless the camera is placed.
 
         Args:
@@ -355,7 +362,7 @@ class Simulation(NotCopied):
         if lost_or_renamed:
             warnings.warn(f"{self._source}: {' '.join(lost_or_renamed)}", stacklevel=2)
 
-    def _mujoco(self, what: str) -> Any:
+    def _mujoco(self, what: str) -> MujocoHost:
         """The host, where it is MuJoCo."""
         if self.engine not in _MUJOCO:
             raise HostError(f"engine = {self.engine!r}: has no {what}. Use engine='mujoco' for it.")
@@ -399,7 +406,7 @@ def _refuse_on_stages(engine: str, **asked: object) -> None:
         )
 
 
-def _open_file(path: Path, strict_inertia: bool, standing: Mapping[str, Any]) -> tuple[Any, float]:
+def _open_file(path: Path, strict_inertia: bool, standing: Mapping[str, Any]) -> tuple[Scene, float]:
     """Scene of an MJCF or URDF file, and its physics step."""
     from .hosts.mujoco.file_reader import read_file
     from .hosts.mujoco.standing import Standing
@@ -409,7 +416,7 @@ def _open_file(path: Path, strict_inertia: bool, standing: Mapping[str, Any]) ->
     return scene, scene.spec.option.timestep
 
 
-def _open_stage(source: Any) -> Any:
+def _open_stage(source: str | os.PathLike[str] | Stage) -> Stage:
     with needs("a USD stage", "sim"):
         from .usd.stage import open_stage
 

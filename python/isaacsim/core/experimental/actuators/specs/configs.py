@@ -424,7 +424,7 @@ class FrictionConfig(PassiveConfig):
         path_or_dict: str | os.PathLike[str] | Mapping[str, object],
         *,
         quadratic_when_opposed: bool = True,
-        unused: dict[str, Any] | None = None,
+        unused: dict[str, object] | None = None,
     ) -> Self:
         """Return the friction of a motor that BAM identified, model M1 … M6.
 
@@ -579,7 +579,7 @@ class DelayConfig(Config):
     )
     """Delay in physics steps; 0 means none."""
 
-    def delay_parts(self) -> tuple[Any, Any]:
+    def delay_parts(self) -> tuple[float, float]:
         """Return the delay in steps and in seconds; they add up."""
         return self.delay_steps, 0.0
 
@@ -599,7 +599,7 @@ class ForeignConfig(Config):
     # its schema and kind are those of the registration, not of the class
     SCHEMA: str  # pyright: ignore[reportIncompatibleVariableOverride]
     KIND: str = field()  # pyright: ignore[reportIncompatibleVariableOverride]
-    values: dict[str, Any]
+    values: dict[str, object]
     """Authored `newton:*` values by parameter name, in snake case."""
 
 

@@ -75,6 +75,6 @@ class EncoderConfig(LateConfig):
             raise ValueError(f"bits = {bits!r}: must be an integer >= 1 and <= 32. Give the bits of a turn.")
         return cls(resolution=2.0 * math.pi / 2**bits, **values)
 
-    def delay_parts(self) -> tuple[Any, Any]:
+    def delay_parts(self) -> tuple[float, float]:
         """Return the latency in steps and in seconds; they add up."""
         return self.latency_steps, self.latency

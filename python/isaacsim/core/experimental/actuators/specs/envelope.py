@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self, Unpack
+from typing import ClassVar, Literal, Self, Unpack
 
 from .config import MAX_TABLE_ROWS, ClampingConfig, checked_table, table_conflicts
 from .fields import Description, Parameter, complaint, described, parameter
@@ -92,7 +92,7 @@ class EnvelopeClampingConfig(ClampingConfig):
             if effort < 0.0 and effort < (least := -_interpolated(-velocity, velocities, efforts))
         ][:1]
 
-    def bounds(self, of: Literal["effort", "speed"]) -> dict[str, Any]:
+    def bounds(self, of: Literal["effort", "speed"]) -> dict[str, float]:
         """Largest efforts along the motion, or the no-load speed."""
         if of == "speed":
             return {"no_load_velocity": self.no_load_velocity}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar, Unpack
+from typing import ClassVar, Unpack
 
 from .config import Config
 from .fields import Description, described, parameter
@@ -49,7 +49,7 @@ class LateConfig(Config):
     IN_STEPS: ClassVar[tuple[str, ...]] = ("steps",)
     """Names of the fields that are a number of steps of delay, which add up."""
 
-    def delay_parts(self) -> tuple[Any, Any]:
+    def delay_parts(self) -> tuple[float, float]:
         """Return the delay in steps, the largest that may be drawn, and in seconds; they add up."""
         raise NotImplementedError
 
@@ -95,7 +95,7 @@ class TimedDelayConfig(LateConfig):
     max_steps: int = parameter(0, **most_of("timedDelay"))
     """Number of physics steps that are kept, the longest delay; 0 for what it needs at 0.25 ms and longer."""
 
-    def delay_parts(self) -> tuple[Any, Any]:
+    def delay_parts(self) -> tuple[float, float]:
         """Return the delay in steps, the largest that may be drawn, and in seconds; they add up."""
         return self.steps + self.random_steps, self.seconds
 
@@ -119,6 +119,6 @@ class EffortDelayConfig(LateConfig):
     max_steps: int = parameter(0, **most_of("effortDelay"))
     """Number of physics steps that are kept, the longest delay; 0 for what it needs at 0.25 ms and longer."""
 
-    def delay_parts(self) -> tuple[Any, Any]:
+    def delay_parts(self) -> tuple[float, float]:
         """Return the delay in steps and in seconds; they add up."""
         return self.steps, self.seconds

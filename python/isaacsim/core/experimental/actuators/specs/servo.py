@@ -93,8 +93,7 @@ class ServoControlConfig(ControlConfig):
         """
         if series not in PRESETS:
             raise ValueError(f"series = {shown(series)}: must be one of {', '.join(PRESETS)}. Correct the name.")
-        given: dict[str, Any] = {**PRESETS[series], **values}
-        return cls(**given)
+        return cls(**{**PRESETS[series], **values})
 
     def gains_with(self, winding: ElectricalConfig) -> tuple[float, float, float]:
         """Proportional, derivative and integral gain behind a winding, its back-EMF as damping.
@@ -146,16 +145,16 @@ def voltage_problems(staged: Staged, subject: str) -> list[str]:
     return []
 
 
-def _winding(staged: Staged) -> Any:
+def _winding(staged: Staged) -> object:
     """Return the winding of some stages, or None."""
     return next((stage for kind, stage in staged.by_kind if kind == "electrical"), None)
 
 
-def _commands(winding: ElectricalConfig) -> set[Any]:
+def _commands(winding: ElectricalConfig) -> set[object]:
     """Return the commands of a winding, one for all joints or by joint."""
     value: Any = winding.command
     if isinstance(value, Mapping):
-        several: Iterable[Any] = cast(Mapping[str, Any], value).values()
+        several: Iterable[object] = cast(Mapping[str, object], value).values()
     elif hasattr(value, "shape"):
         several = set((value.numpy() if hasattr(value, "numpy") else value).ravel().tolist())
     else:

@@ -200,7 +200,7 @@ def as_read(config: _Config, ratio: object) -> _Config:
 def _converted(config: _Config, ratio: object, power: int, attributes: str = "") -> _Config:
     if acts_at_joint(config):
         return config
-    changed: dict[str, Any] = {}
+    changed: dict[str, object] = {}
     for name, rule in parameters_of(config).items():
         value, factor = getattr(config, name), _factor(rule, ratio, power)
         # a word, as 'joint', is not converted
@@ -222,7 +222,7 @@ def _factor(described: Parameter, ratio: Any, power: int) -> Any:
     return factor * (1.0 - 2.0 * (ratio < 0.0)) if has_direction else factor
 
 
-def armature(staged: Staged) -> Any:
+def armature(staged: Staged) -> float | None:
     """Return the armature at the joint that the rotor of some configs has [kg·m² or kg]; None where it is not given."""
     given = transmission_of(staged)
     if given is None or not _is_given(given.rotor_inertia):
@@ -230,7 +230,7 @@ def armature(staged: Staged) -> Any:
     return given.ratio**2 * given.rotor_inertia
 
 
-def armature_while_attached(staged: Staged) -> Any:
+def armature_while_attached(staged: Staged) -> float | None:
     """Return the armature that the simulator is to have: none where the rotor is a mass of its own behind a spring."""
     found, gear = armature(staged), transmission_of(staged)
     return found if found is None or gear is None or gear.IS_RIGID else 0.0 * found
@@ -239,7 +239,7 @@ def armature_while_attached(staged: Staged) -> Any:
 def _has_zero(value: Any) -> bool:
     """Return True if a number, or one of several by joint or robot, is 0."""
     if isinstance(value, Mapping):
-        return any(one == 0.0 for one in cast(Mapping[str, Any], value).values())
+        return any(one == 0.0 for one in cast(Mapping[str, object], value).values())
     array = value.numpy() if hasattr(value, "numpy") else value
     return bool((array == 0.0).any()) if hasattr(array, "any") else array == 0.0
 
