@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import warp as wp
@@ -321,7 +321,7 @@ class ActuatorSet(NotCopied):
         """For each column True if its joint turns, False if it slides; None for an unknown kind, of one or of all."""
         return None
 
-    def _joints_of(self, dofs: Any) -> list[int]:
+    def _joints_of(self, dofs: str | int | Iterable[str | int] | None) -> list[int]:
         """Actuated joints by name patterns or columns, in the numbering of the assembly, ordered by column."""
         columns = self._columns
         if dofs is None:

@@ -417,11 +417,10 @@ class Attachment:
         """Clear the efforts after an error, which stays the one to report."""
         if self.buffers is not None:
             # what the step wrote until then, where the simulator is given a copy
-            efforts = self.buffers.efforts
-            written = as_numpy(efforts)
+            written = as_numpy(self.buffers.efforts)
             written[:, self.driven] = 0.0
-            if isinstance(efforts, wp.array) and not wp.get_device(self._robots.device).is_cpu:
-                efforts.assign(written)
+            if not wp.get_device(self._robots.device).is_cpu:
+                self.buffers.efforts.assign(written)
         try:
             self.articulation.set_dof_efforts(0.0, dof_indices=self.driven)
             self._take_damping_back()

@@ -14,7 +14,7 @@ import warnings
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -28,8 +28,6 @@ from .specs.actuator_spec import ActuatorSpec
 from .values import as_numpy
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from .usd.handles import Stage
 
 
@@ -49,7 +47,7 @@ class JointValues:
 
     name: str
     axes: list[tuple[str, str]]
-    values: npt.ArrayLike
+    values: Any
     origin: Literal["author", "stage", "motor", "engine"] = "motor"
     in_place_of: np.ndarray | None = None
 
@@ -322,7 +320,7 @@ def _set_property(
             change.owners.add(owner)
 
 
-def _wanted(one: JointValues, now: np.ndarray) -> npt.ArrayLike:
+def _wanted(one: JointValues, now: np.ndarray) -> Any:
     """Return the values that joints are to have, which have these now, `(parts, robots, joints)`."""
     if one.in_place_of is None:
         return one.values

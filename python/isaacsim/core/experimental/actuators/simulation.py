@@ -20,7 +20,6 @@ from .values import Indices
 if TYPE_CHECKING:
     import numpy as np
 
-    from .hosts.mujoco.handles import MjData, MjModel
     from .hosts.mujoco.host import MujocoHost
     from .hosts.physics_articulation import PhysicsArticulation
     from .toolbox.viewing.view import View
@@ -172,7 +171,7 @@ class Simulation(NotCopied):
         return self._host.playing
 
     @property
-    def model(self) -> MjModel:
+    def model(self) -> Any:
         """MuJoCo's `MjModel` of environment 0 as it is now, gains of drives included: a copy.
 
         For MuJoCo's functions together with `data`. Physics knows nothing of what is changed in it; joints and links
@@ -183,7 +182,7 @@ class Simulation(NotCopied):
         """
         return self._mujoco("model").model_now()
 
-    def data(self, env: int = 0) -> MjData:
+    def data(self, env: int = 0) -> Any:
         """Return MuJoCo's `MjData` of an environment as it is now, everything derived computed: a copy.
 
         Args:

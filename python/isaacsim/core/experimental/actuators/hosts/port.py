@@ -9,7 +9,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import HostError
 from ..memory import Array
@@ -39,16 +39,16 @@ class Buffers:
         projected_gravity: Direction of gravity in their frames, `(num_robots, 3)`.
     """
 
-    positions: Array
-    velocities: Array
-    position_targets: Array
-    velocity_targets: Array
-    efforts: Array
+    positions: Any
+    velocities: Any
+    position_targets: Any
+    velocity_targets: Any
+    efforts: Any
     refresh: Callable[[], None]
     commit: Callable[[], None]
-    root_poses: Array | None = None
-    root_velocities: Array | None = None
-    projected_gravity: Array | None = None
+    root_poses: Any = None
+    root_velocities: Any = None
+    projected_gravity: Any = None
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ def ratio_of(staged: Staged, config_of: ConfigOf = _itself) -> Any:
     for kind, stage in staged.by_kind:
         if kind in KINDS and KINDS[kind].converts:
             config = config_of(stage)
-            ratio: Any = config.ratio if isinstance(config, TransmissionConfig) else None
+            ratio = config.ratio if isinstance(config, TransmissionConfig) else None
             # a file may lack the ratio
             return math.nan if ratio is None else ratio
     return 1.0
