@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import HostError
-from ..memory import Array
-from ..values import ArrayLike, Indices
 
 if TYPE_CHECKING:
+    from ..memory import Array
     from ..usd.handles import Stage
+    from ..values import ArrayLike, Indices
 
 
 @dataclass(frozen=True)
