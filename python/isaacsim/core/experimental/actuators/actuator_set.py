@@ -11,6 +11,7 @@ import numpy as np
 import warp as wp
 
 from .errors import NotCopied
+from .memory import Array
 from .pipeline.actuator import Actuator
 from .pipeline.assembly import Assembly
 from .pipeline.recorded_signals import SIGNALS
@@ -186,7 +187,7 @@ class ActuatorSet(NotCopied):
     # additional inputs of controllers
 
     @untraced
-    def set_custom_input(self, name: str, array: object) -> None:
+    def set_custom_input(self, name: str, array: Array | None) -> None:
         """Give controllers an array that they ask for by name (`custom_inputs`): measured torque, load, temperature …
 
         It is read where it lies in every step from now on; write new values into it. A joint for which it holds

@@ -11,7 +11,7 @@ import functools
 import itertools
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import warp as wp
@@ -33,7 +33,7 @@ _numbers = itertools.count()
 _open: weakref.WeakSet[Attachment] = weakref.WeakSet()
 
 
-def attached_to(bus: PhysicsBus) -> list[object]:
+def attached_to(bus: PhysicsBus) -> list[Any]:
     """The wrappers that are attached to the physics of this bus, as they were made."""
     found = sorted((one for one in _open if one.bus is bus and not one.closed), key=lambda one: one.number)
     return [owner for one in found if (owner := one.owner) is not None]

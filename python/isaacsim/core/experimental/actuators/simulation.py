@@ -136,7 +136,7 @@ class Simulation(NotCopied):
         enter(self)
 
     @property
-    def stage(self) -> Stage | None:
+    def stage(self) -> Any:
         """The USD stage; None of an MJCF or URDF file."""
         return self._host.stage
 

@@ -84,7 +84,7 @@ class Parameter:
         """True if a value is one number or flag, which may differ from joint to joint."""
         return self.type in ("float", "int", "bool", "token")
 
-    def number(self, value: object) -> object:
+    def number(self, value: object) -> Any:
         """Return a value as the law takes it: a token as its position among the choices, others unchanged."""
         return self.choices.index(value) if isinstance(value, str) and value in self.choices else value
 

@@ -46,8 +46,6 @@ def run_graph(
         GraphError: Graphs or ports cannot be used.
     """
     with GraphRunner(simulation, frame_rate) as runner:
-        # graphs are prims
-        assert simulation.stage is not None
         robots = {path: simulation.articulation(path) for path in articulation_roots(simulation.stage)}
         watch = Watch(runner, robots, list(watched))
         problems: list[str] = []
