@@ -30,7 +30,7 @@ OWNERS = {
     "numpy": [
         *("actuator_set", "articulation_actuators", "attachment", "authoring", "drives", "motor_properties"),
         *("action_graphs.omnigraph", "action_graphs.runner", "compat", "components", "hosts", "loops", "memory"),
-        *("networks", "pipeline", "toolbox", "usd", "values"),
+        *("networks", "pipeline", "simulation", "toolbox", "usd", "values"),
     ],
     "omni": ["extension", "hosts.kit", "action_graphs.nodes", "tests"],
     "onnx": ["networks"],

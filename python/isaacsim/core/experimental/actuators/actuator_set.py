@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import warp as wp
 
 from .errors import NotCopied
+from .memory import Array
 from .pipeline.actuator import Actuator
 from .pipeline.assembly import Assembly
 from .pipeline.recorded_signals import SIGNALS
@@ -186,7 +187,7 @@ class ActuatorSet(NotCopied):
     # additional inputs of controllers
 
     @untraced
-    def set_custom_input(self, name: str, array: object) -> None:
+    def set_custom_input(self, name: str, array: Array | None) -> None:
         """Give controllers an array that they ask for by name (`custom_inputs`): measured torque, load, temperature …
 
         It is read where it lies in every step from now on; write new values into it. A joint for which it holds
@@ -321,7 +322,7 @@ class ActuatorSet(NotCopied):
         """For each column True if its joint turns, False if it slides; None for an unknown kind, of one or of all."""
         return None
 
-    def _joints_of(self, dofs: Any) -> list[int]:
+    def _joints_of(self, dofs: str | int | Iterable[str | int] | None) -> list[int]:
         """Actuated joints by name patterns or columns, in the numbering of the assembly, ordered by column."""
         columns = self._columns
         if dofs is None:

@@ -10,7 +10,7 @@ import logging
 import warnings
 import weakref
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 import warp as wp
@@ -153,7 +153,7 @@ class ArticulationActuators(ActuatorSet):
         paths: str | Sequence[str],
         *,
         auto_step_pre_physics: bool = True,
-        device: Any = None,
+        device: wp.DeviceLike = None,
         trusted: bool = False,
         effort_mode: EffortModes | None = None,
         _skip_discovery: bool = False,
@@ -170,7 +170,7 @@ class ArticulationActuators(ActuatorSet):
                 f"`ArticulationActuators.from_configs({robots.prototype_path!r}, motors)`.",
                 stacklevel=2,
             )
-        elif not _skip_discovery:
+        elif not _skip_discovery and host.stage is not None:
             from .usd.discover import discover
             from .usd.other_drives import no_actuators_message
             from .usd.own_values import own_values, with_own_values

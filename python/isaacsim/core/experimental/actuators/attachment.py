@@ -48,7 +48,7 @@ def _do_both(first: Callable[[], None], second: Callable[[], None]) -> None:
 class Steppable(Protocol):
     """A wrapper whose actuators are attached; physics calls these methods, so that a subclass can override them."""
 
-    def step_actuators(self, step_dt: float, context: Any = None) -> None:
+    def step_actuators(self, step_dt: float, context: object = None) -> None:
         """Step before a physics step."""
         ...
 
@@ -432,12 +432,12 @@ class Attachment:
         if self._step_subscription is None and self.buffers is not None and self.error is None:
             self._step_subscription = self._bus.on_pre_step(self._pre_step())
 
-    def _pre_step(self) -> Callable[[float, Any], None]:
+    def _pre_step(self) -> Callable[[float, object], None]:
         """Return a callback that steps; on an error it stops stepping and passes the error on."""
         attachment = weakref.ref(self)
 
         # a single function, not a method called by `weakly`: physics of a small robot takes a few µs only
-        def step(dt: float, context: Any) -> None:
+        def step(dt: float, context: object) -> None:
             if (living := attachment()) is None:
                 return
             try:

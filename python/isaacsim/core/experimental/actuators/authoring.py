@@ -26,8 +26,10 @@ from .specs.motors import MotorConfig, Motors, with_friction_stage
 from .specs.stages import kind_of, parts_of
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from .usd.author import EqualMotors
-    from .usd.handles import Stage
+    from .usd.handles import Prim, Stage
 
 # path of a joint, and name of its DOF
 _Axis = tuple[str, str]
@@ -45,7 +47,7 @@ def add_actuator(
     others: Sequence[Config] = (),
     overwrite_existing: bool = False,
     stage: Stage | None = None,
-) -> Any:
+) -> Prim:
     """Define the actuator prim `<articulation_root>/Actuators/<name>` and return it.
 
     Everything is checked before the stage is touched. Units are rad, rad/s and N·m (m, m/s and N for prismatic joints),
@@ -112,7 +114,7 @@ def add_motors(
     stage: Stage | None = None,
     overwrite_existing: bool = False,
     layer: str | os.PathLike[str] | None = None,
-) -> list[Any]:
+) -> list[Prim]:
     """Define an actuator prim for each joint of motors by pattern, `<articulation_root>/Actuators/…`, and return them.
 
     Each joint has a prim of its own, called after it, for newton and Isaac Sim drive one joint a prim. Joints with
@@ -267,7 +269,7 @@ def _usd_properties(
     return given, rotors
 
 
-def _by_dof(motor: Motor, axes: Sequence[_Axis], value: Any) -> dict[_Axis, float]:
+def _by_dof(motor: Motor, axes: Sequence[_Axis], value: npt.ArrayLike) -> dict[_Axis, float]:
     own = [axes[column] for column in motor.columns]
     return dict(zip(own, np.broadcast_to(value, len(own)).tolist(), strict=True))
 
@@ -288,7 +290,7 @@ def _equal_motors(motors: Sequence[Motor]) -> list[EqualMotors]:
 
 def _split(spec: ActuatorSpec) -> list[ActuatorSpec]:
     """Split an actuator into several whose joints have the same numbers."""
-    groups: dict[tuple[Any, ...], list[int]] = {}
+    groups: dict[tuple[str, ...], list[int]] = {}
     for joint in range(len(spec.targets)):
         numbers = [_at(value, joint) for config in spec.stages for value in vars(config).values()]
         groups.setdefault(tuple(map(repr, numbers)), []).append(joint)
@@ -313,7 +315,7 @@ def _of_joint(config: Any, joint: int) -> Any:
     return dataclasses.replace(config, **{name: _at(value, joint) for name, value in vars(config).items()})
 
 
-def _at(value: object, joint: int) -> Any:
+def _at(value: object, joint: int) -> object:
     """The value of one joint; tables are shared by all joints."""
     return value[joint].item() if isinstance(value, np.ndarray) else value
 

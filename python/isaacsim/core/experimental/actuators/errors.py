@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar, NoReturn
+from typing import ClassVar, NoReturn
 
 
 class ActuatorParseError(ValueError):
@@ -13,7 +13,7 @@ class ActuatorParseError(ValueError):
         self.issues = tuple(issues)
         super().__init__("\n".join(self.issues))
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[object, ...]:
         # other processes get what was given, and notes
         return type(self), (self.issues,), vars(self)
 
@@ -37,7 +37,7 @@ class SimulationDivergedError(RuntimeError):
         self.robots = tuple(robots)
         super().__init__(message)
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[object, ...]:
         return type(self), (str(self), self.robots), vars(self)
 
 

@@ -6,9 +6,12 @@ import contextlib
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .cores import missing_core
+
+if TYPE_CHECKING:
+    from .networks.trust import Permission
 
 try:
     from omni.ext import IExt  # pyright: ignore[reportMissingImports]
@@ -32,7 +35,7 @@ _AT_SHUTDOWN = (
 class Extension(IExt):  # pyright: ignore[reportGeneralTypeIssues]
     """Started and stopped by Kit's extension manager; the package itself needs neither."""
 
-    _trusted: Any = None
+    _trusted: Permission | None = None
 
     def on_startup(self, ext_id: str) -> None:
         """Log the running version, trust listed checkpoints, register schemas, and the node if Kit does not find it.
@@ -80,7 +83,7 @@ def _register_schemas() -> None:
         register_schemas()
 
 
-def _trust_listed() -> Any:
+def _trust_listed() -> Permission | None:
     """Trust the checkpoints that the setting lists; None when it lists none, or cannot be used.
 
     Read once, at the start: what a stage changes in Kit's settings when it is opened comes too late.

@@ -37,7 +37,7 @@ def numpy_view(array: Any) -> np.ndarray:
     return array.numpy() if isinstance(array, wp.array) else array
 
 
-def lie_of(array: Any) -> Any:
+def lie_of(array: Any) -> tuple[object, ...] | None:
     """Return address, type, shape and strides of an array of NumPy or Torch, which may change in place; else None."""
     if isinstance(array, np.ndarray):
         return array.__array_interface__["data"][0], array.dtype, array.shape, array.strides

@@ -14,7 +14,7 @@ import warnings
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from .pipeline.friction import EngineFriction
 from .pipeline.linkages import rotor_armatures
 from .specs.actuator_spec import ActuatorSpec
 from .values import as_numpy
+
+if TYPE_CHECKING:
+    from .usd.handles import Stage
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,7 @@ class _Access:
     parts: int
     first: int = 0
     """Index of the first of these values among those of the getter and setter."""
-    options: tuple[tuple[str, Any], ...] = ()
+    options: tuple[tuple[str, object], ...] = ()
     """Further keyword arguments of the setter."""
 
     def read(self, articulation: object) -> np.ndarray:
@@ -174,7 +177,7 @@ def read_property(articulation: object, name: str) -> np.ndarray | None:
     return access.read(articulation)[0] if hasattr(articulation, access.getter) else None
 
 
-def effort_limits(articulation: ArticulationPort, stage: Any) -> np.ndarray | None:
+def effort_limits(articulation: ArticulationPort, stage: Stage | None) -> np.ndarray | None:
     """Return effort limits of joints [N·m or N], `(robots, DOFs)`, inf for none; None where there is no getter.
 
     Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import os
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self, SupportsIndex
 
 # as torchrun sets them
 _RANK, _NUM_RANKS = "RANK", "WORLD_SIZE"
@@ -94,7 +94,7 @@ class Shard:
         return range(self.first_env, self.first_env + self.num_envs)
 
 
-def _whole(name: str, value: Any, least: int, remedy: str) -> int:
+def _whole(name: str, value: SupportsIndex, least: int, remedy: str) -> int:
     """The value as an integer, checked."""
     try:
         whole = operator.index(value)

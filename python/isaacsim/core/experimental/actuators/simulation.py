@@ -18,7 +18,13 @@ from .untraced import untraced
 from .values import Indices
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from .hosts.mujoco.host import MujocoHost
+    from .hosts.physics_articulation import PhysicsArticulation
     from .toolbox.viewing.view import View
+    from .usd.handles import Stage
+    from .usd.physics.scene import Scene
 
 try:
     # USD learns schemas before the first stage is opened, or never
@@ -195,7 +201,7 @@ class Simulation(NotCopied):
         """
         return self._mujoco("data").data(env)
 
-    def articulation(self, paths: str | Sequence[str]) -> Any:
+    def articulation(self, paths: str | Sequence[str]) -> PhysicsArticulation:
         """The robots at `paths`, see `Articulation`."""
         return self._host.articulation(paths)
 
@@ -247,7 +253,7 @@ class Simulation(NotCopied):
         self._host.stop()
         leave(self)
 
-    def render(self, width: int = 1280, height: int = 720, *, env: int = 0, **camera: Any) -> Any:
+    def render(self, width: int = 1280, height: int = 720, *, env: int = 0, **camera: Any) -> np.ndarray:
         """Return a picture, uint8, shape `(height, width, 3)`; the robots fill it unless the camera is placed.
 
         Args:
@@ -355,7 +361,7 @@ class Simulation(NotCopied):
         if lost_or_renamed:
             warnings.warn(f"{self._source}: {' '.join(lost_or_renamed)}", stacklevel=2)
 
-    def _mujoco(self, what: str) -> Any:
+    def _mujoco(self, what: str) -> MujocoHost:
         """The host, where it is MuJoCo."""
         if self.engine not in _MUJOCO:
             raise HostError(f"engine = {self.engine!r}: has no {what}. Use engine='mujoco' for it.")
@@ -399,7 +405,7 @@ def _refuse_on_stages(engine: str, **asked: object) -> None:
         )
 
 
-def _open_file(path: Path, strict_inertia: bool, standing: Mapping[str, Any]) -> tuple[Any, float]:
+def _open_file(path: Path, strict_inertia: bool, standing: Mapping[str, Any]) -> tuple[Scene, float]:
     """Scene of an MJCF or URDF file, and its physics step."""
     from .hosts.mujoco.file_reader import read_file
     from .hosts.mujoco.standing import Standing
@@ -409,7 +415,7 @@ def _open_file(path: Path, strict_inertia: bool, standing: Mapping[str, Any]) ->
     return scene, scene.spec.option.timestep
 
 
-def _open_stage(source: Any) -> Any:
+def _open_stage(source: str | os.PathLike[str] | Stage) -> Stage:
     with needs("a USD stage", "sim"):
         from .usd.stage import open_stage
 

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+Function = TypeVar("Function", bound=Callable[..., object])
 
 _REASON = "Actuators are native code that reads arrays where they lie. Compile what is around them."
 _marked: list[Any] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ _LONGEST = 100_000_000
 class SupportsNumpy(Protocol):
     """An array with a method `numpy()`, of Warp or Torch for example."""
 
-    def numpy(self) -> Any:
+    def numpy(self) -> np.ndarray:
         """Return it as a NumPy array."""
         ...
 

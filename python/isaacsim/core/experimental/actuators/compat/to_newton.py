@@ -12,8 +12,9 @@ Values are copied. Only this module imports newton, and only on a call.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import warp as wp
@@ -29,6 +30,9 @@ from ..components.quiet_warp import quiet_warp
 from ..extras import needs
 from ..specs.configs import Config
 
+if TYPE_CHECKING:
+    from ..pipeline.actuator import Actuator
+
 _INDICES = ("indices", "pos_indices", "target_pos_indices", "effort_indices")
 _ATTRIBUTES = (
     *("state_pos_attr", "state_vel_attr", "control_target_pos_attr", "control_target_vel_attr"),
@@ -36,7 +40,7 @@ _ATTRIBUTES = (
 )
 
 
-def to_newton(ours: Any, *, num_actuators: int = 1, device: object = "cpu") -> Any:
+def to_newton(ours: Config | Component | Actuator, *, num_actuators: int = 1, device: wp.DeviceLike = "cpu") -> Any:
     """Return newton.actuators' counterpart of a config, a component or a whole `Actuator`.
 
     Efforts are the same, except for the list in `docs/Differences.md`.
@@ -110,7 +114,7 @@ def _base_of(component: Component, peer: ModuleType) -> str:
     return next((peer_of(name, peer).__name__ for name in families), "one of its families")
 
 
-def _arrays(component: Component) -> dict[str, Any]:
+def _arrays(component: Component) -> dict[str, wp.array]:
     """Return copies of the parameters."""
     return {name: _array(component, name) for name in component.PARAMETERS if _is_given(component, name)}
 
@@ -124,25 +128,25 @@ def _array(component: Component, name: str, values: np.ndarray | None = None, dt
     return wp.array(component.read(name) if values is None else values, dtype=dtype, device=device)
 
 
-def _dc_motor(component: Component) -> dict[str, Any]:
+def _dc_motor(component: Component) -> dict[str, wp.array]:
     """Return copies of the parameters; an infinite stall effort, no speed curve here, makes the limit infinite too."""
     found = {name: component.read(name) for name in component.PARAMETERS}
     found["velocity_limit"][np.isinf(found["saturation_effort"])] = np.inf
     return {name: _array(component, name, values) for name, values in found.items()}
 
 
-def _table(component: ClampingPositionBased) -> dict[str, Any]:
+def _table(component: ClampingPositionBased) -> dict[str, tuple[float, ...]]:
     return {name: tuple(getattr(component, name)) for name in ("lookup_positions", "lookup_efforts")}
 
 
-def _delay(component: Delay) -> dict[str, Any]:
+def _delay(component: Delay) -> dict[str, object]:
     return {
         "delay_steps": _array(component, "delay_steps", component.read("delay_steps"), wp.int32),
         "max_delay": component.buf_depth,
     }
 
 
-def _network(component: ControllerNeural) -> dict[str, Any]:
+def _network(component: ControllerNeural) -> dict[str, str]:
     path, law = component.model_path, component.law
     if law.first_fills and law.steps > 1:
         raise ValueError(
@@ -162,7 +166,7 @@ def _network(component: ControllerNeural) -> dict[str, Any]:
     return {"model_path": os.fspath(path)}
 
 
-_ARGUMENTS: dict[Any, Any] = {
+_ARGUMENTS: dict[str | None, Callable[[Any], Mapping[str, object]]] = {
     "ClampingDCMotor": _dc_motor,
     "ClampingPositionBased": _table,
     "Delay": _delay,

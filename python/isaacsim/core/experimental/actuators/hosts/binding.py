@@ -9,6 +9,7 @@ import numpy as np
 import warp as wp
 
 from ..errors import HostError
+from ..memory import Array
 from ..values import ArrayLike, as_numpy
 from .mass_signals import mass_signals
 from .port import ArticulationPort, Buffers, JointViews, nothing, require_members
@@ -139,7 +140,7 @@ class Binding:
 
 
 def _taken_on_device(
-    copies: Sequence[tuple[wp.array, list[int], wp.array]], num_robots: int, device: str
+    copies: Sequence[tuple[Any, list[int], wp.array]], num_robots: int, device: str
 ) -> Callable[[], None]:
     """A function that copies columns of arrays on a device to other arrays there."""
     rows = wp.array(np.arange(num_robots, dtype=np.int32), device=device)
@@ -214,7 +215,7 @@ def _layout_problem(address: int, strides: tuple[Any, ...], shape: tuple[int, in
     return ""
 
 
-def _float32(values: ArrayLike, shape: tuple[int, int], getter: str) -> Any:
+def _float32(values: ArrayLike, shape: tuple[int, int], getter: str) -> Array:
     """Values of a getter, in a form that a Warp array can be assigned from.
 
     Raises:

@@ -89,7 +89,7 @@ class EventBus(NotCopied):
         """Call `callback()` whenever physics becomes ready."""
         return _Subscription(self._ready, callback, order, next(self._serial))
 
-    def on_pre_step(self, callback: Callable[[float, Any], None], *, order: int = 0) -> _Subscription:
+    def on_pre_step(self, callback: Callable[[float, object], None], *, order: int = 0) -> _Subscription:
         """Call `callback(dt, context)` before every physics step."""
         return _Subscription(self.pre_step, callback, order, next(self._serial))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 import numpy as np
 import warp as wp
@@ -30,6 +29,6 @@ def _made(own: np.ndarray) -> wp.array:
 
 
 @functools.lru_cache(maxsize=256)
-def _fields(shape: tuple[int, ...]) -> dict[str, Any]:
+def _fields(shape: tuple[int, ...]) -> dict[str, object]:
     """Attributes that all arrays of a shape share: all but the address."""
     return dict(vars(_made(np.zeros(shape, np.float32))))

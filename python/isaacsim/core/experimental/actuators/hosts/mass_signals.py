@@ -13,14 +13,14 @@ import numpy as np
 import warp as wp
 
 from ..components.coupling import inertias_of
-from .port import JointViews
+from .port import ArticulationPort, JointViews
 
 SIGNALS = ("inertia", "coupled_inertia", "load")
 """Names of the signals that are known."""
 _LOADS = ("get_dof_gravity_compensation_forces", "get_dof_coriolis_and_centrifugal_compensation_forces")
 
 
-def mass_signals(articulation: Any, wanted: Collection[str]) -> JointViews | None:
+def mass_signals(articulation: ArticulationPort, wanted: Collection[str]) -> JointViews | None:
     """Return what an articulation with mass matrices knows of its joints, in arrays that `refresh` fills.
 
     Args:

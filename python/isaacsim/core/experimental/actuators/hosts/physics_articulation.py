@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..errors import HostError
 from .articulation import name_in
@@ -10,6 +10,9 @@ from .contacts import Contacts
 from .default_state import DefaultState
 from .dof_properties import DofProperties
 from .dynamics import Dynamics
+
+if TYPE_CHECKING:
+    from ..usd.handles import Prim
 
 
 class PhysicsArticulation(DofProperties, Dynamics, DefaultState, Contacts):
@@ -21,7 +24,7 @@ class PhysicsArticulation(DofProperties, Dynamics, DefaultState, Contacts):
         return self._backend.stage is None or all(prim and prim.IsActive() for prim in self.prims)
 
     @property
-    def prims(self) -> list[Any]:
+    def prims(self) -> list[Prim]:
         """Articulation root prim of each row; copies have that of their prototype.
 
         Raises:

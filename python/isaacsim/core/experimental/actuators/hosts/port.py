@@ -9,9 +9,14 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import HostError
+
+if TYPE_CHECKING:
+    from ..memory import Array
+    from ..usd.handles import Stage
+    from ..values import ArrayLike, Indices
 
 
 @dataclass(frozen=True)
@@ -55,7 +60,7 @@ class JointViews:
         refresh: Call before reading.
     """
 
-    arrays: Mapping[str, Any]
+    arrays: Mapping[str, Array]
     refresh: Callable[[], None]
 
 
@@ -86,7 +91,7 @@ class PhysicsBus(Protocol):
         """Call `callback()` whenever physics becomes ready."""
         ...
 
-    def on_pre_step(self, callback: Callable[[float, Any], None], *, order: int = 0) -> Subscription:
+    def on_pre_step(self, callback: Callable[[float, object], None], *, order: int = 0) -> Subscription:
         """Call `callback(dt, context)` before every physics step; efforts written there act in that step."""
         ...
 
@@ -99,7 +104,7 @@ class PhysicsBusExtras(Protocol):
     """Optional members of a bus."""
 
     @property
-    def physics(self) -> Any:
+    def physics(self) -> object:
         """Key of the physics behind the bus, equal for buses that share it. Without it, the bus itself."""
         ...
 
@@ -139,37 +144,37 @@ class ArticulationPort(Protocol):
         """Joint path of each axis of each row."""
         ...
 
-    def get_dof_positions(self) -> Any:
+    def get_dof_positions(self) -> Array:
         """Positions [rad or m]."""
         ...
 
-    def get_dof_velocities(self) -> Any:
+    def get_dof_velocities(self) -> Array:
         """Velocities [rad/s or m/s]."""
         ...
 
-    def get_dof_position_targets(self) -> Any:
+    def get_dof_position_targets(self) -> Array:
         """Position targets [rad or m]."""
         ...
 
-    def get_dof_velocity_targets(self) -> Any:
+    def get_dof_velocity_targets(self) -> Array:
         """Velocity targets [rad/s or m/s]."""
         ...
 
-    def set_dof_efforts(self, efforts: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
+    def set_dof_efforts(self, efforts: ArrayLike, *, indices: Indices = None, dof_indices: Indices = None) -> None:
         """Set the efforts [N·m or N] of the coming physics step: a scalar, NumPy on the CPU, Warp on a GPU."""
         ...
 
-    def get_dof_gains(self) -> tuple[Any, Any]:
+    def get_dof_gains(self) -> tuple[Array, Array]:
         """Stiffnesses [N·m/rad or N/m] and dampings [N·m·s/rad or N·s/m] of the joint drives."""
         ...
 
     def set_dof_gains(
         self,
-        stiffnesses: Any = None,
-        dampings: Any = None,
+        stiffnesses: ArrayLike | None = None,
+        dampings: ArrayLike | None = None,
         *,
-        indices: Any = None,
-        dof_indices: Any = None,
+        indices: Indices = None,
+        dof_indices: Indices = None,
         update_default_gains: bool = True,
     ) -> None:
         """Set the gains of the joint drives."""
@@ -211,14 +216,14 @@ class ArticulationExtras(Protocol):
         """Rows that belong to the given environments. Without it, row `i` is environment `i`."""
         ...
 
-    def silence_drives(self, silent: bool, *, indices: Any = None, dof_indices: Any = None) -> None:
+    def silence_drives(self, silent: bool, *, indices: Indices = None, dof_indices: Indices = None) -> None:
         """Keep the drives of joints from acting, or let them act as before. Else their gains are set to zero, and back.
 
         For drives that are more than a stiffness and a damping.
         """
         ...
 
-    def harden_friction(self, hard: bool, *, indices: Any = None, dof_indices: Any = None) -> None:
+    def harden_friction(self, hard: bool, *, indices: Indices = None, dof_indices: Indices = None) -> None:
         """Keep dry frictions as hard as the simulator allows, or end that. Without it, they are taken to be hard.
 
         Called with friction that actuators have the simulator compute, see `FrictionConfig.in_engine`.
@@ -230,21 +235,21 @@ class ArticulationExtras(Protocol):
         """True if `set_step_armatures` can be called; it cannot on an articulation without this property."""
         ...
 
-    def set_step_armatures(self, armatures: Any, *, dof_indices: Any = None) -> None:
+    def set_step_armatures(self, armatures: ArrayLike, *, dof_indices: Indices = None) -> None:
         """Add to the armatures of joints in the physics steps to come, until others are given.
 
         Properties, mass matrices and signals of joints are without them. See `ImplicitConfig.in_engine`.
         """
         ...
 
-    def get_mass_matrices(self, *, indices: Any = None) -> Any:
+    def get_mass_matrices(self, *, indices: Indices = None) -> Array:
         """Mass matrices with the armatures in them, shape `(robots, C, C)`; the DOFs are the last coordinates.
 
         With it, and a property `dt` of the host, the physics step [s], actuators warn of robots that will vibrate.
         """
         ...
 
-    def get_velocity_weights(self, *, indices: Any = None) -> Any:
+    def get_velocity_weights(self, *, indices: Indices = None) -> Array:
         """Weights w of the velocities after a step in the step of positions, shape `(robots,)`. Without it, 1.
 
         `q⁺ = q + dt·((1 − w)·v + w·v⁺)`; it counts where actuators warn of robots that will vibrate.
@@ -267,7 +272,7 @@ class Host(Protocol):
     """One simulator."""
 
     @property
-    def stage(self) -> Any:
+    def stage(self) -> Stage | None:
         """The current USD stage, or None when the simulator has none."""
         ...
 
@@ -281,7 +286,7 @@ class Host(Protocol):
         ...
 
 
-def require_host(host: Any) -> None:
+def require_host(host: Host) -> None:
     """Refuse a simulator that does not keep the contract of `Host`, or whose bus does not keep that of `PhysicsBus`.
 
     Raises:

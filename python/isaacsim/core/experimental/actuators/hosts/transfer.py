@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,7 @@ def in_turn(first: Iterable[Callable[[], object] | None], last: Callable[[], boo
     there = [call for call in first if call is not None]
     if not there:
         return last
-    owners: list[Any] = [getattr(call, "__self__", None) for call in there]
+    owners: list[object] = [getattr(call, "__self__", None) for call in there]
     kinds = () if core is None else (core.VelocityLimits, core.Roots, core.EffectiveInertias)
     if core is not None and all(isinstance(owner, kinds) for owner in owners):
         return core.InTurn(owners, getattr(last, "__self__", None)).run

@@ -10,6 +10,8 @@ import functools
 import json
 import math
 import re
+from collections.abc import Mapping
+from types import ModuleType
 from typing import Any
 
 from ..extras import needs
@@ -115,7 +117,7 @@ def _parse_toml(text: str) -> object:
     return tomllib.loads(text)
 
 
-def _render_toml(plain: Any) -> str:
+def _render_toml(plain: Mapping[str, object]) -> str:
     with needs("a TOML file", "files"):
         import tomli_w
     return tomli_w.dumps(plain)
@@ -145,10 +147,10 @@ def _yaml_classes() -> tuple[Any, Any]:
     yaml = _yaml()
 
     class Loader(yaml.SafeLoader):
-        yaml_implicit_resolvers: dict[Any, Any] = {}  # noqa: RUF012
+        yaml_implicit_resolvers: dict[str, object] = {}  # noqa: RUF012
         nodes = depth = 0
 
-        def compose_node(self, parent: object, index: object) -> Any:
+        def compose_node(self, parent: object, index: object) -> object:
             self.nodes += 1
             if self.nodes > MAX_YAML_NODES:
                 raise ValueError(f"has more than {MAX_YAML_NODES} keys and values: write numbers by pattern, or JSON.")
@@ -169,7 +171,7 @@ def _yaml_classes() -> tuple[Any, Any]:
             self.depth -= 1
             return node
 
-        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        def construct_mapping(self, node: Any, deep: bool = False) -> object:
             seen: set[object] = set()
             for key, _ in node.value:
                 if not isinstance(key, yaml.ScalarNode):
@@ -182,7 +184,7 @@ def _yaml_classes() -> tuple[Any, Any]:
             return super().construct_mapping(node, deep)
 
     class Dumper(yaml.SafeDumper):
-        yaml_implicit_resolvers: dict[Any, Any] = {}  # noqa: RUF012
+        yaml_implicit_resolvers: dict[str, object] = {}  # noqa: RUF012
 
         def ignore_aliases(self, data: object) -> bool:
             return True
@@ -202,7 +204,7 @@ def _yaml_classes() -> tuple[Any, Any]:
     return Loader, Dumper
 
 
-def _yaml() -> Any:
+def _yaml() -> ModuleType:
     with needs("a YAML file", "files"):
         import yaml
     return yaml

@@ -88,7 +88,7 @@ def motors_of(plain: object, folder: str) -> dict[str, MotorConfig]:
     return motors
 
 
-def plain_of(motors: Motors, folder: str) -> dict[str, Any]:
+def plain_of(motors: Motors, folder: str) -> dict[str, object]:
     """Return the plain data of motors, of which `motors_of` makes the same motors.
 
     Args:
@@ -100,7 +100,7 @@ def plain_of(motors: Motors, folder: str) -> dict[str, Any]:
         ValueError: A file cannot hold it; a line for each problem, with its place.
     """
     writer = _Writer(folder)
-    plain: dict[str, Any] = {}
+    plain: dict[str, object] = {}
     for pattern, given in motors.items():
         if why := pattern_problem(pattern):
             writer.problems.add(f"{shown(pattern)} {why}")
@@ -192,7 +192,7 @@ class _Reader:
             self.problems.add(f"{subject}: must be one of {', '.join(laws)}. {_suggestion(law, laws)}")
         return config
 
-    def _value(self, given: object, described: Parameter, place: str) -> Any:
+    def _value(self, given: object, described: Parameter, place: str) -> object:
         """Return a value as Python has it, one or several by pattern."""
         if not (isinstance(given, dict) and described.is_single):
             return self._single(given, described, place)
@@ -205,7 +205,7 @@ class _Reader:
                 self.problems.add(f"{place}: {shown(pattern)} {why}")
         return {key: self._single(one, described, f"{place}[{shown(key)}]") for key, one in given.items()}
 
-    def _single(self, given: object, described: Parameter, place: str) -> Any:
+    def _single(self, given: object, described: Parameter, place: str) -> object:
         value: Any = math.inf if given == "inf" and described.infinite else given
         if why := complaint(place, value, described, of_motor=True):
             self.problems.add(why)
@@ -234,7 +234,7 @@ class _Writer:
     def __init__(self, folder: str) -> None:
         self._folder, self.problems = folder, Problems()
 
-    def motor(self, motor: MotorConfig, place: str) -> dict[str, Any]:
+    def motor(self, motor: MotorConfig, place: str) -> dict[str, object]:
         """Return the plain data of a motor."""
         for problem in problems_of(motor, place):
             self.problems.add(problem)
@@ -268,7 +268,7 @@ class _Writer:
         plain = {name: self._value(value, described[name], f"{place}.{name}") for name, value in given.items()}
         return {name: value for name, value in plain.items() if value != defaults[name]}
 
-    def _value(self, value: Any, rule: Parameter, place: str) -> Any:
+    def _value(self, value: Any, rule: Parameter, place: str) -> object:
         if rule.type == "asset":
             return relative_path(os.fspath(value), self._folder)
         if rule.type in ("float[]", "token[]"):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import operator
 import os
+from collections.abc import Iterable
 from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsIndex
 
 from .fields import shown
 
@@ -30,7 +31,7 @@ def number_of(name: str, value: Any) -> float:
         raise ValueError(f"{name} = {shown(value)}: is too large. Give a smaller number.") from None
 
 
-def whole_of(name: str, value: Any, least: int = 0) -> int:
+def whole_of(name: str, value: SupportsIndex, least: int = 0) -> int:
     """Return an integer.
 
     Raises:
@@ -50,7 +51,7 @@ def whole_of(name: str, value: Any, least: int = 0) -> int:
     return number
 
 
-def names_of(name: str, given: Any, what: str = "a name") -> list[str]:
+def names_of(name: str, given: str | Iterable[object], what: str = "a name") -> list[str]:
     """Return strings, from one or several.
 
     Raises:

@@ -64,7 +64,7 @@ _MOST_BYTES = 100_000
 
 def friction_of_bam(
     source: str | os.PathLike[str] | Mapping[str, object], described: Mapping[str, Parameter]
-) -> tuple[dict[str, float], dict[str, Any]]:
+) -> tuple[dict[str, float], dict[str, object]]:
     """Return arguments of `FrictionConfig`, and what else the source has, by the names that it has there.
 
     Args:
@@ -95,7 +95,7 @@ _WINDING = {"kt": "torque_constant", "r": "resistance", "max_current": "max_curr
 _SERVO = {"kp": "kp", "error_gain": "error_gain", "vin": "voltage", "max_pwm": "max_duty"}
 
 
-def servo_of_bam(rest: Mapping[str, object], series: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+def servo_of_bam(rest: Mapping[str, object], series: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, object]]:
     """Return arguments of `ElectricalConfig` and of `ServoControlConfig`, and what else there is.
 
     Args:
@@ -123,7 +123,7 @@ def servo_of_bam(rest: Mapping[str, object], series: str) -> tuple[dict[str, Any
     return winding, servo, _without(rest, names, {*_WINDING, *_SERVO, *named})
 
 
-def play_of(backlash: Any, armature: Any) -> ElasticTransmissionConfig:
+def play_of(backlash: float, armature: float) -> ElasticTransmissionConfig:
     """Return the free play [rad] between a rotor of some inertia [kg·m²] and the joint, both seen from the joint."""
     return ElasticTransmissionConfig(
         ratio=1.0,
@@ -135,7 +135,7 @@ def play_of(backlash: Any, armature: Any) -> ElasticTransmissionConfig:
     )
 
 
-def taken(rest: dict[str, Any], name: str) -> Any:
+def taken(rest: dict[str, object], name: str) -> Any:
     """Return and remove a number of a file, however it is spelled; None where there is none."""
     return rest.pop(_names(rest, "bam").get(name, ""), None)
 
@@ -145,7 +145,7 @@ def _series(actuator: object) -> str:
     return next((one for one in PRESETS if str(actuator).lower().startswith(one.lower())), "")
 
 
-def _without(rest: Mapping[str, object], names: Mapping[str, str], taken: set[str]) -> dict[str, Any]:
+def _without(rest: Mapping[str, object], names: Mapping[str, str], taken: set[str]) -> dict[str, object]:
     """Return what is left of a file, by the names that it has there."""
     return {key: rest[key] for name, key in names.items() if name not in taken}
 
@@ -179,7 +179,7 @@ def _flat(content: Mapping[str, object]) -> dict[str, Any]:
     return {**{name: value for name, value in content.items() if name != "motor"}, **cast(Mapping[str, Any], motor)}
 
 
-def _read(path: str | os.PathLike[str]) -> tuple[str, Mapping[str, Any]]:
+def _read(path: str | os.PathLike[str]) -> tuple[str, Mapping[str, object]]:
     """Return the name of a file for messages, and its content."""
     file = path_of("path_or_dict", path, "the path of a file, or its content as a dictionary")
     require_file(file)
@@ -191,10 +191,10 @@ def _read(path: str | os.PathLike[str]) -> tuple[str, Mapping[str, Any]]:
         raise ValueError(f"{file}: {error}: must be JSON. Give a parameter file of BAM.") from error
     if not isinstance(content, dict):
         raise ValueError(f"{file} holds {shown(content)}: must be a JSON object. Give a parameter file of BAM.")
-    return str(file), cast(dict[str, Any], content)
+    return str(file), cast(dict[str, object], content)
 
 
-def _names(given: Mapping[Any, object], subject: str) -> dict[str, str]:
+def _names(given: Mapping[str, object], subject: str) -> dict[str, str]:
     """Return BAM's name of each entry, and the name that it has: `friction_base` for `newton:frictionBase`."""
     found: dict[str, str] = {}
     for key in given:

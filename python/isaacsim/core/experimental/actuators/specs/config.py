@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from .fields import complaint, conflicts, parameters_of
 
@@ -35,7 +35,7 @@ class Config:
         """
         return None
 
-    def bounds(self, of: Literal["effort", "speed"]) -> dict[str, Any]:
+    def bounds(self, of: Literal["effort", "speed"]) -> dict[str, float]:
         """Return the bounds of efforts that drive, or of speeds without load, by field; of a table the largest."""
         found = {name: (one, getattr(self, name)) for name, one in parameters_of(self).items() if one.bounds == of}
         return {name: max(value) if one.type == "float[]" else value for name, (one, value) in found.items()}

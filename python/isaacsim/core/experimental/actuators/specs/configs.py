@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, Unpack
 
 from .config import (
     MAX_TABLE_ROWS,
@@ -29,7 +29,7 @@ from .electrical import ElectricalConfig
 from .encoder import EncoderConfig
 from .engine_friction import engine_problems
 from .envelope import EnvelopeClampingConfig
-from .fields import parameter, parameters_of
+from .fields import Description, described, parameter, parameters_of
 from .implicit import ImplicitConfig
 from .late import MAX_DELAY_STEPS, EffortDelayConfig, TimedDelayConfig
 from .linkage import LinkageConfig
@@ -41,29 +41,29 @@ from .thermal import ThermalConfig
 from .transmission import ElasticTransmissionConfig, TransmissionConfig
 
 # what several laws have is described once
-_KP: dict[str, Any] = {
+_KP: Description = {
     "attribute": "newton:kp",
     "type": "float",
     "unit": "N·m/rad or N/m",
     "fallback": 0.0,
     "lower": 0.0,
 }
-_KI: dict[str, Any] = {
+_KI: Description = {
     "attribute": "newton:ki",
     "type": "float",
     "unit": "N·m/(rad·s) or N/(m·s)",
     "fallback": 0.0,
     "lower": 0.0,
 }
-_KD: dict[str, Any] = {
+_KD: Description = {
     "attribute": "newton:kd",
     "type": "float",
     "unit": "N·m·s/rad or N·s/m",
     "fallback": 0.0,
     "lower": 0.0,
 }
-_CONST: dict[str, Any] = {"attribute": "newton:constEffort", "type": "float", "unit": "N·m or N", "fallback": 0.0}
-_INTEGRAL_MAX: dict[str, Any] = {
+_CONST: Description = {"attribute": "newton:constEffort", "type": "float", "unit": "N·m or N", "fallback": 0.0}
+_INTEGRAL_MAX: Description = {
     "attribute": "newton:integralMax",
     "type": "float",
     "unit": "rad·s or m·s",
@@ -71,7 +71,7 @@ _INTEGRAL_MAX: dict[str, Any] = {
     "lower": 0.0,
     "infinite": True,
 }
-_STALL: dict[str, Any] = {
+_STALL: Description = {
     "attribute": "newton:saturationEffort",
     "type": "float",
     "unit": "N·m or N",
@@ -80,7 +80,7 @@ _STALL: dict[str, Any] = {
     "infinite": True,
     "bounds": "effort",
 }
-_NO_LOAD: dict[str, Any] = {
+_NO_LOAD: Description = {
     "attribute": "newton:velocityLimit",
     "type": "float",
     "unit": "rad/s or m/s",
@@ -90,7 +90,7 @@ _NO_LOAD: dict[str, Any] = {
     "infinite": True,
     "bounds": "speed",
 }
-_PEAK: dict[str, Any] = {
+_PEAK: Description = {
     "attribute": "newton:maxMotorEffort",
     "type": "float",
     "unit": "N·m or N",
@@ -102,12 +102,12 @@ _PEAK: dict[str, Any] = {
 }
 
 
-def _motor_side(described: dict[str, Any], name: str) -> dict[str, Any]:
+def _motor_side(described: Description, name: str) -> Description:
     """The description of a value before a gear; `newton:*` attributes hold values at the joint."""
     return described | {"attribute": f"actuator:geared:{name}", "earlier": f"newton:{name}"}
 
 
-_GEAR: dict[str, Any] = _motor_side({"type": "float", "unit": "", "fallback": 1.0}, "gear")
+_GEAR: Description = _motor_side({"type": "float", "unit": "", "fallback": 1.0}, "gear")
 
 
 def _integral_gain(ki: float, integral_max: float) -> float:
@@ -322,18 +322,17 @@ class PositionBasedClampingConfig(ClampingConfig):
         return table_conflicts(self, "lookup_positions", "lookup_efforts")
 
 
-def _of_friction(name: str, unit: str, fallback: float, **rule: object) -> dict[str, Any]:
+def _of_friction(name: str, unit: str, fallback: object, /, **rule: Unpack[Description]) -> Description:
     """The description of a value of friction, which is not negative."""
-    described = {"attribute": f"actuator:friction:{name}", "type": "float", "unit": unit, "fallback": fallback}
-    return described | {"lower": 0.0} | rule
+    return described("friction", name, unit, fallback) | {"lower": 0.0} | rule
 
 
-def _of_lu_gre(name: str, unit: str, fallback: float, **rule: object) -> dict[str, Any]:
+def _of_lu_gre(name: str, unit: str, fallback: object, /, **rule: Unpack[Description]) -> Description:
     """The description of a value of LuGre friction, which is not negative."""
     return _of_friction(name, unit, fallback, **rule) | {"attribute": f"actuator:luGre:{name}"}
 
 
-def _assumed_inertia(space: str) -> dict[str, Any]:
+def _assumed_inertia(space: str) -> Description:
     """The description of an inertia that is used where the simulator provides none."""
     return _of_friction("", "kg·m² or kg", 0.0) | {"attribute": f"actuator:{space}:assumedInertia"}
 
@@ -425,7 +424,7 @@ class FrictionConfig(PassiveConfig):
         path_or_dict: str | os.PathLike[str] | Mapping[str, object],
         *,
         quadratic_when_opposed: bool = True,
-        unused: dict[str, Any] | None = None,
+        unused: dict[str, object] | None = None,
     ) -> Self:
         """Return the friction of a motor that BAM identified, model M1 … M6.
 
@@ -580,7 +579,7 @@ class DelayConfig(Config):
     )
     """Delay in physics steps; 0 means none."""
 
-    def delay_parts(self) -> tuple[Any, Any]:
+    def delay_parts(self) -> tuple[float, float]:
         """Return the delay in steps and in seconds; they add up."""
         return self.delay_steps, 0.0
 
@@ -600,7 +599,7 @@ class ForeignConfig(Config):
     # its schema and kind are those of the registration, not of the class
     SCHEMA: str  # pyright: ignore[reportIncompatibleVariableOverride]
     KIND: str = field()  # pyright: ignore[reportIncompatibleVariableOverride]
-    values: dict[str, Any]
+    values: dict[str, object]
     """Authored `newton:*` values by parameter name, in snake case."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
 LEVELS: Final = ("coulomb", "static")
 """Levels of dry friction [N·m or N]; the larger one breaks a joint away."""
@@ -16,6 +16,6 @@ def is_dry(parameter: str) -> bool:
     return parameter in LEVELS or parameter.endswith(_PER_EFFORT)
 
 
-def breakaway(stages: Iterable[Any]) -> float:
+def breakaway(stages: Iterable[object]) -> float:
     """Return the level at which the dry friction of stages breaks away without load [N·m or N]; 0 for none."""
     return sum(max((float(getattr(stage, name, 0.0)) for name in LEVELS), default=0.0) for stage in stages)

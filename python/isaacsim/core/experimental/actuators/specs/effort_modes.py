@@ -42,7 +42,7 @@ def in_effort_mode(
     return [_with_mode(part, names, by_joint) for part, names in zip(parts, joints, strict=True)]
 
 
-def _by_pattern(modes: Mapping[str, Any], names: Sequence[str]) -> dict[str, str]:
+def _by_pattern(modes: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
     patterns, problems = assigned(modes, names, "effort_mode", every=False)
     if problems:
         raise ValueError("\n".join(problems))

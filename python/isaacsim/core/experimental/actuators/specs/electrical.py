@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar, Unpack
 
 from .config import Config
-from .fields import parameter
+from .fields import Description, choice_of, described, parameter
 
 
-def _winding(name: str, unit: str, fallback: object, **rule: object) -> dict[str, Any]:
+def _winding(name: str, unit: str, fallback: object, /, **rule: Unpack[Description]) -> Description:
     """Return the description of a number that is not negative."""
-    named = {"attribute": f"actuator:electrical:{name}", "type": "float", "unit": unit, "fallback": fallback}
-    return named | {"lower": 0.0} | rule
-
-
-def _choice(name: str, *choices: str) -> dict[str, Any]:
-    """Return the description of a choice, the first by default."""
-    named = {"attribute": f"actuator:electrical:{name}", "type": "token", "unit": "", "fallback": choices[0]}
-    return named | {"choices": choices}
+    return described("electrical", name, unit, fallback) | {"lower": 0.0} | rule
 
 
 @dataclass
@@ -52,9 +45,9 @@ class ElectricalConfig(Config):
     """Increase of the resistance with the temperature of the winding from 25 °C on [1/K]; 0.00393 for copper."""
     magnet_coefficient: float = parameter(0.0, **_winding("magnetCoefficient", "1/K", 0.0))
     """Decrease of the torque constant with the temperature of the housing from 25 °C on [1/K]; about 0.0011."""
-    command: str = parameter("effort", **_choice("command", "effort", "voltage"))
+    command: str = parameter("effort", **choice_of("electrical", "command", "effort", "voltage"))
     """Result of the controller: `"effort"`, or `"voltage"` [V] as `ServoControlConfig` does."""
-    driver: str = parameter("on", **_choice("driver", "on", "open", "shorted"))
+    driver: str = parameter("on", **choice_of("electrical", "driver", "on", "open", "shorted"))
     """`"on"`, or off with the winding open, without current, or shorted, which brakes with K²·v/R."""
-    discretization: str = parameter("mean", **_choice("discretization", "mean", "mujoco"))
+    discretization: str = parameter("mean", **choice_of("electrical", "discretization", "mean", "mujoco"))
     """Effort of a step: of the `"mean"` current, or as in MuJoCo's `dcmotor`, of the last one at the first velocity."""

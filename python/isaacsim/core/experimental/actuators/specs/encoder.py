@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, Unpack
 
-from .fields import parameter
-from .late import LateConfig, described, most_of, seconds_of, seed_of, steps_of
-
-
-def _of(name: str, unit: str, fallback: object, **rule: object) -> dict[str, Any]:
-    return described("encoder", name, unit, fallback, **rule)
+from .fields import Description, choice_of, parameter
+from .late import LateConfig, most_of, not_negative, seconds_of, seed_of, steps_of
 
 
-def _choice(name: str, *choices: str) -> dict[str, Any]:
-    """Return the description of a choice, the first by default."""
-    named = {"attribute": f"actuator:encoder:{name}", "type": "token", "unit": "", "fallback": choices[0]}
-    return named | {"choices": choices}
+def _of(name: str, unit: str, fallback: object, /, **rule: Unpack[Description]) -> Description:
+    return not_negative("encoder", name, unit, fallback, **rule)
 
 
 @dataclass
@@ -45,7 +39,7 @@ class EncoderConfig(LateConfig):
     """How late the controller gets a measurement [s]."""
     latency_steps: float = parameter(0.0, **steps_of("encoder", "latencySteps"))
     """The same in physics steps, added to `latency`; with a `RateConfig` in steps of the controller."""
-    velocity: str = parameter("difference", **_choice("velocity", "difference", "register"))
+    velocity: str = parameter("difference", **choice_of("encoder", "velocity", "difference", "register"))
     """Velocity of the `"difference"` of measured positions, or of a `"register"`, which has that of the joint."""
     velocity_resolution: float = parameter(0.0, **_of("velocityResolution", "rad/s or m/s", 0.0))
     """Smallest change of the velocity of a register [rad/s or m/s]; 0 for a continuous one."""
@@ -53,7 +47,7 @@ class EncoderConfig(LateConfig):
     """Time constant of the filter of the velocity [s]; 0 for none."""
     seed: int = parameter(0, **seed_of("encoder"))
     """Seed of the noise, which differs between joints and robots."""
-    side: str = parameter("joint", **_choice("side", "joint", "motor"), of_law=False)
+    side: str = parameter("joint", **choice_of("encoder", "side", "joint", "motor") | {"of_law": False})
     """Where the encoder is: at the `"joint"`, or at the `"motor"` before a transmission, in its coordinates.
 
     Backlash and spring of an `ElasticTransmissionConfig` show at the joint only.
@@ -81,6 +75,6 @@ class EncoderConfig(LateConfig):
             raise ValueError(f"bits = {bits!r}: must be an integer >= 1 and <= 32. Give the bits of a turn.")
         return cls(resolution=2.0 * math.pi / 2**bits, **values)
 
-    def delay_parts(self) -> tuple[Any, Any]:
+    def delay_parts(self) -> tuple[float, float]:
         """Return the latency in steps and in seconds; they add up."""
         return self.latency_steps, self.latency

@@ -71,14 +71,14 @@ def engine_problems(config: Any) -> list[str]:
     ]
 
 
-def _is(value: Any, default: Any) -> bool:
+def _is(value: Any, default: object) -> bool:
     """Return True if a value, or each one of a dictionary, list or array, is the default in single precision."""
     if isinstance(value, Mapping):
-        return all(_is(one, default) for one in cast(Mapping[str, Any], value).values())
+        return all(_is(one, default) for one in cast(Mapping[str, object], value).values())
     if not isinstance(default, numbers.Real):
         return bool(value == default)
     if isinstance(value, list | tuple):
-        return all(_is(one, default) for one in cast(Sequence[Any], value))
+        return all(_is(one, default) for one in cast(Sequence[object], value))
     usual = float(default)
     near: Any = abs(value - usual) <= _SINGLE_PRECISION * abs(usual)
     return bool(near.all() if hasattr(near, "all") else near)

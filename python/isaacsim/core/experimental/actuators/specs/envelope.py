@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self, Unpack
 
 from .config import MAX_TABLE_ROWS, ClampingConfig, checked_table, table_conflicts
-from .fields import Parameter, complaint, parameter
+from .fields import Description, Parameter, complaint, described, parameter
 
 # speeds at which the voltage circle is evaluated
 _CIRCLE_ROWS = 129
@@ -18,16 +18,14 @@ _LIMIT = Parameter("", "float", "", None, lower=0.0, infinite=True)
 _SPEED_LIMIT = Parameter("", "float", "", None, lower=0.0, above=True, infinite=True)
 
 
-def _of_envelope(name: str, unit: str, **rule: object) -> dict[str, Any]:
+def _of_envelope(name: str, unit: str, /, **rule: Unpack[Description]) -> Description:
     """Return the description of a number of the envelope, which is not negative and may be infinite."""
-    described = {"attribute": f"actuator:envelope:{name}", "type": "float", "unit": unit, "fallback": math.inf}
-    return described | {"lower": 0.0, "infinite": True} | rule
+    return described("envelope", name, unit, math.inf) | {"lower": 0.0, "infinite": True} | rule
 
 
-def _column(name: str, unit: str) -> dict[str, Any]:
+def _column(name: str, unit: str) -> Description:
     """Return the description of a column of the table, which may be empty."""
-    described = {"attribute": f"actuator:envelope:{name}", "type": "float[]", "unit": unit, "fallback": ()}
-    return described | {"most": MAX_TABLE_ROWS}
+    return described("envelope", name, unit, (), type="float[]") | {"most": MAX_TABLE_ROWS}
 
 
 @dataclass
@@ -94,7 +92,7 @@ class EnvelopeClampingConfig(ClampingConfig):
             if effort < 0.0 and effort < (least := -_interpolated(-velocity, velocities, efforts))
         ][:1]
 
-    def bounds(self, of: Literal["effort", "speed"]) -> dict[str, Any]:
+    def bounds(self, of: Literal["effort", "speed"]) -> dict[str, float]:
         """Largest efforts along the motion, or the no-load speed."""
         if of == "speed":
             return {"no_load_velocity": self.no_load_velocity}

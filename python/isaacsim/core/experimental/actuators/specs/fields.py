@@ -12,18 +12,38 @@ import struct
 import unicodedata
 from collections.abc import Iterable, Mapping, Sized
 from pathlib import PurePath
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeAlias, TypedDict, Unpack
 
 JOINT: Final = "joint"
 """Value that means the effort limit of the joint itself."""
 UNKNOWN_JOINT: Final = (
     "the effort limit of its joint is not known here. Give a number, or pass the motor to from_configs or add_motors."
 )
+ValueType: TypeAlias = Literal["float", "int", "bool", "token", "float[]", "token[]", "asset"]
 _RULES = {"asset": "must be the path of a file", "bool": "must be True or False", "token[]": "must be a list of names"}
 FLOAT32_MAX = 3.4028234663852886e38
 # exponents of effort and of position of linear units that do not follow from their spelling
 _OTHER_DIMENSIONS = {"kg": (1, -1), "1/N": (-1, 0), "V/N": (-1, 0), "W": (1, 1)}
 _NO_TABLES = (str, bytes, bytearray, Mapping)
+
+
+class Description(TypedDict, total=False):
+    """Fields of a `Parameter`, or some of them."""
+
+    attribute: str
+    type: ValueType
+    unit: str
+    fallback: object
+    lower: float
+    above: bool
+    upper: float
+    infinite: bool
+    most: int | None
+    or_joint: bool
+    bounds: Literal["", "effort", "speed"]
+    of_law: bool
+    choices: tuple[str, ...]
+    earlier: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,7 +52,7 @@ class Parameter:
 
     attribute: str
     """USD attribute that stores the value."""
-    type: Literal["float", "int", "bool", "token", "float[]", "token[]", "asset"]
+    type: ValueType
     """USD value type."""
     unit: str
     """Units: of a revolute joint, then of a prismatic one."""
@@ -163,9 +183,19 @@ def _is_name(value: object) -> bool:
     return isinstance(value, str) and storable(value)
 
 
-def parameter(default: Any = dataclasses.MISSING, /, **description: Any) -> Any:
+def parameter(default: object = dataclasses.MISSING, /, **description: Unpack[Description]) -> Any:
     """Return a dataclass field that carries its `Parameter` description."""
     return dataclasses.field(default=default, metadata={"parameter": Parameter(**description)})
+
+
+def described(space: str, name: str, unit: str, fallback: object, /, **rule: Unpack[Description]) -> Description:
+    """Return the description of a number in the attribute `actuator:space:name`."""
+    return {"attribute": f"actuator:{space}:{name}", "type": "float", "unit": unit, "fallback": fallback, **rule}
+
+
+def choice_of(space: str, name: str, *choices: str) -> Description:
+    """Return the description of a choice in the attribute `actuator:space:name`, the first by default."""
+    return described(space, name, "", choices[0], type="token", choices=choices)
 
 
 def parameters_of(config: Any) -> dict[str, Parameter]:

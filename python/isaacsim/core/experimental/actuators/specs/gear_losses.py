@@ -19,7 +19,7 @@ from .stages import Staged
 from .transmission import ROUNDING, TransmissionConfig, transmission_of
 
 
-def losses(efficiency: Any, backdriving_efficiency: Any) -> tuple[Any, ...]:
+def losses(efficiency: float, backdriving_efficiency: float) -> tuple[float, ...]:
     """Return the dry friction per effort of the motor, k_m, and per external effort, k_e; a second 0 is the first."""
     backdriving = backdriving_efficiency + efficiency * (backdriving_efficiency == 0.0)
     both = efficiency * backdriving
@@ -28,7 +28,7 @@ def losses(efficiency: Any, backdriving_efficiency: Any) -> tuple[Any, ...]:
     return tuple(_without_rounding(1.0 - 2.0 * one + both) / rest for one in (efficiency, backdriving))
 
 
-def _without_rounding(value: Any) -> Any:
+def _without_rounding(value: float) -> float:
     """Return 0 for what is 0 but for efficiencies of single precision, as files have them."""
     return value * (abs(value) > ROUNDING)
 
@@ -77,7 +77,7 @@ def _loses(gear: TransmissionConfig) -> bool:
 def _is_less(value: Any) -> bool:
     """Return True if one of several values is between 0, which means the other efficiency, and 1."""
     if isinstance(value, dict):
-        return any(map(_is_less, cast(dict[str, Any], value).values()))
+        return any(map(_is_less, cast(dict[str, object], value).values()))
     array = value.numpy() if hasattr(value, "numpy") else value
     found = (array != 1.0) & (array != 0.0)
     return bool(found.any()) if hasattr(found, "any") else bool(found)

@@ -16,11 +16,11 @@ from .servo import gains_of
 from .stages import KINDS, Staged, acts_at_joint, is_linked
 from .transmission import TransmissionConfig
 
-ConfigOf = Callable[[Any], Any]
+ConfigOf = Callable[[Any], object]
 """Returns the config of a stage, or None for a stage of which nothing is known."""
 
 
-def _itself(stage: object) -> Any:
+def _itself(stage: object) -> object:
     return stage
 
 
@@ -35,7 +35,7 @@ def ratio_of(staged: Staged, config_of: ConfigOf = _itself) -> Any:
     for kind, stage in staged.by_kind:
         if kind in KINDS and KINDS[kind].converts:
             config = config_of(stage)
-            ratio: Any = config.ratio if isinstance(config, TransmissionConfig) else None
+            ratio = config.ratio if isinstance(config, TransmissionConfig) else None
             # a file may lack the ratio
             return math.nan if ratio is None else ratio
     return 1.0
@@ -56,7 +56,7 @@ def gains_at_joint(staged: Staged, config_of: ConfigOf = _itself) -> tuple[Any, 
 
 def bounds_at_joint(
     staged: Staged, of: Literal["effort", "speed"], config_of: ConfigOf = _itself
-) -> list[tuple[Any, str, Any]]:
+) -> list[tuple[Any, str, float]]:
     """Return what bounds efforts that drive, or speeds without load, at the joint: stage, field, and bound.
 
     Bounds before a transmission of the user's own are left out.
@@ -67,7 +67,7 @@ def bounds_at_joint(
         config_of: Returns the config of a stage.
     """
     ratio = ratio_of(staged, config_of)
-    found: list[tuple[Any, str, Any]] = []
+    found: list[tuple[Any, str, float]] = []
     for stage in staged.stages:
         config = config_of(stage)
         if not isinstance(config, Config) or (_is_unknown(ratio) and not acts_at_joint(config)):
@@ -77,7 +77,7 @@ def bounds_at_joint(
     return found
 
 
-def effort_factor(stage: Any, ratio: Any) -> Any:
+def effort_factor(stage: object, ratio: Any) -> Any:
     """Return the effort at the joint per effort of a stage: `|ratio|` before the transmission, 1 behind it."""
     return 1.0 if acts_at_joint(stage) else abs(ratio)
 

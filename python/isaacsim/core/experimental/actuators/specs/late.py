@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar
+from typing import ClassVar, Unpack
 
 from .config import Config
-from .fields import parameter
+from .fields import Description, described, parameter
 
 MAX_DELAY_STEPS = 4096
 """Largest number of physics steps of a delay: a robot file cannot ask for more memory."""
@@ -17,30 +17,29 @@ MAX_DELAY_SECONDS = 1.0
 """Longest delay [s]; exact in single precision, and within `MAX_DELAY_STEPS` of the shortest step."""
 
 
-def described(space: str, name: str, unit: str, fallback: object, **rule: object) -> dict[str, Any]:
+def not_negative(space: str, name: str, unit: str, fallback: object, /, **rule: Unpack[Description]) -> Description:
     """Return the description of a number that is not negative."""
-    named = {"attribute": f"actuator:{space}:{name}", "type": "float", "unit": unit, "fallback": fallback}
-    return named | {"lower": 0.0} | rule
+    return described(space, name, unit, fallback) | {"lower": 0.0} | rule
 
 
-def steps_of(space: str, name: str = "steps") -> dict[str, Any]:
+def steps_of(space: str, name: str = "steps") -> Description:
     """Return the description of a delay in physics steps."""
-    return described(space, name, "physics steps", 0.0, upper=MAX_DELAY_STEPS)
+    return not_negative(space, name, "physics steps", 0.0, upper=MAX_DELAY_STEPS)
 
 
-def seconds_of(space: str, name: str = "seconds") -> dict[str, Any]:
+def seconds_of(space: str, name: str = "seconds") -> Description:
     """Return the description of a delay in seconds."""
-    return described(space, name, "s", 0.0, upper=MAX_DELAY_SECONDS)
+    return not_negative(space, name, "s", 0.0, upper=MAX_DELAY_SECONDS)
 
 
-def seed_of(space: str) -> dict[str, Any]:
+def seed_of(space: str) -> Description:
     """Return the description of the seed of random numbers."""
-    return described(space, "seed", "", 0, type="int", upper=2**20)
+    return not_negative(space, "seed", "", 0, type="int", upper=2**20)
 
 
-def most_of(space: str) -> dict[str, Any]:
+def most_of(space: str) -> Description:
     """Return the description of the number of steps that are kept."""
-    return described(space, "maxSteps", "physics steps", 0, type="int", upper=MAX_DELAY_STEPS, of_law=False)
+    return not_negative(space, "maxSteps", "physics steps", 0, type="int", upper=MAX_DELAY_STEPS, of_law=False)
 
 
 class LateConfig(Config):
@@ -50,7 +49,7 @@ class LateConfig(Config):
     IN_STEPS: ClassVar[tuple[str, ...]] = ("steps",)
     """Names of the fields that are a number of steps of delay, which add up."""
 
-    def delay_parts(self) -> tuple[Any, Any]:
+    def delay_parts(self) -> tuple[float, float]:
         """Return the delay in steps, the largest that may be drawn, and in seconds; they add up."""
         raise NotImplementedError
 
@@ -86,17 +85,17 @@ class TimedDelayConfig(LateConfig):
     random_steps: int = parameter(0, **steps_of("timedDelay", "randomSteps") | {"type": "int", "fallback": 0})
     """Largest number of physics steps that is drawn and added; 0 for a constant delay."""
     redraw_steps: int = parameter(
-        1, **described("timedDelay", "redrawSteps", "physics steps", 1, type="int", upper=2**20) | {"lower": 1}
+        1, **not_negative("timedDelay", "redrawSteps", "physics steps", 1, type="int", upper=2**20) | {"lower": 1}
     )
     """Number of physics steps between two draws. If it is not 1, robots draw at different steps."""
-    hold_probability: float = parameter(0.0, **described("timedDelay", "holdProbability", "", 0.0, upper=1.0))
+    hold_probability: float = parameter(0.0, **not_negative("timedDelay", "holdProbability", "", 0.0, upper=1.0))
     """Probability with which a draw is left out, from 0 to 1."""
     seed: int = parameter(0, **seed_of("timedDelay"))
     """Seed of the draws."""
     max_steps: int = parameter(0, **most_of("timedDelay"))
     """Number of physics steps that are kept, the longest delay; 0 for what it needs at 0.25 ms and longer."""
 
-    def delay_parts(self) -> tuple[Any, Any]:
+    def delay_parts(self) -> tuple[float, float]:
         """Return the delay in steps, the largest that may be drawn, and in seconds; they add up."""
         return self.steps + self.random_steps, self.seconds
 
@@ -120,6 +119,6 @@ class EffortDelayConfig(LateConfig):
     max_steps: int = parameter(0, **most_of("effortDelay"))
     """Number of physics steps that are kept, the longest delay; 0 for what it needs at 0.25 ms and longer."""
 
-    def delay_parts(self) -> tuple[Any, Any]:
+    def delay_parts(self) -> tuple[float, float]:
         """Return the delay in steps and in seconds; they add up."""
         return self.steps, self.seconds

@@ -6,19 +6,18 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, Unpack
 
 from .config import MAX_TABLE_ROWS, Config
-from .fields import complaint, parameter, parameters_of, shown
+from .fields import Description, complaint, described, parameter, parameters_of, shown
 
 MOST_JOINTS = 3
 """Largest number of joints of a linkage with coefficients; a table is over one or two."""
 
 
-def _of_linkage(name: str, unit: str = "", **rule: object) -> dict[str, Any]:
+def _of_linkage(name: str, unit: str, /, **rule: Unpack[Description]) -> Description:
     """Return the description of some numbers."""
-    named = {"attribute": f"actuator:linkage:{name}", "type": "float[]", "unit": unit, "fallback": ()}
-    return named | {"most": MAX_TABLE_ROWS} | rule
+    return described("linkage", name, unit, (), type="float[]") | {"most": MAX_TABLE_ROWS} | rule
 
 
 @dataclass
@@ -46,7 +45,7 @@ class LinkageConfig(Config):
 
     joints: list[str] = parameter(attribute="actuator:linkage:joints", type="token[]", unit="", fallback=None)
     """Names of the joints that the shaft depends on, the same for all motors of a linkage, one to three."""
-    coefficients: list[float] = parameter((), **_of_linkage("coefficients"))
+    coefficients: list[float] = parameter((), **_of_linkage("coefficients", ""))
     """Angle of the shaft per position of each joint; empty with a table."""
     offset: float = parameter(0.0, attribute="actuator:linkage:offset", type="float", unit="rad or m", fallback=0.0)
     """Angle of the shaft where all joints are at 0 [rad], of `coefficients`."""
@@ -58,7 +57,7 @@ class LinkageConfig(Config):
     """Number of positions of the first joint in the table, evenly spaced; those of a second joint vary faster."""
     angles: list[float] = parameter((), **_of_linkage("angles", "rad or m"))
     """Angle of the shaft at each node of the table [rad]."""
-    slopes: list[float] = parameter((), **_of_linkage("slopes"))
+    slopes: list[float] = parameter((), **_of_linkage("slopes", ""))
     """Change of that angle per change of the first joint at each node, then likewise of the second one."""
 
     def __post_init__(self) -> None:

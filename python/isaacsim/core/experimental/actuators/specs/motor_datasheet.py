@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
-from typing import Any
 
 from .configs import DelayConfig, ElectricalConfig, MaxEffortClampingConfig, PDControlConfig
 from .fields import Parameter, complaint
@@ -156,14 +155,16 @@ def motor_from_datasheet(
         warnings.warn("\n".join(disagreements), stacklevel=2)
     constant, held = sheet.constant * sheet.gear_ratio, sheet.voltage / sheet.ohms
     most = held if sheet.max_current is None else min(sheet.max_current, held)
-    winding: dict[str, Any] = {"inductance": sheet.inductance, "voltage": sheet.voltage, "max_current": most}
+    winding = ElectricalConfig(
+        constant, sheet.ohms, inductance=sheet.inductance, voltage=sheet.voltage, max_current=most
+    )
     made = MotorConfig(
         controller=PDControlConfig(kp=kp, kd=kd),  # pyright: ignore[reportArgumentType]
         clamping=[MaxEffortClampingConfig(constant * most)],
         delay=None if delay_steps is None else DelayConfig(delay_steps),  # pyright: ignore[reportArgumentType]
         armature=sheet.rotor_inertia * sheet.gear_ratio**2,
         friction=constant * sheet.no_load_current if sheet.no_load_current else None,
-        others=[ElectricalConfig(constant, sheet.ohms, **winding)],
+        others=[winding],
     )
     if problems := problems_of(made, "motor"):
         raise ValueError("\n".join(problems))

@@ -184,7 +184,7 @@ class MotorConfig(Staged):
         kp: float | None = None,
         voltage: float | None = None,
         quadratic_when_opposed: bool = True,
-        unused: dict[str, Any] | None = None,
+        unused: dict[str, object] | None = None,
     ) -> MotorConfig:
         """Return a hobby servo that BAM identified: its firmware, winding, friction and armature.
 
@@ -308,7 +308,7 @@ def motor_of(value: object) -> MotorConfig:
         raise TypeError(f"motor = {shown(value)}: {wanted}. Put it into a list.")
     if not isinstance(value, list | tuple):
         raise TypeError(f"motor = {shown(value)}: {wanted}. Pass one of these.")
-    given = cast(Sequence[Any], value)
+    given = cast(Sequence[object], value)
     for one in given:
         if not isinstance(one, Config):
             raise TypeError(f"motor has {shown(one)}: {wanted}. Pass configs such as PDControlConfig(kp=80.0, kd=2.0).")
@@ -367,11 +367,11 @@ def problems_of(motor: MotorConfig, subject: str) -> list[str]:
 
 def _complaints(subject: str, value: object, described: Parameter) -> Iterator[str]:
     """Yield what is wrong with a value: a number, numbers by pattern, or an array."""
-    found: list[tuple[str, Any]]
+    found: list[tuple[str, object]]
     if not described.is_single:
         found = [(subject, value)]
     elif isinstance(value, Mapping):
-        patterns: list[Any] = list(cast(Mapping[Any, Any], value))
+        patterns: list[object] = list(cast(Mapping[object, object], value))
         yield from (f"{subject}: {shown(one)} {why}" for one in patterns if (why := pattern_problem(one)))
         if not patterns:
             yield f"{subject} = {{}}: must have a value for each joint. Give a number, or numbers by pattern."
@@ -381,7 +381,7 @@ def _complaints(subject: str, value: object, described: Parameter) -> Iterator[s
     yield from filter(None, (complaint(place, one, described, of_motor=True) for place, one in found))
 
 
-def _entries(subject: str, value: Any) -> Iterator[tuple[str, Any]]:
+def _entries(subject: str, value: Any) -> Iterator[tuple[str, object]]:
     """Yield each number of an array with its place; a number itself."""
     if not isinstance(value, list | tuple):
         # arrays of NumPy, Torch and Warp; their scalars are numbers
@@ -392,5 +392,5 @@ def _entries(subject: str, value: Any) -> Iterator[tuple[str, Any]]:
         if not isinstance(value, list):
             yield subject, value
             return
-    for index, one in enumerate(cast(Sequence[Any], value)):
+    for index, one in enumerate(cast(Sequence[object], value)):
         yield from _entries(f"{subject}[{index}]", one)

@@ -10,11 +10,11 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar, Final, Self, cast
+from typing import Any, ClassVar, Final, Self, Unpack, cast
 
 from .config import Config, ControlConfig
 from .electrical import ElectricalConfig
-from .fields import parameter, parameters_of, shown
+from .fields import Description, described, parameter, parameters_of, shown
 from .stages import Staged
 
 PRESETS: Final[dict[str, dict[str, float]]] = {
@@ -26,10 +26,9 @@ PRESETS: Final[dict[str, dict[str, float]]] = {
 """Values of servos by name of the series: gain from the factory, error gain, nominal voltage, largest duty."""
 
 
-def _servo(name: str, unit: str, fallback: float | None, **rule: object) -> dict[str, Any]:
+def _servo(name: str, unit: str, fallback: float | None, /, **rule: Unpack[Description]) -> Description:
     """Return the description of a number that is not negative."""
-    named = {"attribute": f"actuator:servo:{name}", "type": "float", "unit": unit, "fallback": fallback}
-    return named | {"lower": 0.0} | rule
+    return described("servo", name, unit, fallback) | {"lower": 0.0} | rule
 
 
 @dataclass
@@ -94,8 +93,7 @@ class ServoControlConfig(ControlConfig):
         """
         if series not in PRESETS:
             raise ValueError(f"series = {shown(series)}: must be one of {', '.join(PRESETS)}. Correct the name.")
-        given: dict[str, Any] = {**PRESETS[series], **values}
-        return cls(**given)
+        return cls(**{**PRESETS[series], **values})
 
     def gains_with(self, winding: ElectricalConfig) -> tuple[float, float, float]:
         """Proportional, derivative and integral gain behind a winding, its back-EMF as damping.
@@ -147,16 +145,16 @@ def voltage_problems(staged: Staged, subject: str) -> list[str]:
     return []
 
 
-def _winding(staged: Staged) -> Any:
+def _winding(staged: Staged) -> object:
     """Return the winding of some stages, or None."""
     return next((stage for kind, stage in staged.by_kind if kind == "electrical"), None)
 
 
-def _commands(winding: ElectricalConfig) -> set[Any]:
+def _commands(winding: ElectricalConfig) -> set[object]:
     """Return the commands of a winding, one for all joints or by joint."""
     value: Any = winding.command
     if isinstance(value, Mapping):
-        several: Iterable[Any] = cast(Mapping[str, Any], value).values()
+        several: Iterable[object] = cast(Mapping[str, object], value).values()
     elif hasattr(value, "shape"):
         several = set((value.numpy() if hasattr(value, "numpy") else value).ravel().tolist())
     else:

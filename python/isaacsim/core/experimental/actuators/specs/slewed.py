@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar, Unpack
 
 from .config import ControlConfig
-from .fields import parameter
+from .fields import Description, described, parameter
 
 
-def _slewed(name: str, unit: str, fallback: float | None, **rule: object) -> dict[str, Any]:
+def _slewed(name: str, unit: str, fallback: float | None, /, **rule: Unpack[Description]) -> Description:
     """Return the description of a number."""
-    named = {"attribute": f"actuator:slewed:{name}", "type": "float", "unit": unit, "fallback": fallback}
-    return named | rule
+    return described("slewed", name, unit, fallback, **rule)
 
 
 @dataclass

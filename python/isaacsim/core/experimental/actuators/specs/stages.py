@@ -235,8 +235,8 @@ def parts_of(stages: Iterable[object], subject: str = "stages") -> dict[str, Any
     return parts | {"others": [stage for some in found.values() for stage in some]}
 
 
-def _grouped(stages: Iterable[object], subject: str) -> dict[str, list[Any]]:
-    found: dict[str, list[Any]] = {kind: [] for kind in KINDS}
+def _grouped(stages: Iterable[object], subject: str) -> dict[str, list[object]]:
+    found: dict[str, list[object]] = {kind: [] for kind in KINDS}
     for stage in stages:
         kind = kind_of(stage)
         if kind is None:

@@ -147,7 +147,7 @@ def stand_ins(configs: Sequence[Config]) -> dict[int, Config]:
     """
     applied = {config.SCHEMA for config in configs}
     gear = transmission_among(configs)
-    ratio: Any = None if gear is None else gear.ratio
+    ratio = None if gear is None else gear.ratio
     there = configs if ratio is None else [at_joint(one, ratio) for one in configs]
     found: dict[int, Config] = {}
     for at, config in enumerate(configs):

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import numbers
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar, Unpack
 
 from .config import Config
-from .fields import parameter
+from .fields import Description, described, parameter
 
 
-def _supply(name: str, unit: str, fallback: object, **rule: object) -> dict[str, Any]:
+def _supply(name: str, unit: str, fallback: object, /, **rule: Unpack[Description]) -> Description:
     """Return the description of a number that is not negative."""
-    named = {"attribute": f"actuator:supply:{name}", "type": "float", "unit": unit, "fallback": fallback}
-    return named | {"lower": 0.0} | rule
+    return described("supply", name, unit, fallback) | {"lower": 0.0} | rule
 
 
 @dataclass

@@ -6,17 +6,16 @@ import math
 import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self, Unpack, cast
 
 from .config import Config
-from .fields import parameter
+from .fields import Description, described, parameter
 from .stages import Staged
 
 
-def _heat(name: str, unit: str, fallback: object, **rule: object) -> dict[str, Any]:
+def _heat(name: str, unit: str, fallback: object, /, **rule: Unpack[Description]) -> Description:
     """Return the description of a number of the thermal network."""
-    named = {"attribute": f"actuator:thermal:{name}", "type": "float", "unit": unit, "fallback": fallback}
-    return named | rule
+    return described("thermal", name, unit, fallback, **rule)
 
 
 @dataclass

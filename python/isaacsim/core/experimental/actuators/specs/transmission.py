@@ -11,25 +11,24 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar, Final, Self, TypeVar, cast
+from typing import Any, ClassVar, Final, Self, TypeVar, Unpack, cast
 
 from .config import Config
-from .fields import Parameter, complaint, parameter, parameters_of, shown
+from .fields import Description, Parameter, complaint, described, parameter, parameters_of, shown
 from .stages import Staged, acts_at_joint
 
 _Config = TypeVar("_Config", bound=Config)
 
 
-def _of_transmission(name: str, unit: str, fallback: object, **rule: object) -> dict[str, Any]:
+def _of_transmission(name: str, unit: str, fallback: object, /, **rule: Unpack[Description]) -> Description:
     """Return the description of a number."""
-    named = {"attribute": f"actuator:transmission:{name}", "type": "float", "unit": unit, "fallback": fallback}
-    return named | rule
+    return described("transmission", name, unit, fallback, **rule)
 
 
 ROUNDING: Final = 1e-6
 """Tolerance of a loss of 0 by efficiencies, which files have in single precision."""
 
-_SHARE: dict[str, Any] = {"lower": 0.0, "upper": 1.0, "of_law": False}
+_SHARE: Description = {"lower": 0.0, "upper": 1.0, "of_law": False}
 
 
 @dataclass
@@ -67,7 +66,7 @@ class TransmissionConfig(Config):
     Otherwise the joint has the armature `ratio²·rotor_inertia` while the actuators are attached. That of the file is
     the total at the joint: it is replaced, not added to.
     """
-    efficiency: float = parameter(1.0, **_of_transmission("efficiency", "", 1.0, **_SHARE, above=True))
+    efficiency: float = parameter(1.0, **_of_transmission("efficiency", "", 1.0, **_SHARE | {"above": True}))
     """Share of the power that arrives at the joint where the motor drives, above 0 and up to 1."""
     backdriving_efficiency: float = parameter(0.0, **_of_transmission("backdrivingEfficiency", "", 0.0, **_SHARE))
     """Share of the power that arrives at the motor where the joint drives it, up to 1; 0 means `efficiency`.
@@ -201,13 +200,13 @@ def as_read(config: _Config, ratio: object) -> _Config:
 def _converted(config: _Config, ratio: object, power: int, attributes: str = "") -> _Config:
     if acts_at_joint(config):
         return config
-    changed: dict[str, Any] = {}
-    for name, described in parameters_of(config).items():
-        value, factor = getattr(config, name), _factor(described, ratio, power)
+    changed: dict[str, object] = {}
+    for name, rule in parameters_of(config).items():
+        value, factor = getattr(config, name), _factor(rule, ratio, power)
         # a word, as 'joint', is not converted
-        if factor is None or value is None or isinstance(value, str) or not described.attribute.startswith(attributes):
+        if factor is None or value is None or isinstance(value, str) or not rule.attribute.startswith(attributes):
             continue
-        is_table = described.type == "float[]"
+        is_table = rule.type == "float[]"
         changed[name] = [one * factor for one in cast(Sequence[float], value)] if is_table else value * factor
     return dataclasses.replace(cast(Any, config), **changed) if changed else config
 
@@ -223,7 +222,7 @@ def _factor(described: Parameter, ratio: Any, power: int) -> Any:
     return factor * (1.0 - 2.0 * (ratio < 0.0)) if has_direction else factor
 
 
-def armature(staged: Staged) -> Any:
+def armature(staged: Staged) -> float | None:
     """Return the armature at the joint that the rotor of some configs has [kg·m² or kg]; None where it is not given."""
     given = transmission_of(staged)
     if given is None or not _is_given(given.rotor_inertia):
@@ -231,7 +230,7 @@ def armature(staged: Staged) -> Any:
     return given.ratio**2 * given.rotor_inertia
 
 
-def armature_while_attached(staged: Staged) -> Any:
+def armature_while_attached(staged: Staged) -> float | None:
     """Return the armature that the simulator is to have: none where the rotor is a mass of its own behind a spring."""
     found, gear = armature(staged), transmission_of(staged)
     return found if found is None or gear is None or gear.IS_RIGID else 0.0 * found
@@ -240,7 +239,7 @@ def armature_while_attached(staged: Staged) -> Any:
 def _has_zero(value: Any) -> bool:
     """Return True if a number, or one of several by joint or robot, is 0."""
     if isinstance(value, Mapping):
-        return any(one == 0.0 for one in cast(Mapping[str, Any], value).values())
+        return any(one == 0.0 for one in cast(Mapping[str, object], value).values())
     array = value.numpy() if hasattr(value, "numpy") else value
     return bool((array == 0.0).any()) if hasattr(array, "any") else array == 0.0
 

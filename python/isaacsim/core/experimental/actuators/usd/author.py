@@ -40,7 +40,7 @@ def asset_text(path: str | PurePath) -> str:
 
 
 # USD value type of each kind of parameter, and the conversion of its value
-_VALUE_TYPES: dict[str, tuple[Any, Callable[[Any], Any]]] = {
+_VALUE_TYPES: dict[str, tuple[Sdf.ValueTypeName, Callable[[Any], object]]] = {
     "float": (Sdf.ValueTypeNames.Float, float),
     "int": (Sdf.ValueTypeNames.Int, int),
     "bool": (Sdf.ValueTypeNames.Bool, bool),
@@ -91,13 +91,13 @@ class _Prim:
     """
 
     path: Sdf.Path
-    configs: Sequence[Any] = ()
+    configs: Sequence[Config] = ()
     targets: Sequence[Sdf.Path] = ()
     inherits: Sdf.Path | None = None
     supply: SupplyConfig | None = None
 
     @classmethod
-    def of(cls, path: Sdf.Path, configs: Sequence[object], targets: Sequence[Sdf.Path]) -> _Prim:
+    def of(cls, path: Sdf.Path, configs: Sequence[Config], targets: Sequence[Sdf.Path]) -> _Prim:
         """Return the prim of an actuator with all these laws."""
         supply = next((one for one in configs if isinstance(one, SupplyConfig)), None)
         return cls(path, [one for one in configs if one is not supply], targets, supply=supply)
@@ -215,7 +215,9 @@ def _hold_newtons(stage: Usd.Stage, axes: Sequence[tuple[str, str]]) -> None:
             prim.CreateAttribute("newton:armature", Sdf.ValueTypeNames.Float, custom=False).Set(0.0)
 
 
-def _write_fallbacks(stage: Usd.Stage, rotors: Mapping[tuple[str, str], float | None], configs: Sequence[Any]) -> None:
+def _write_fallbacks(
+    stage: Usd.Stage, rotors: Mapping[tuple[str, str], float | None], configs: Sequence[Config]
+) -> None:
     """Author the friction of an actuator and its rotors on their joints too, and its envelope on their drives.
 
     Args:
@@ -348,7 +350,7 @@ def _is_unicode(text: str) -> bool:
     return text.encode(errors="ignore").decode() == text
 
 
-def _check_configs(staged: Staged) -> list[Any]:
+def _check_configs(staged: Staged) -> list[Config]:
     """The configs in the order of their schemas: that of the pipeline, with the delay last."""
     if staged.clamping is not None and not isinstance(staged.clamping, list | tuple):
         raise TypeError(f"clamping = {staged.clamping!r}: must be a list of clamping configs. Write clamping=[...].")
@@ -368,7 +370,7 @@ def _acts_alone(staged: Staged) -> bool:
     return bool(staged.others) and all(KINDS[kind].alone for kind, _ in staged.by_kind)
 
 
-def _require_once(configs: Sequence[Any]) -> None:
+def _require_once(configs: Sequence[Config]) -> None:
     schemas = [config.SCHEMA for config in configs]
     for at, config in enumerate(configs):
         if config.SCHEMA in schemas[:at]:
@@ -567,7 +569,7 @@ def _path_in(target: Usd.EditTarget, path: Sdf.Path) -> Sdf.Path:
     return target.MapToSpecPath(path).StripAllVariantSelections()
 
 
-def write_configs(spec: Sdf.PrimSpec, configs: Sequence[Any], values_of: Sequence[Any]) -> None:
+def write_configs(spec: Sdf.PrimSpec, configs: Sequence[Config], values_of: Sequence[Config]) -> None:
     """Write the schemas of laws into a spec, and the stand-ins of laws that newton does not know.
 
     Args:

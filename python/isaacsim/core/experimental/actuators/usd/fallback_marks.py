@@ -134,12 +134,12 @@ def _is_used(prim: Usd.Prim, schema: str) -> bool:
     return any(one.startswith(prefix) for one in _authored(prim))
 
 
-def _authored(prim: Usd.Prim) -> dict[str, Any]:
+def _authored(prim: Usd.Prim) -> dict[str, object]:
     """Authored values of a prim, of all layers, by name."""
     return {one.GetName(): one.Get() for one in prim.GetAuthoredAttributes() if one.HasAuthoredValue()}
 
 
-def _own(stage: Usd.Stage, prim: Usd.Prim) -> dict[str, Any]:
+def _own(stage: Usd.Stage, prim: Usd.Prim) -> dict[str, object]:
     """Values of a prim in the edit target, by name."""
     attributes = getattr(_spec(stage, prim), "attributes", ())
     return {one.name: one.default for one in attributes if one.default is not None}

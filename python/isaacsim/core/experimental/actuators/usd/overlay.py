@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from pxr import Sdf, Usd
@@ -127,7 +126,7 @@ def _apply_parameter(stage: Usd.Stage, edit: ParameterEdit) -> None:
     write_attribute(spec, name, described, value)
 
 
-def _stored(prim: Usd.Prim, config: Any) -> Any:
+def _stored(prim: Usd.Prim, config: Config) -> Config:
     """A config with the values that a prim has: newton's at the joint, where it has a transmission."""
     if TransmissionConfig.SCHEMA not in applied_schemas(prim):
         return config

@@ -11,7 +11,6 @@ import dataclasses
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from pxr import Sdf, Usd
@@ -48,7 +47,7 @@ class OwnValue:
     actuator: int
     stage: int
     parameter: str
-    value: Any
+    value: object
 
 
 @reports_usd_errors
@@ -159,7 +158,7 @@ def _of_robot(
                 yield OwnValue(number, twins.path(spec.path), at, *change)
 
 
-def _of_actuator(twins: Twins, spec: ActuatorSpec, si: bool, problems: list[str]) -> Iterator[tuple[int, str, Any]]:
+def _of_actuator(twins: Twins, spec: ActuatorSpec, si: bool, problems: list[str]) -> Iterator[tuple[int, str, object]]:
     """Yield what one actuator of a robot has for itself: number of the stage, name of the parameter, and value.
 
     Problems are added to `problems`.
@@ -211,7 +210,7 @@ def _is_number(config: Config, name: str) -> bool:
     return described is not None and described.is_single
 
 
-def _changed(new: Config, old: Config) -> Iterator[tuple[str, Any]]:
+def _changed(new: Config, old: Config) -> Iterator[tuple[str, object]]:
     """Yield name and value of the parameters of a config that are not those of another one of its class."""
     if isinstance(old, ForeignConfig) and isinstance(new, ForeignConfig):
         names = new.values.keys() | old.values.keys()

@@ -10,7 +10,7 @@ import functools
 import re
 from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 from pxr import Sdf, Usd, Vt
 
@@ -20,10 +20,12 @@ from ..specs.fields import Parameter, parameters_of
 from ..specs.stand_ins import LISTED, STAND_INS
 from .similar_names import escaped, nearest, normalized
 
+_Config = TypeVar("_Config")
+
 TARGETS = "newton:targets"
 # schemas without properties that the plugin applies with a control or clamping schema
 _MARKERS = ("NewtonActuatorControlBaseAPI", "NewtonActuatorClampingBaseAPI")
-_FROM_USD: dict[str, Callable[[Any], Any]] = {
+_FROM_USD: dict[str, Callable[[Any], object]] = {
     "float": float,
     "int": int,
     "bool": bool,
@@ -56,7 +58,7 @@ def foreign_config(prim: Usd.Prim, schema: str) -> ForeignConfig | None:
     """The values of a prim for a registered schema; None if the schema is not registered."""
     if schema not in _foreign:
         return None
-    values: dict[str, Any] = {}
+    values: dict[str, object] = {}
     for attribute in prim.GetAuthoredAttributes():
         if attribute.GetNamespace() == "newton" and (value := attribute.Get()) is not None:
             name = re.sub(r"(?<!^)(?=[A-Z])", "_", attribute.GetBaseName()).lower()
@@ -127,7 +129,7 @@ def _any_authored(prim: Usd.Prim, names: dict[str, str]) -> bool:
     return any(prim.HasAttribute(name) and prim.GetAttribute(name).HasAuthoredValue() for name in names.values())
 
 
-def read_config(prim: Usd.Prim, config_type: type[Any], issues: list[str]) -> Any:
+def read_config(prim: Usd.Prim, config_type: type[_Config], issues: list[str]) -> _Config | None:
     """Return `config_type` filled from `prim`; problems are added to `issues`."""
     before = len(issues)
     described_by_name = parameters_of(config_type)
@@ -135,7 +137,7 @@ def read_config(prim: Usd.Prim, config_type: type[Any], issues: list[str]) -> An
     values = {name: _read_value(prim, stored[name], one, issues) for name, one in described_by_name.items()}
     try:
         config = config_type(**values)
-        problems = list(config.conflicts()) if hasattr(config, "conflicts") else []
+        problems = list(getattr(config, "conflicts", list[str])())
     except ValueError as error:
         problems = [str(error).splitlines()[0].removeprefix(f"{config_type.__name__}.")]
         config = None

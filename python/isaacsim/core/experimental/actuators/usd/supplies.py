@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any
 
 from pxr import Sdf, Usd
 
+from ..specs.config import Config
 from ..specs.supply import SupplyConfig
 from .articulation import every_prim
 from .authored import targets
@@ -22,7 +22,7 @@ ACTUATORS = "actuator:supply:actuators"
 """Relationship to the actuator prims that share the supply."""
 PRIM_TYPE = "Scope"
 """Type of the prims that are written."""
-Write = Callable[[Sdf.PrimSpec, Sequence[Any], Sequence[Any]], None]
+Write = Callable[[Sdf.PrimSpec, Sequence[Config], Sequence[Config]], None]
 
 
 def supply_prims(root: Usd.Prim) -> list[Usd.Prim]:
@@ -64,9 +64,9 @@ class Supplies:
         self._stage = root.GetStage()
         self._prims = supply_prims(root)
         self._named = [targets(prim, ACTUATORS) for prim in self._prims]
-        self._read: dict[int, Any] = {}
+        self._read: dict[int, SupplyConfig | None] = {}
 
-    def of(self, path: str, issues: list[str]) -> Iterator[Any]:
+    def of(self, path: str, issues: list[str]) -> Iterator[SupplyConfig | None]:
         """The configs of the supplies that name an actuator, None for one with problems; each is read once."""
         for number, named in enumerate(self._named):
             if Sdf.Path(path) not in named:
@@ -75,7 +75,7 @@ class Supplies:
                 self._read[number] = read_config(self._prims[number], SupplyConfig, issues)
             yield self._read[number]
 
-    def problems(self, ours: Collection[str], is_near: Any) -> list[str]:
+    def problems(self, ours: Collection[str], is_near: Callable[[str], bool]) -> list[str]:
         """Return the problems of the relationships of the supplies of a robot.
 
         Args:
@@ -168,7 +168,7 @@ def _prim_of(stage: Usd.Stage, scope: Sdf.Path, config: SupplyConfig, write: Wri
     return path
 
 
-def _stored(config: object) -> Any:
+def _stored(config: object) -> array[float] | None:
     """The values of a config as a file holds them, in single precision."""
     return None if config is None else array("f", map(float, vars(config).values()))
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from pxr import Sdf, Usd
 
@@ -24,7 +23,7 @@ _ARCS = ("references", "payload", "inheritPaths", "specializes", "variantSetName
 class _Said:
     """Values, names of properties, schemas and targets of an actuator prim."""
 
-    values: dict[str, Any]
+    values: dict[str, object]
     names: list[str]
     schemas: list[str]
     targets: list[tuple[str, str]]

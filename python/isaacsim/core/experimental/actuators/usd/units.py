@@ -88,7 +88,7 @@ def to_stage(config: _Config, units: StageUnits, angular: Collection[bool]) -> _
 
 
 def _scaled(config: _Config, units: StageUnits, angular: Collection[bool], power: int) -> _Config:
-    scaled: dict[str, Any] = {}
+    scaled: dict[str, object] = {}
     for name, described in parameters_of(config).items():
         factors = {units.unit(*described.dimension, turns) ** power for turns in angular}
         if len(factors) > 1:

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Concatenate, ParamSpec, TypeVar
 
 from pxr import Tf, Usd
 
 from ..errors import UnsupportedSceneError
 from .words import usd_message
 
-_Read = TypeVar("_Read", bound=Callable[..., Any])
+_Given = ParamSpec("_Given")
+_Found = TypeVar("_Found")
 
 
-def reports_usd_errors(read: _Read) -> _Read:
+def reports_usd_errors(
+    read: Callable[Concatenate[Usd.Stage, _Given], _Found],
+) -> Callable[Concatenate[Usd.Stage, _Given], _Found]:
     """Decorate a reader of a stage: errors of USD become an `UnsupportedSceneError` that names the file."""
 
     @functools.wraps(read)
-    def checked(stage: Usd.Stage, *args: object, **kwargs: object) -> Any:
+    def checked(stage: Usd.Stage, *args: _Given.args, **kwargs: _Given.kwargs) -> _Found:
         try:
             return read(stage, *args, **kwargs)
         except (Tf.ErrorException, UnicodeDecodeError) as error:
@@ -28,4 +31,4 @@ def reports_usd_errors(read: _Read) -> _Read:
                 "usdchecker."
             ) from error
 
-    return cast("_Read", checked)
+    return checked

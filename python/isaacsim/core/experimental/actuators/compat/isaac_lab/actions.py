@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
+
+
+class Action(Protocol):
+    """What a model reads and writes of its input."""
+
+    joint_positions: Any
+    joint_velocities: Any
+    joint_efforts: Any
 
 
 @dataclass

@@ -14,6 +14,7 @@ from typing import Any, Literal, Self
 
 from ...networks.metadata import HistoryFill
 from .models import (
+    ActuatorBase,
     ActuatorNetGRU,
     ActuatorNetLSTM,
     ActuatorNetMLP,
@@ -78,14 +79,14 @@ class ActuatorBaseCfg:
 class ImplicitActuatorCfg(ActuatorBaseCfg):
     """Joints that the solver's own drive moves."""
 
-    class_type: Any = ImplicitActuator
+    class_type: type[ActuatorBase] = ImplicitActuator
 
 
 @dataclass(kw_only=True)
 class IdealPDActuatorCfg(ActuatorBaseCfg):
     """PD control with an effort limit."""
 
-    class_type: Any = IdealPDActuator
+    class_type: type[ActuatorBase] = IdealPDActuator
     gear_ratio: float | dict[str, float] = 1.0
     """Turns of the motor per turn of the joint: `effort_limit` and `saturation_effort` of the cfg are multiplied by it,
     `velocity_limit` divided. It is in the formulas of Isaac Lab's pages, and not in its cfgs."""
@@ -95,7 +96,7 @@ class IdealPDActuatorCfg(ActuatorBaseCfg):
 class DCMotorCfg(IdealPDActuatorCfg):
     """PD control of a DC motor, whose effort falls with speed; `velocity_limit` is its speed without load."""
 
-    class_type: Any = DCMotor
+    class_type: type[ActuatorBase] = DCMotor
     saturation_effort: float | dict[str, float]
     """Stall effort of the motor [N·m or N]."""
 
@@ -104,7 +105,7 @@ class DCMotorCfg(IdealPDActuatorCfg):
 class DelayedPDActuatorCfg(IdealPDActuatorCfg):
     """PD control of delayed commands; each robot has a number of steps that is drawn at its resets."""
 
-    class_type: Any = DelayedPDActuator
+    class_type: type[ActuatorBase] = DelayedPDActuator
     min_delay: int = 0
     """Smallest delay [physics steps]."""
     max_delay: int = 0
@@ -115,7 +116,7 @@ class DelayedPDActuatorCfg(IdealPDActuatorCfg):
 class RemotizedPDActuatorCfg(DelayedPDActuatorCfg):
     """PD control with delay, and an effort limit that depends on the position of the joint."""
 
-    class_type: Any = RemotizedPDActuator
+    class_type: type[ActuatorBase] = RemotizedPDActuator
     joint_parameter_lookup: Sequence[Sequence[float]]
     """Rows of position [rad or m], transmission ratio, which is not used, and largest effort [N·m or N]."""
 
@@ -206,7 +207,7 @@ class BamBacklashActuatorCfg(BamActuatorCfg):
 class ActuatorNetLSTMCfg(DCMotorCfg):
     """A recurrent network with the limits of a DC motor."""
 
-    class_type: Any = ActuatorNetLSTM
+    class_type: type[ActuatorBase] = ActuatorNetLSTM
     stiffness: Value = None
     damping: Value = None
     network_file: str
@@ -217,7 +218,7 @@ class ActuatorNetLSTMCfg(DCMotorCfg):
 class ActuatorNetMLPCfg(DCMotorCfg):
     """A feedforward network over the history of position error and velocity, with the limits of a DC motor."""
 
-    class_type: Any = ActuatorNetMLP
+    class_type: type[ActuatorBase] = ActuatorNetMLP
     stiffness: Value = None
     damping: Value = None
     network_file: str
@@ -243,7 +244,7 @@ class ActuatorNetGRUCfg(IdealPDActuatorCfg):
     Normalizations are mean and standard deviation; None stands for 0 and 1.
     """
 
-    class_type: Any = ActuatorNetGRU
+    class_type: type[ActuatorBase] = ActuatorNetGRU
     stiffness: Value = None
     damping: Value = None
     network_file: str

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import warp as wp
 
 from ...hosts.port import ArticulationPort
 from ...motor_properties import JointValues, effort_limits, read_property, wanted_values
@@ -19,6 +20,9 @@ from .kinds import IMPLICIT, require_known_model
 from .motors import actuators_of, delay_range
 from .resolve import DEFAULTS, EXPLICIT_EFFORT_LIMIT_SIM, PROPERTIES, Resolved, Rules, resolve
 from .table import ResolutionTable, Row
+
+if TYPE_CHECKING:
+    from ...usd.handles import Stage
 
 # names of properties of articulations that differ
 _THERE = {"friction": "static_friction"}
@@ -87,7 +91,7 @@ def _matched(cfg: Any, names: Sequence[str], subject: str, problems: list[str]) 
     return matched
 
 
-def values_of(articulation: ArticulationPort, stage: Any) -> dict[str, np.ndarray]:
+def values_of(articulation: ArticulationPort, stage: Stage | None) -> dict[str, np.ndarray]:
     """Return the current `PROPERTIES` of robots by name, `(robots, DOFs)`; unknown ones are `DEFAULTS`.
 
     And the `effort_limit` of joints, which is not that of the solver where this is a fallback of an actuator on the
@@ -127,7 +131,11 @@ def with_own_values(
 
 
 def resolve_groups(
-    groups: Mapping[str, object], names: Sequence[str], robot: Mapping[str, np.ndarray], device: Any, rules: Rules
+    groups: Mapping[str, object],
+    names: Sequence[str],
+    robot: Mapping[str, np.ndarray],
+    device: wp.DeviceLike,
+    rules: Rules,
 ) -> Groups:
     """Return the resolved groups of a robot.
 

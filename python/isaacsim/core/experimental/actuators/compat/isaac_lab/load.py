@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from ...specs.arguments import path_of, require_file
 from . import cfgs as known_cfgs
@@ -20,7 +20,7 @@ _PATHS = ("network_file",)
 _MOST = 1_000_000
 
 
-def load_groups(path: str | os.PathLike[str], name: str | None = None) -> dict[str, Any]:
+def load_groups(path: str | os.PathLike[str], name: str | None = None) -> dict[str, known_cfgs.ActuatorBaseCfg]:
     """Return the groups of a robot of Isaac Lab from the file of Python that defines it, as our cfgs by name.
 
     The file is read and never run: it may have constants, arithmetic of numbers, `math.pi` and such, dictionaries,
@@ -61,7 +61,7 @@ class _Maker:
     def __init__(self, file: Path) -> None:
         self._file, self._left = file, _MOST
 
-    def groups(self, values: Mapping[str, Any], name: str | None) -> dict[str, Any]:
+    def groups(self, values: Mapping[str, object], name: str | None) -> dict[str, known_cfgs.ActuatorBaseCfg]:
         """Return the groups of a robot by its name."""
         subject, found = self._chosen(values, name)
         if isinstance(found, Record) and _ACTUATORS in found.fields:
@@ -71,9 +71,9 @@ class _Maker:
         self._require_read(found)
         if not isinstance(found, dict):
             raise self._error(f"{subject} = {_shown(found)}", "must be a dictionary of actuator cfgs. Give another.")
-        return {self._group(group): self._cfg(subject, group, cfg) for group, cfg in cast(Any, found).items()}
+        return {self._group(group): self._cfg(subject, group, cfg) for group, cfg in found.items()}
 
-    def _chosen(self, values: Mapping[str, Any], name: str | None) -> tuple[str, Any]:
+    def _chosen(self, values: Mapping[str, object], name: str | None) -> tuple[str, object]:
         """Return the name and value of a robot."""
         robots = _unique(values, lambda one: isinstance(one, Record) and _ACTUATORS in one.fields)
         robots = robots or _unique(values, _are_cfgs)
@@ -92,7 +92,7 @@ class _Maker:
             return name
         raise self._error(f"group {name!r:.80}", "must have a text as its name. Correct it.")
 
-    def _cfg(self, subject: str, group: str, cfg: Any) -> Any:
+    def _cfg(self, subject: str, group: str, cfg: object) -> known_cfgs.ActuatorBaseCfg:
         self._require_read(cfg)
         if isinstance(cfg, Record) and cfg.kind in MODELS:
             return self._made(cfg)
@@ -120,7 +120,7 @@ class _Maker:
                 given[name] = os.path.join(os.path.abspath(self._file.parent), given[name])
         return kind(**given)
 
-    def _plain(self, where: str, value: Any) -> Any:
+    def _plain(self, where: str, value: object) -> Any:
         """Return a value of a field, all of which was read."""
         self._left -= 1
         if self._left < 0:
@@ -136,9 +136,9 @@ class _Maker:
             # as later versions write classes
             return ":".join(value.name.rpartition(".")[::2])
         if isinstance(value, dict):
-            return {key: self._plain(where, one) for key, one in cast(dict[Any, Any], value).items()}
+            return {key: self._plain(where, one) for key, one in value.items()}
         if isinstance(value, list | tuple):
-            return [self._plain(where, one) for one in cast(Iterable[Any], value)]
+            return [self._plain(where, one) for one in value]
         return value
 
     def _require_read(self, value: object) -> None:
@@ -153,10 +153,10 @@ def _are_cfgs(value: object) -> bool:
     """Return True for a dictionary of actuator cfgs."""
     if not isinstance(value, dict) or not value:
         return False
-    return all(isinstance(one, Record) and one.kind in MODELS for one in cast(dict[Any, Any], value).values())
+    return all(isinstance(one, Record) and one.kind in MODELS for one in value.values())
 
 
-def _unique(values: Mapping[str, Any], is_one: Any) -> list[str]:
+def _unique(values: Mapping[str, object], is_one: Callable[[object], bool]) -> list[str]:
     """Return the names of certain values, one name of each."""
     found = {id(one): name for name, one in reversed(list(values.items())) if is_one(one)}
     return list(reversed(found.values()))

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Sequence
-from typing import Any, ClassVar, cast
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import warp as wp
@@ -23,14 +23,17 @@ from ...components.device import device_of
 from ...errors import NotCopied
 from ...loops.arrays import ActuatedArrays
 from ...loops.foreign import given_back, is_immutable, taken
-from ...memory import apart, warp_view
+from ...memory import Array, apart, warp_view
 from ...pipeline.random_numbers import Draw, Draws, key_of
 from ...specs.arguments import names_of, whole_of
 from ...specs.distributions import Uniform
 from ...untraced import untraced
-from ...values import as_integers, resolve_indices
+from ...values import ArrayLike, Indices, as_integers, resolve_indices
+from .actions import Action
 from .motors import actuators_of, delay_range
 from .resolve import EXPLICIT_EFFORT_LIMIT_SIM, Rules, resolve
+
+_Action = TypeVar("_Action", bound=Action)
 
 # no law of Isaac Lab depends on the step
 _ANY_DT = 1.0
@@ -45,7 +48,7 @@ class _Parameter:
     def __get__(self, model: ActuatorBase | None, owner: type) -> Any:
         return self if model is None else model._parameter(self._name)
 
-    def __set__(self, model: ActuatorBase, values: Any) -> None:
+    def __set__(self, model: ActuatorBase, values: ArrayLike) -> None:
         _write(model._parameter(self._name), values)
 
 
@@ -105,17 +108,17 @@ class ActuatorBase(NotCopied):
         self,
         cfg: Any,
         joint_names: Sequence[str],
-        joint_ids: Any,
+        joint_ids: slice | ArrayLike,
         num_envs: int,
-        device: Any,
-        stiffness: Any = 0.0,
-        damping: Any = 0.0,
-        armature: Any = 0.0,
-        friction: Any = 0.0,
-        dynamic_friction: Any = 0.0,
-        viscous_friction: Any = 0.0,
-        effort_limit: Any = np.inf,
-        velocity_limit: Any = np.inf,
+        device: wp.DeviceLike,
+        stiffness: ArrayLike = 0.0,
+        damping: ArrayLike = 0.0,
+        armature: ArrayLike = 0.0,
+        friction: ArrayLike = 0.0,
+        dynamic_friction: ArrayLike = 0.0,
+        viscous_friction: ArrayLike = 0.0,
+        effort_limit: ArrayLike = np.inf,
+        velocity_limit: ArrayLike = np.inf,
         *,
         rules: Rules = "documentation",
         seed: int = 0,
@@ -123,7 +126,7 @@ class ActuatorBase(NotCopied):
         self._joint_names, self._joint_indices = names_of("joint_names", joint_names), joint_ids
         count = len(self._joint_names)
         self._num_envs, self._device = whole_of("num_envs", num_envs, 1), device
-        self._shape, self._where = (self._num_envs, count), cast(Any, device_of(device))
+        self._shape, self._where = (self._num_envs, count), device_of(device)
         robot = {
             "velocity_limit_sim": velocity_limit,
             "effort_limit_sim": effort_limit,
@@ -162,7 +165,7 @@ class ActuatorBase(NotCopied):
         self._draws = self._lag_draws(seed)
 
     @untraced
-    def compute(self, control_action: Any, joint_pos: Any, joint_vel: Any) -> Any:
+    def compute(self, control_action: _Action, joint_pos: object, joint_vel: object) -> _Action:
         """Compute efforts from targets.
 
         Args:
@@ -183,7 +186,7 @@ class ActuatorBase(NotCopied):
         return control_action
 
     @untraced
-    def reset(self, env_ids: Any = None) -> None:
+    def reset(self, env_ids: slice | Indices = None) -> None:
         """Reset the states of robots, and draw their delays.
 
         Args:
@@ -248,9 +251,9 @@ class ActuatorBase(NotCopied):
         return self._joint_indices
 
     @property
-    def joint_property_resolution_table(self) -> dict[str, list[list[Any]]]:
+    def joint_property_resolution_table(self) -> dict[str, list[list[str | float]]]:
         """By property, lists of joint, column, value of the robot, of the cfg or `Not Specified`, and applied value."""
-        found: dict[str, list[list[Any]]] = {}
+        found: dict[str, list[list[str | float]]] = {}
         for row in self._resolved.rows:
             given = "Not Specified" if row.cfg_value is None else row.cfg_value
             found.setdefault(row.property, []).append([row.name, row.id, row.usd_value, given, row.applied])
@@ -288,7 +291,7 @@ class ActuatorBase(NotCopied):
         return efforts
 
     # cfgs of Isaac Lab have a control law, one limit and a delay, and no other stages
-    def _limited(self, efforts: Any) -> Any:
+    def _limited(self, efforts: object) -> Any:
         """Return efforts within the limits of the plan, at the last positions and the speeds `_joint_vel`."""
         limited = self._empty()
         arrays = efforts, limited, self._empty() if self._made is None else self._made, self._joint_vel
@@ -299,11 +302,11 @@ class ActuatorBase(NotCopied):
             actuator.clamping[0].modify_forces(source, target, positions, speeds, robots, robots, self._where)
         return given_back(limited, efforts)
 
-    def _empty(self) -> Any:
+    def _empty(self) -> Array:
         """Return a new array for efforts."""
         return apart(self._shape) if self._where.is_cpu else wp.zeros(self._shape, dtype=wp.float32, device=self._where)
 
-    def _copied(self, array: Any) -> Any:
+    def _copied(self, array: object) -> object:
         """Return a copy of an array of the step."""
         if is_immutable(array):
             return array
@@ -311,7 +314,7 @@ class ActuatorBase(NotCopied):
         _write(copied, array)
         return copied
 
-    def _step(self, action: Any, joint_pos: Any, joint_vel: Any) -> None:
+    def _step(self, action: Action, joint_pos: Any, joint_vel: Any) -> None:
         joint_pos, joint_vel = _as_computed(joint_pos), _as_computed(joint_vel)
         # a new array in each step, as users keep them
         out = None if is_immutable(joint_pos) else given_back(self._empty(), joint_pos)
@@ -357,7 +360,7 @@ class ActuatorBase(NotCopied):
                 self._parameters[name] = self._tensor(self._resolved.values[name])
         return self._parameters[name]
 
-    def _tensor(self, array: Any) -> Any:
+    def _tensor(self, array: object) -> Any:
         """Return an array as one of the library of the attributes, on the device."""
         if isinstance(array, np.ndarray) and not self._where.is_cpu:
             array = wp.array(array, dtype=wp.float32, device=self._where)
@@ -390,7 +393,7 @@ class ImplicitActuator(IdealPDActuator):
     is_implicit_model: ClassVar[bool] = True
 
     @untraced
-    def compute(self, control_action: Any, joint_pos: Any, joint_vel: Any) -> Any:
+    def compute(self, control_action: _Action, joint_pos: object, joint_vel: object) -> _Action:
         """Return `control_action` unchanged; see `ActuatorBase.compute`."""
         self._step(control_action, joint_pos, joint_vel)
         return control_action
@@ -458,7 +461,7 @@ class ActuatorNetGRU(IdealPDActuator):
     _PLANNED: ClassVar[dict[str, tuple[str, str]]] = {"effort_limit": ("clamping", "max_effort")}
 
 
-def _write(array: Any, values: Any) -> None:
+def _write(array: Any, values: object) -> None:
     """Write values into an array of any library."""
     if isinstance(array, wp.array):
         array.assign(values)
@@ -466,7 +469,7 @@ def _write(array: Any, values: Any) -> None:
         array[...] = values
 
 
-def _example(given: Any) -> Any:
+def _example(given: Iterable[object]) -> object:
     """Return an array of the library of the attributes; None for NumPy, or Warp on a GPU."""
     for one in given:
         if hasattr(one, "__dlpack__") and not isinstance(one, np.ndarray | np.generic | wp.array):
@@ -475,7 +478,7 @@ def _example(given: Any) -> Any:
     return None if torch is None else torch.empty(0)
 
 
-def _table_of(columns: Sequence[Any]) -> Any:
+def _table_of(columns: Sequence[Any]) -> wp.array:
     """Return the table of columns that are adjacent in memory; writes to it are writes to them."""
     first, last = columns[0], columns[-1]
     pitch = (last.ptr - first.ptr) // max(len(columns) - 1, 1) if len(columns) > 1 else 4

@@ -142,7 +142,7 @@ def motor_of_group(cfg: object, resolved: Resolved) -> MotorConfig:
     return MotorConfig(controller, [clamp], DelayConfig(longest) if longest else None, others=others)
 
 
-def metadata_of(cfg: Any, model: str) -> dict[str, Any]:
+def metadata_of(cfg: Any, model: str) -> dict[str, object]:
     """Return the metadata of a network in a cfg, in the format of files.
 
     Raises:

@@ -16,7 +16,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 # bounds of a text and of its values, which keep arithmetic short
 _LARGEST_TEXT = 10_000_000
@@ -36,7 +36,7 @@ class Record:
     """
 
     name: str
-    fields: dict[str, Any]
+    fields: dict[str, object]
     line: int
 
     @property
@@ -73,7 +73,7 @@ class Unread:
     is_of_others: bool = False
 
 
-def read_python(file: Path) -> dict[str, Any]:
+def read_python(file: Path) -> dict[str, object]:
     """Return the values of the names that a file of Python defines.
 
     Values are numbers, text, lists, tuples, dictionaries, `Record`, `Imported` and `Unread`.
@@ -98,9 +98,9 @@ class _Reader:
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self._names: dict[str, Any] = {"__file__": str(file), "__name__": file.stem}
+        self._names: dict[str, object] = {"__file__": str(file), "__name__": file.stem}
 
-    def read(self) -> dict[str, Any]:
+    def read(self) -> dict[str, object]:
         """Return the values by name."""
         content = self._file.read_bytes()
         if len(content) > _LARGEST_TEXT:
@@ -156,12 +156,12 @@ class _Reader:
         for target in one.targets if isinstance(one, ast.Assign) else [one.target]:
             self._assign(target, value)
 
-    def _assign(self, target: ast.expr, value: Any) -> None:
+    def _assign(self, target: ast.expr, value: object) -> None:
         match target:
             case ast.Name(id=name):
                 self._names[name] = value
             case ast.Tuple(elts=targets) | ast.List(elts=targets):
-                parts = cast(list[Any], value) if isinstance(value, list | tuple) else []
+                parts = value if isinstance(value, list | tuple) else []
                 if len(parts) != len(targets) or any(isinstance(item, ast.Starred) for item in targets):
                     parts = [_unread(target, "takes apart what cannot be read")] * len(targets)
                 for item, part in zip(targets, parts, strict=True):
@@ -173,7 +173,7 @@ class _Reader:
             case _:
                 self._refuse(target)
 
-    def _assign_within(self, target: ast.expr, base: Any, key: Any, value: Any) -> None:
+    def _assign_within(self, target: ast.expr, base: object, key: Any, value: object) -> None:
         """Set a field or an entry; those of other modules' objects are none of ours."""
         is_field = isinstance(target, ast.Attribute)
         if isinstance(base, Record) and is_field:
@@ -209,16 +209,16 @@ class _Reader:
 
     # expressions
 
-    def _value(self, node: ast.expr) -> Any:
+    def _value(self, node: ast.expr) -> object:
         read = _EXPRESSIONS.get(type(node))
         return _unread(node, "cannot be read") if read is None else read(self, node)
 
-    def read_name(self, node: ast.Name) -> Any:
+    def read_name(self, node: ast.Name) -> object:
         if node.id in self._names:
             return self._names[node.id]
         return _named(node.id)
 
-    def read_attribute(self, node: ast.Attribute) -> Any:
+    def read_attribute(self, node: ast.Attribute) -> object:
         base = self._value(node.value)
         if isinstance(base, Imported):
             return _named(f"{base.name}.{node.attr}")
@@ -227,26 +227,26 @@ class _Reader:
             return base.fields.get(node.attr, missing)
         return base if isinstance(base, Unread) else _unread(node, "cannot be read")
 
-    def read_list(self, node: ast.List | ast.Tuple) -> Any:
+    def read_list(self, node: ast.List | ast.Tuple) -> object:
         if any(isinstance(item, ast.Starred) for item in node.elts):
             return _unread(node, "takes apart another list")
         items = [self._value(item) for item in node.elts]
         return items if isinstance(node, ast.List) else tuple(items)
 
-    def read_dict(self, node: ast.Dict) -> Any:
-        found: dict[Any, Any] = {}
+    def read_dict(self, node: ast.Dict) -> object:
+        found: dict[object, object] = {}
         for key_node, value_node in zip(node.keys, node.values, strict=True):
             value = self._value(value_node)
             key = None if key_node is None else self._value(key_node)
             if key_node is None and isinstance(value, Mapping):
-                found |= cast(Mapping[Any, Any], value)
+                found |= value
             elif key_node is not None and _is_key(key):
                 found[key] = value
             else:
                 return _unread(key_node or value_node, "is a key or dictionary that cannot be read")
         return found
 
-    def read_unary(self, node: ast.UnaryOp) -> Any:
+    def read_unary(self, node: ast.UnaryOp) -> object:
         value = self._value(node.operand)
         if isinstance(value, Unread):
             return value
@@ -254,10 +254,10 @@ class _Reader:
             return _unread(node, "cannot be read")
         return -value if isinstance(node.op, ast.USub) else value
 
-    def read_binary(self, node: ast.BinOp) -> Any:
+    def read_binary(self, node: ast.BinOp) -> object:
         return _arithmetic(node, node.op, self._value(node.left), self._value(node.right))
 
-    def read_text(self, node: ast.JoinedStr) -> Any:
+    def read_text(self, node: ast.JoinedStr) -> object:
         parts: list[str] = []
         for item in node.values:
             is_plain = isinstance(item, ast.FormattedValue) and item.format_spec is None and item.conversion == -1
@@ -269,7 +269,7 @@ class _Reader:
             parts.append(str(value))
         return _limited(node, "".join(parts))
 
-    def read_entry(self, node: ast.Subscript) -> Any:
+    def read_entry(self, node: ast.Subscript) -> object:
         base, key = self._value(node.value), self._value(node.slice)
         if isinstance(base, Imported):
             return _unread(node, "is of another file", is_of_others=True)
@@ -281,7 +281,7 @@ class _Reader:
                 return cast(Any, base)[key]
         return _unread(node, "is no entry that can be read")
 
-    def read_call(self, node: ast.Call) -> Any:
+    def read_call(self, node: ast.Call) -> object:
         keywords = self._keywords(node)
         if isinstance(keywords, Unread):
             return keywords
@@ -298,20 +298,22 @@ class _Reader:
             return _unread(node, f"is a call of {called.name}, which is not run")
         return _record(called.name, keywords, node)
 
-    def _keywords(self, node: ast.Call) -> dict[str, Any] | Unread:
-        found: dict[str, Any] = {}
+    def _keywords(self, node: ast.Call) -> dict[str, object] | Unread:
+        found: dict[str, object] = {}
         for one in node.keywords:
             value = self._value(one.value)
             if one.arg is not None:
                 found[one.arg] = value
             elif isinstance(value, Mapping):
-                found |= cast(Mapping[str, Any], value)
+                found |= value
             else:
                 return _unread(one.value, "is no dictionary that can be read")
         return found
 
     @staticmethod
-    def _method(node: ast.Call, base: Any, name: str, keywords: Mapping[str, Any]) -> Any:
+    def _method(
+        node: ast.Call, base: Record | dict[object, object], name: str, keywords: Mapping[str, object]
+    ) -> object:
         """Return a copy, with other fields if there are any."""
         if name == "copy" and not keywords:
             return copy.deepcopy(base) if isinstance(base, Record) else dict(base)
@@ -319,7 +321,7 @@ class _Reader:
             return _record(base.name, {**base.fields, **keywords}, node)
         return _unread(node, "is a call, which is not run")
 
-    def _function(self, node: ast.Call, function: Callable[..., Any], keywords: Mapping[str, Any]) -> Any:
+    def _function(self, node: ast.Call, function: Callable[..., object], keywords: Mapping[str, object]) -> object:
         arguments = [self._value(one) for one in node.args]
         if unread := next((one for one in arguments if isinstance(one, Unread)), None):
             return unread
@@ -329,7 +331,7 @@ class _Reader:
             return _unread(node, f"cannot be computed ({error})")
 
 
-def _record(name: str, fields: Mapping[str, Any], node: ast.Call) -> Record:
+def _record(name: str, fields: Mapping[str, object], node: ast.Call) -> Record:
     """Return an object with copies of values, as classes of cfgs make them."""
     return Record(name, copy.deepcopy(dict(fields)), node.lineno)
 
@@ -352,12 +354,12 @@ def _unread(node: ast.expr | ast.stmt, why: str, *, is_of_others: bool = False) 
     return Unread(node.lineno, text, why, is_of_others)
 
 
-def _named(name: str) -> Any:
+def _named(name: str) -> object:
     """Return a constant of a known module; else the name."""
     return _CONSTANTS.get(name, Imported(name))
 
 
-def _is_number(value: object) -> bool:
+def _is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -365,7 +367,7 @@ def _is_key(value: object) -> bool:
     return value is None or isinstance(value, str | int | float)
 
 
-def _arithmetic(node: ast.expr | ast.stmt, operation: ast.operator, first: Any, second: Any) -> Any:
+def _arithmetic(node: ast.expr | ast.stmt, operation: ast.operator, first: Any, second: Any) -> object:
     """Return the result of an operation on numbers, or of texts or lists put together."""
     for one in (first, second):
         if isinstance(one, Unread):
@@ -384,7 +386,7 @@ def _arithmetic(node: ast.expr | ast.stmt, operation: ast.operator, first: Any, 
         return _unread(node, f"cannot be computed ({error})")
 
 
-def _limited(node: ast.expr | ast.stmt, value: Any) -> Any:
+def _limited(node: ast.expr | ast.stmt, value: object) -> object:
     """Return a value of a call or of arithmetic, unless it is too large or no number."""
     size, most = (abs(value), _LARGEST_INTEGER) if isinstance(value, int) else (_length(value), _LARGEST)
     if size > most:
@@ -409,7 +411,7 @@ def _join(*parts: str) -> str:
     return os.path.join(*parts)
 
 
-def _constant(_: _Reader, node: ast.Constant) -> Any:
+def _constant(_: _Reader, node: ast.Constant) -> object:
     known = node.value is None or isinstance(node.value, bool | int | float | str)
     return _limited(node, node.value) if known else _unread(node, "cannot be read")
 
@@ -417,7 +419,7 @@ def _constant(_: _Reader, node: ast.Constant) -> Any:
 _HARMLESS = (int, float, str, Imported, type(None))
 # a new value replaces one of these; others are changed themselves
 _UNCHANGED = (*_HARMLESS, tuple, Unread)
-_EXPRESSIONS: dict[type[ast.expr], Callable[[_Reader, Any], Any]] = {
+_EXPRESSIONS: dict[type[ast.expr], Callable[[_Reader, Any], object]] = {
     ast.Constant: _constant,
     ast.Name: _Reader.read_name,
     ast.Attribute: _Reader.read_attribute,
@@ -430,7 +432,7 @@ _EXPRESSIONS: dict[type[ast.expr], Callable[[_Reader, Any], Any]] = {
     ast.Subscript: _Reader.read_entry,
     ast.Call: _Reader.read_call,
 }
-_OPERATIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+_OPERATIONS: dict[type[ast.operator], Callable[[Any, Any], object]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -444,7 +446,7 @@ _CONSTANTS = {
 } | {"math.tau": math.tau, "math.e": math.e}
 
 
-def _functions() -> Iterator[tuple[str, Callable[..., Any]]]:
+def _functions() -> Iterator[tuple[str, Callable[..., object]]]:
     yield from ((one.__name__, one) for one in (float, int, abs, min, max, round, list, tuple, dict))
     yield "range", _range
     yield from ((f"math.{one.__name__}", one) for one in (math.radians, math.degrees, math.sqrt))

@@ -27,6 +27,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ...specs.patterns import assigned
+from ...values import ArrayLike
 from .kinds import DC_MOTORS, IMPLICIT, NETWORKS, SERVOS, WITH_BACKLASH, model_of
 from .servos import servo_problems, stall_effort
 from .table import Row
@@ -91,7 +92,7 @@ def resolve(
     cfg: object,
     names: Sequence[str],
     ids: Sequence[int],
-    robot: Mapping[str, float | np.ndarray],
+    robot: Mapping[str, ArrayLike],
     num_robots: int,
     *,
     rules: Rules = "documentation",
@@ -186,10 +187,10 @@ def _rows(
     ]
 
 
-def _fields(cfg: object, model: str, rules: Rules, problems: list[str]) -> dict[str, Any]:
+def _fields(cfg: object, model: str, rules: Rules, problems: list[str]) -> dict[str, object]:
     """Return the fields of a cfg, with names of one meaning merged; None for unspecified ones."""
     fields = (*PROPERTIES, "effort_limit", "velocity_limit", *_OF_DC_MOTORS[: model in DC_MOTORS])
-    given = {name: getattr(cfg, name, None) for name in fields}
+    given: dict[str, object] = {name: getattr(cfg, name, None) for name in fields}
     _merge_later_names(cfg, model, given, problems)
     _refuse_missing(given, problems)
     if model == IMPLICIT:
@@ -208,7 +209,7 @@ def _fields(cfg: object, model: str, rules: Rules, problems: list[str]) -> dict[
     return given
 
 
-def _complete_servo(cfg: object, given: dict[str, Any], problems: list[str]) -> None:
+def _complete_servo(cfg: object, given: dict[str, object], problems: list[str]) -> None:
     """Set the fields that follow from the motor of a servo."""
     given |= {"stiffness": None, "damping": None}
     problems += servo_problems(cfg)
@@ -216,14 +217,14 @@ def _complete_servo(cfg: object, given: dict[str, Any], problems: list[str]) -> 
         given["effort_limit"] = stall_effort(cfg)
 
 
-def _refuse_missing(given: dict[str, Any], problems: list[str]) -> None:
+def _refuse_missing(given: dict[str, object], problems: list[str]) -> None:
     for name, value in given.items():
         if value is _MISSING:
             problems.append(f"{name} is missing: must be given, or None for the robot's own. Set it.")
             given[name] = None
 
 
-def _merge_later_names(cfg: object, model: str, given: dict[str, Any], problems: list[str]) -> None:
+def _merge_later_names(cfg: object, model: str, given: dict[str, object], problems: list[str]) -> None:
     """Move the fields of version 3.0 to the earlier names."""
     for later, name in _LATER.items():
         if (value := getattr(cfg, later, None)) is None:
@@ -235,7 +236,7 @@ def _merge_later_names(cfg: object, model: str, given: dict[str, Any], problems:
         given[name] = value
 
 
-def _merge_limits(given: dict[str, Any], rules: Rules, problems: list[str]) -> None:
+def _merge_limits(given: dict[str, object], rules: Rules, problems: list[str]) -> None:
     """Set each limit of an implicit actuator to that of the solver, which has only one."""
     for name in ("effort_limit", "velocity_limit"):
         plain, solver = given[name], given[f"{name}_sim"]

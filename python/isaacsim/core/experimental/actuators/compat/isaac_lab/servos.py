@@ -49,7 +49,7 @@ def stall_effort(cfg: Any) -> float:
     return float(cfg.vin) * float(motor["kt"]) / float(motor["resistance"])
 
 
-def servo_of(cfg: Any, armature: Any, backlash: Any = None) -> MotorConfig:
+def servo_of(cfg: Any, armature: float, backlash: float | None = None) -> MotorConfig:
     """Return a servo without limit and delay.
 
     Args:

@@ -143,7 +143,7 @@ def _joint_properties(resolved: Resolved) -> dict[str, np.ndarray]:
     return {_ON_JOINTS[name]: array for name, array in values.items()}
 
 
-def groups_of(stage: Stage, root: str) -> dict[str, Any]:
+def groups_of(stage: Stage, root: str) -> dict[str, known_cfgs.ActuatorBaseCfg]:
     """Return the groups that `to_usd` wrote into a stage, as our cfgs by name.
 
     Args:
@@ -161,7 +161,7 @@ def groups_of(stage: Stage, root: str) -> dict[str, Any]:
     if text is None:
         raise ValueError(f"<{root}>.{ATTRIBUTE}: must be there. Write groups into the stage with to_usd.")
     try:
-        found: dict[str, Any] = {}
+        found: dict[str, known_cfgs.ActuatorBaseCfg] = {}
         for group, fields in json.loads(text).items():
             name = fields.pop("class")
             if name not in MODELS:

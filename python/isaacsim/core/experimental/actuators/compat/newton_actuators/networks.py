@@ -12,7 +12,7 @@ from ...networks.torch_network import TorchNetwork
 from ...specs.fields import shown
 
 
-def checkpoint_of(network: Any, path: str | os.PathLike[str] | None, metadata: Mapping[str, Any]) -> Checkpoint:
+def checkpoint_of(network: Any, path: str | os.PathLike[str] | None, metadata: Mapping[str, object]) -> Checkpoint:
     """Return the network of the program, or the one in a file."""
     if network is None:
         if path is None:

@@ -36,7 +36,7 @@ class _Array:
         array = vars(getattr(state, self._part))[self._name]
         return wp.to_torch(array) if self._is_tensor and importlib.util.find_spec("torch") else array
 
-    def __set__(self, state: Any, value: Any) -> None:
+    def __set__(self, state: object, value: wp.array | Tensor) -> None:
         if self._is_tensor:
             wp.copy(vars(getattr(state, self._part))[self._name], _as_array(value))
         else:

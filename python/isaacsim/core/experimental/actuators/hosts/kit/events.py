@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsInt
 
 import carb  # pyright: ignore[reportMissingImports]
 import omni.timeline  # pyright: ignore[reportMissingImports]
@@ -62,7 +62,7 @@ class KitBus:
         """Call `callback()` whenever physics becomes ready."""
         return _Counted(self, self._for_ready, self._events.on_ready(callback, order=order))
 
-    def on_pre_step(self, callback: Callable[[float, Any], None], *, order: int = 0) -> Subscription:
+    def on_pre_step(self, callback: Callable[[float, object], None], *, order: int = 0) -> Subscription:
         """Call `callback(dt, context)` before every physics step."""
         return _Counted(self, self._for_steps, self._events.on_pre_step(callback, order=order))
 
@@ -159,7 +159,7 @@ def find_robots(stage: Stage | None, patterns: str | Sequence[str]) -> list[str]
     return [roots[hit] for hit in match_roots(patterns, roots, unloaded)]
 
 
-def on_stage_change(callback: Callable[[], None]) -> list[Any]:
+def on_stage_change(callback: Callable[[], None]) -> list[object]:
     """Call `callback()` once for each stage that goes, before others, until the list returned is dropped.
 
     A stage goes when it is closed, or when another one is opened: objects made while a stage opens belong to the new
@@ -190,7 +190,7 @@ def on_stage_change(callback: Callable[[], None]) -> list[Any]:
         return [context.get_stage_event_stream().create_subscription_to_pop(pop, BEFORE_OTHERS)]
 
 
-def on_event(name: str, callback: Callable[[Any], None], *, order: int = 0) -> Any:
+def on_event(name: str, callback: Callable[[object], None], *, order: int = 0) -> object:
     """Call `callback(event)` at each event of that name, until what is returned is dropped; from Kit 107 on."""
     from carb.eventdispatcher import get_eventdispatcher  # pyright: ignore[reportMissingImports]
 
@@ -199,7 +199,7 @@ def on_event(name: str, callback: Callable[[Any], None], *, order: int = 0) -> A
     )
 
 
-def on_timeline(kind: Any, callback: Callable[[Any], None], *, order: int = 0) -> Any:
+def on_timeline(kind: SupportsInt, callback: Callable[[object], None], *, order: int = 0) -> object:
     """Call `callback(event)` at each event of the timeline that is of the kind, until what is returned is dropped."""
     stream = omni.timeline.get_timeline_interface().get_timeline_event_stream()
     return stream.create_subscription_to_pop_by_type(int(kind), callback, order)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import carb  # pyright: ignore[reportMissingImports]
 import omni.timeline  # pyright: ignore[reportMissingImports]
@@ -18,6 +18,9 @@ from ...usd.roots import require_same_joints
 from ..bus import weakly
 from .events import KitBus, context_stage, find_robots, log_errors, on_event, on_stage_change, on_timeline
 
+if TYPE_CHECKING:
+    from ...usd.handles import Stage
+
 # what Isaac Sim does, and its articulations, has order 0
 _AFTER_ISAAC_SIM = 1
 
@@ -28,7 +31,7 @@ class IsaacSimArticulation(Articulation):
     # so do the physics of Kit compute
     in_stage_units = True
     # the simulation view it was last notified of
-    _notified_view: Any = None
+    _notified_view: object = None
     _has_warned = False
 
     def __init__(self, host: IsaacSimHost, paths: str | Sequence[str]) -> None:
@@ -86,7 +89,7 @@ class IsaacSimHost:
         ]
 
     @property
-    def stage(self) -> Any:
+    def stage(self) -> Stage | None:
         """The stage that is current in Isaac Sim, which need not be the one that Kit has open, or None."""
         try:
             import isaacsim.core.experimental.utils.stage as stage_utils  # pyright: ignore[reportMissingImports]

@@ -14,7 +14,6 @@ Source: MuJoCo documentation, "Computation", Constraint model.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -28,7 +27,9 @@ def hard(dt: float) -> dict[str, Sequence[float]]:
     return {"solref": (2 * dt, 1.0), "solimp": _SOLIMP}
 
 
-def follow_friction(fields: Fields, at: AxisAddress, friction: np.ndarray, envs: Any, axes: np.ndarray) -> None:
+def follow_friction(
+    fields: Fields, at: AxisAddress, friction: np.ndarray, envs: np.ndarray | slice, axes: np.ndarray
+) -> None:
     """Make frictions hard that are about to be set; one that is the model's own becomes as soft as it was again.
 
     What a model has other than MuJoCo's defaults was chosen, and stays. A friction that `harden` made hard stays hard.
@@ -52,7 +53,7 @@ def follow_friction(fields: Fields, at: AxisAddress, friction: np.ndarray, envs:
             fields.own(f"dof_{name}")[place] = np.where(becomes[..., None], values, former)
 
 
-def harden(fields: Fields, at: AxisAddress, on: bool, envs: Any, axes: np.ndarray) -> None:
+def harden(fields: Fields, at: AxisAddress, on: bool, envs: np.ndarray | slice, axes: np.ndarray) -> None:
     """Keep the frictions of some axes hard, whatever they are, or end that; arguments as for `follow_friction`."""
     place = envs, at.velocity[axes]
     fields.hardened[place] = on

@@ -9,7 +9,8 @@ import copy
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from types import SimpleNamespace
+from typing import NamedTuple
 
 import mujoco
 import numpy as np
@@ -153,7 +154,7 @@ class Equations:
 
     # inside
 
-    def _at_positions(self, state: State) -> Any:
+    def _at_positions(self, state: State) -> SimpleNamespace:
         """Quantities that depend on positions; those that the velocities needed, where they are of this state."""
         if "_moving" in vars(self) and self._moves_as_placed and self._moving.is_at(*state):
             return self._moving.at(*state)
@@ -178,7 +179,7 @@ class Equations:
         model.tendon_armature[:] = 0.0
         return Forward(model, self._num_envs, mujoco.mjtStage.mjSTAGE_VEL, outputs)
 
-    def _momenta(self, found: Any, fields: ModelFields) -> np.ndarray:
+    def _momenta(self, found: SimpleNamespace, fields: ModelFields) -> np.ndarray:
         """Linear momenta of what each coordinate moves, by its velocity, `(environments, coordinates, 3)`."""
         bodies = self._model.dof_bodyid
         trees = self._model.body_rootid[bodies]
@@ -208,7 +209,7 @@ class Equations:
         return rows[kept], columns[kept], entries[kept]
 
     @staticmethod
-    def _base_coordinates(found: Any, layout: Layout, envs: np.ndarray) -> np.ndarray:
+    def _base_coordinates(found: SimpleNamespace, layout: Layout, envs: np.ndarray) -> np.ndarray:
         """MuJoCo's free joint (origin, world; angular, body) by velocities of the center of mass, in the world."""
         root = layout.bodies[0]
         turn = np.zeros((len(envs), 6, 6))

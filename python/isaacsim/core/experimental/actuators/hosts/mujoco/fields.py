@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -157,7 +157,7 @@ def read_property(fields: Fields, at: AxisAddress, name: str) -> np.ndarray:
 
 
 def write_properties(
-    fields: Fields, at: AxisAddress, values: Mapping[str, np.ndarray], envs: Any, axes: np.ndarray
+    fields: Fields, at: AxisAddress, values: Mapping[str, np.ndarray], envs: np.ndarray | slice, axes: np.ndarray
 ) -> None:
     """Set properties of some axes of some environments: `fields[envs, axes]` are of the shape of the values."""
     _require_known(values)

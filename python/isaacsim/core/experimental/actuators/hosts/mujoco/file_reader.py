@@ -14,9 +14,9 @@ import dataclasses
 import re
 import warnings
 import xml.etree.ElementTree as ET
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import mujoco
 import numpy as np
@@ -36,6 +36,8 @@ from .standing import Standing, Start, add_ground, free_bases, keyframe_of
 from .urdf import Urdf, prepare
 from .urdf_transmissions import BeforeJoint, stages_of
 from .user_warnings import ignore, warnings_to
+
+_Read = TypeVar("_Read")
 
 # errors of MuJoCo about a link without mass and about a flat mesh, with their names
 _MASSLESS, _FLAT = r"mass and inertia of moving bodies.*\n.*name '(.*?)'", r"mesh '(.*?)' has coplanar vertices"
@@ -108,7 +110,7 @@ def read_file(path: Path, *, strict_inertia: bool = False, standing: Standing | 
     )
 
 
-def _read_mjcf(path: Path, standing: Standing) -> tuple[Any, Any, Start, list[str]]:
+def _read_mjcf(path: Path, standing: Standing) -> tuple[mujoco.MjSpec, mujoco.MjModel, Start, list[str]]:
     """Spec and model of an MJCF file, the state of the requested keyframe, and the root bodies made floating."""
     spec = _parsed(path, lambda: mujoco.MjSpec.from_file(str(path)))
     model = _parsed(path, spec.compile)
@@ -123,7 +125,7 @@ def _read_mjcf(path: Path, standing: Standing) -> tuple[Any, Any, Start, list[st
     return spec, model, begin, freed
 
 
-def _read_urdf(path: Path, urdf: Urdf, standing: Standing) -> tuple[Any, Any, Start, list[str]]:
+def _read_urdf(path: Path, urdf: Urdf, standing: Standing) -> tuple[mujoco.MjSpec, mujoco.MjModel, Start, list[str]]:
     """As `_read_mjcf`, of a URDF file, which has no keyframes."""
     if standing.keyframe is not None:
         raise ValueError(
@@ -154,7 +156,7 @@ def _urdf_motors(spec: mujoco.MjSpec, model: mujoco.MjModel, urdf: Urdf) -> tupl
 
 def _lost_of_urdf(
     model: mujoco.MjModel,
-    joints: Sequence[Any],
+    joints: Sequence[mujoco.MjsJoint],
     stages: Mapping[str, Sequence[BeforeJoint]],
     problems: Sequence[str],
 ) -> Iterator[str]:
@@ -248,7 +250,7 @@ def sliding_joints(path: Path, text: str) -> set[str]:
     return {model.joint(at).name for at in np.flatnonzero(model.jnt_type == int(mujoco.mjtJoint.mjJNT_SLIDE))}
 
 
-def _parsed(path: Path, read: Any) -> Any:
+def _parsed(path: Path, read: Callable[[], _Read]) -> _Read:
     """The result of a MuJoCo parser."""
     try:
         return read()
@@ -288,7 +290,7 @@ def _complete(spec: mujoco.MjSpec, urdf: Urdf) -> None:
                 geom.group = 3
 
 
-def _compiled(path: Path, spec: mujoco.MjSpec) -> Any:
+def _compiled(path: Path, spec: mujoco.MjSpec) -> mujoco.MjModel:
     """The model of a URDF file, with moving links that lack mass and flat meshes repaired."""
     light: list[str] = []
     flat: list[str] = []

@@ -11,7 +11,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from types import SimpleNamespace
-from typing import Any
 
 import mujoco
 import numpy as np
@@ -47,7 +46,7 @@ class Forward:
         # environments whose outputs are computed
         self._envs: np.ndarray | None = None
 
-    def at(self, fields: ModelFields, envs: np.ndarray, qpos: np.ndarray, qvel: np.ndarray) -> Any:
+    def at(self, fields: ModelFields, envs: np.ndarray, qpos: np.ndarray, qvel: np.ndarray) -> SimpleNamespace:
         """The outputs by name, valid until the next call; rows are all environments, computed are those asked for.
 
         The same state again takes no time while bodies are those of the model.

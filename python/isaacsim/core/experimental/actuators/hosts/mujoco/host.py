@@ -122,7 +122,7 @@ class MujocoHost(NotCopied):
 
     def __init__(
         self,
-        source: Any,
+        source: Scene | Stage,
         dt: float,
         num_envs: int,
         *,
@@ -279,7 +279,7 @@ class MujocoHost(NotCopied):
             raise HostError("physics is not running: call play() first.")
         return self._batch
 
-    def _env(self, env: Any) -> int:
+    def _env(self, env: Indices) -> int:
         """The number of one environment."""
         found = resolve_indices(env, self.num_envs, "environment")
         if found.size != 1:

@@ -91,7 +91,7 @@ def build_model(
     return model, _addresses(model, [names[id(axis)] for axis in axes])
 
 
-def describe_model(scene: Scene, dt: float, contact_links: Iterable[str] = ()) -> tuple[Any, dict[int, str]]:
+def describe_model(scene: Scene, dt: float, contact_links: Iterable[str] = ()) -> tuple[mujoco.MjSpec, dict[int, str]]:
     """Return what `scene` is in MuJoCo before it is compiled, and the name of each axis by its `id`.
 
     Contacts of some bodies are measured by sensors of the same names. Drives are two affine actuators per axis, one on
@@ -177,7 +177,7 @@ def _axis_name(body: Body, axis: Axis) -> str:
     return axis.joint if alone else f"{axis.joint}:{axis.usd_name}"
 
 
-def _add_body(spec: mujoco.MjSpec, parent: mujoco.MjsBody, body: Body, names: dict[int, str]) -> Any:
+def _add_body(spec: mujoco.MjSpec, parent: mujoco.MjsBody, body: Body, names: dict[int, str]) -> mujoco.MjsBody:
     handle = parent.add_body(name=body.path, pos=body.position, quat=body.quaternion, gravcomp=body.weightless)
     if body.mass > 0:
         handle.explicitinertial = True

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import mujoco
 import numpy as np
@@ -35,7 +34,7 @@ _SHAPES = [int(getattr(mujoco.mjtGeom, f"mjGEOM_{kind}")) for kind in ("HFIELD",
 _BALL, _SINGLE = int(mujoco.mjtJoint.mjJNT_BALL), (int(mujoco.mjtJoint.mjJNT_SLIDE), int(mujoco.mjtJoint.mjJNT_HINGE))
 
 # options with MuJoCo's defaults, and the integrator that a stage gets
-_DEFAULTS: Any = mujoco.MjSpec().compile()
+_DEFAULTS: mujoco.MjModel = mujoco.MjSpec().compile()
 _OPTIONS = ("cone", "impratio", "wind", "density", "viscosity", "magnetic", "enableflags")
 _OF_CONTACTS = ("solref", "solimp", "margin", "gap", "condim", "priority", "solmix")
 

@@ -145,7 +145,7 @@ def _reading(path: Path, solver: Any, names: Mapping[str, str], xml: str) -> New
     return NewtonReading(spec.to_xml(), _step_of(path), positions)
 
 
-def _complete(joint: Any, model: mujoco.MjModel, number: int) -> None:
+def _complete(joint: mujoco.MjsJoint, model: mujoco.MjModel, number: int) -> None:
     """Give a joint of the file what only the model has; infinite limits of a file cannot be read."""
     joint.solref_limit = model.jnt_solref[number]
     if not np.isfinite(model.jnt_actfrcrange[number]).all():

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -212,7 +212,7 @@ class _BatchFields(Fields):
         self._former.clear()
 
 
-def _arrays(model: mujoco.MjModel) -> list[tuple[str, Any]]:
+def _arrays(model: mujoco.MjModel) -> list[tuple[str, np.ndarray]]:
     """The numeric arrays of a model, in place."""
     names = [name for name in dir(model) if not name.startswith("_")]
     return [(name, value) for name in names if isinstance(value := getattr(model, name), np.ndarray)]

@@ -28,7 +28,7 @@ from ..copied import warp_copy
 from ..dof_properties import DofProperties
 from ..opened import enter, leave
 from ..port import Buffers
-from ..transfer import transfer
+from ..transfer import Item, transfer
 from .address import address_of
 from .dry_friction import follow_step, harden
 from .fields import KNOWN, read_property, write_properties
@@ -132,11 +132,11 @@ class OwnArticulation(DofProperties):
         self._pull = transfer(*self._items("positions", True), *self._items("velocities", True))
         self._push = self._make_push()
 
-    def _make_push(self) -> Callable[[], Any]:
+    def _make_push(self) -> Callable[[], object]:
         """A function that writes the efforts of the driven joints and leaves those of the others."""
         return transfer(*self._items("efforts", False, self._driven))
 
-    def _items(self, name: str, read: bool, columns: Sequence[int] | None = None) -> list[Any]:
+    def _items(self, name: str, read: bool, columns: Sequence[int] | None = None) -> list[Item]:
         """Items for `transfer` that read a field of these robots from the data, or write it there."""
         host = self._backend
         mirror = host.grid(name)

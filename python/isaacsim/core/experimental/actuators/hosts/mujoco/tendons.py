@@ -61,7 +61,7 @@ class FixedTendons(PhysicsArticulation):
 
     # inside
 
-    def _tendons(self) -> tuple[Any, np.ndarray]:
+    def _tendons(self) -> tuple[mujoco.MjModel, np.ndarray]:
         """The model, and which of its tendons are fixed tendons of this robot."""
         prototype = self._current()[0].prototype[0]
         model, layout = self._backend.model, self._backend.layout_of(prototype)

@@ -9,7 +9,6 @@ import itertools
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any
 
 import mujoco
 import numpy as np
@@ -21,6 +20,8 @@ from .model import initial_state
 from .model_losses import losses_of
 from .user_warnings import ignore, warnings_to
 
+# position and quaternion
+_Place = tuple[np.ndarray, np.ndarray]
 _KINDS = {
     int(getattr(mujoco.mjtGeom, f"mjGEOM_{kind}")): kind
     for kind in ("PLANE", "SPHERE", "CAPSULE", "ELLIPSOID", "CYLINDER", "BOX", "MESH")
@@ -69,7 +70,7 @@ def whole_scene(scene: Scene) -> tuple[Scene, list[str]]:
     return whole, [*_outside_robots(whole), *losses_of(scene, model)]
 
 
-def _compiled(spec: mujoco.MjSpec) -> Any:
+def _compiled(spec: mujoco.MjSpec) -> mujoco.MjModel:
     """The model; warnings were reported when the file was read."""
     with warnings_to(ignore), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -102,7 +103,7 @@ def _beginning(model: mujoco.MjModel, body: int, qpos: np.ndarray, qvel: np.ndar
     return {"position": pose[:3], "quaternion": pose[3:], "velocity": qvel[speed : speed + 6]}
 
 
-def _is_off(model: mujoco.MjModel, flag: Any) -> bool:
+def _is_off(model: mujoco.MjModel, flag: mujoco.mjtDisableBit) -> bool:
     return bool(model.opt.disableflags & int(flag))
 
 
@@ -190,7 +191,7 @@ def _outside_robots(scene: Scene) -> list[str]:
     return [f"constraints of bodies outside robots, which become joints: {', '.join(names)}"] if names else []
 
 
-def _frames_of_bodies(kind: str, data: np.ndarray) -> Any:
+def _frames_of_bodies(kind: str, data: np.ndarray) -> tuple[_Place, _Place]:
     """Frames in the two bodies that meet, as MuJoCo keeps them in `eq_data`."""
     still = np.array([1.0, 0.0, 0.0, 0.0])
     if kind == "ball":

@@ -8,6 +8,7 @@ It runs on the CPU, in single precision and in one environment, for comparisons 
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import mujoco
@@ -20,6 +21,9 @@ from .switches import WITHOUT_FORCE
 
 if TYPE_CHECKING:
     from mujoco.batch import Batch
+
+    from ...usd.handles import Stage
+    from ...usd.physics.scene import Scene
 
 _IN = ("qpos", "qvel", "ctrl", "qfrc_applied")
 _OUT = ("qpos", "qvel", "qfrc_actuator", "sensordata")
@@ -38,7 +42,7 @@ class MujocoWarpHost(MujocoHost):
 
     engine = "MuJoCo Warp"
 
-    def __init__(self, source: Any, dt: float, num_envs: int, **options: Any) -> None:
+    def __init__(self, source: Scene | Stage, dt: float, num_envs: int, **options: Any) -> None:
         if num_envs != 1:
             raise HostError(f"num_envs = {num_envs}: must be 1 with engine='mujoco_warp'. Use engine='mujoco'.")
         self._library = mujoco_warp_for("engine = 'mujoco_warp'")
@@ -98,7 +102,7 @@ class MujocoWarpHost(MujocoHost):
         return self._worlds
 
 
-def mujoco_warp_for(subject: str) -> Any:
+def mujoco_warp_for(subject: str) -> ModuleType:
     """Return mujoco_warp.
 
     Args:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...usd.articulation import axes_of, bodies_of, every_prim
 from ...usd.authored import authored
 from ..articulation import name_in
 
 if TYPE_CHECKING:
-    from ...usd.handles import Stage
+    from ...usd.handles import Prim, Stage
 
 
 class LinkGraph:
@@ -85,7 +85,7 @@ class LinkGraph:
         return path if path in self._around else None
 
 
-def _could_be_driven(stage: Stage, joint: Any) -> bool:
+def _could_be_driven(stage: Stage, joint: Prim) -> bool:
     """True if a joint would belong to a robot if its bodies were links."""
     counts = authored(joint, "physics:jointEnabled", True) and not authored(joint, "physics:excludeFromArticulation")
     bodies = bodies_of(stage, str(joint.GetPath())) if counts and axes_of(joint) else []

@@ -32,7 +32,7 @@ from .links import LinkGraph
 from .tensors import RobotTensors, bind
 
 if TYPE_CHECKING:
-    from ...usd.handles import Stage
+    from ...usd.handles import Prim, Stage
 
 # what a value per radian is multiplied with, as a power of degrees per radian
 _POWER = {
@@ -402,12 +402,12 @@ def _axis(stage: Stage, joint: str, ordinal: int) -> Axis:
     return Axis(joint, name if len(free) == 1 else f"{name}:{free[ordinal]}", linear=False)
 
 
-def _is_locked(joint: Any, axis: str) -> bool:
+def _is_locked(joint: Prim, axis: str) -> bool:
     low, high = (joint.GetAttribute(f"limit:{axis}:physics:{side}") for side in ("low", "high"))
     return bool(low and high) and low.Get() > high.Get()
 
 
-def _is_kinematic(body: Any) -> bool:
+def _is_kinematic(body: Prim) -> bool:
     flag = body.GetAttribute("physics:kinematicEnabled")
     return bool(flag and flag.Get())
 

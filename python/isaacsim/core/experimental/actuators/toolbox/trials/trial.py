@@ -14,6 +14,7 @@ from ...errors import SimulationDivergedError
 from ...hosts.port import ArticulationPort
 from ...pipeline.step.fault import Fault
 from ...simulation import Simulation
+from ...values import as_numpy
 from ..recording.files import Subject
 from ..recording.recording import Recording
 from ..stability.buzz import Buzz, buzz
@@ -144,14 +145,14 @@ def follow(
 
 def _driven(robots: ArticulationPort, actuators: ArticulationActuators | None) -> np.ndarray:
     """Return a mask of the joints with a control law or a drive; one that oscillates freely does not count."""
-    driven = np.any([gains.numpy() for gains in robots.get_dof_gains()], axis=0)
+    driven = np.any([as_numpy(gains) for gains in robots.get_dof_gains()], axis=0)
     if actuators is not None:
         driven[:, actuators.commanded_dof_indices] = True
     return driven
 
 
 def _state(robots: ArticulationPort) -> tuple[np.ndarray, np.ndarray]:
-    return robots.get_dof_positions().numpy().copy(), robots.get_dof_velocities().numpy().copy()
+    return as_numpy(robots.get_dof_positions()).copy(), as_numpy(robots.get_dof_velocities()).copy()
 
 
 def _in_words(fault: Fault) -> str:

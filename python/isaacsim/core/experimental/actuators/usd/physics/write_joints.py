@@ -237,5 +237,5 @@ def _write_state(prim: Usd.Prim, axis: Axis) -> None:
         _set(prim, f"state:{axis.usd_name}:physics:position", position, Sdf.ValueTypeNames.Float)
 
 
-def _set(prim: Usd.Prim, name: str, value: Any, kind: Any = Sdf.ValueTypeNames.Double) -> None:
+def _set(prim: Usd.Prim, name: str, value: object, kind: Sdf.ValueTypeName = Sdf.ValueTypeNames.Double) -> None:
     prim.CreateAttribute(name, kind).Set(value)
