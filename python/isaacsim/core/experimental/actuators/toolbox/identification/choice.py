@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from .decoupling import Decoupled, Links
 from .fit import Fit
 from .identified import ModelScore
-from .joints import BIASES, Joints
+from .joints import BIASES, GAINS_TOO, Joints
 from .log import MotorLog
 from .models import FIRST, is_clearly_better
 
-# share of the sum of squares that has to be promised for a fit to be tried: half of what is kept promises more
-_PROMISED = 0.05
+# share of the errors that a group of parameters has to leave at most: gains that are known are off by a few percent at
+# most, as masses of links are, which cannot be told from them
+_LEAVES = {BIASES: 0.95, GAINS_TOO: 0.8}
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,19 +62,20 @@ class Choice:
         left = list(joints.open_groups)
         while left:
             promised = {group: best.joints.promise(group, best.fits, best.cases[0]) for group in left}
-            group = max(left, key=lambda one: promised[one])
-            if promised[group] < _PROMISED:
+            # half of what is asked for, for slopes tell little of gains that are far away
+            group = max(left, key=lambda one: promised[one] / (1.0 - _LEAVES[one] ** 2))
+            if promised[group] < 0.5 * (1.0 - _LEAVES[group] ** 2):
                 break
             left.remove(group)
             # with other gains, other delays are near
             tried = self._with(best.joints.fitting(group), best.fits if group == BIASES else None)
-            if is_clearly_better(tried.score, best.score):
+            if is_clearly_better(tried.score, best.score, _LEAVES[group]):
                 best = tried
                 added.append(group)
         if len(added) > 1:
             # the second one may do what the first one was taken for
             fewer = self._with(joints.fitting(added[1]), best.fits)
-            best = best if is_clearly_better(best.score, fewer.score) else fewer
+            best = best if is_clearly_better(best.score, fewer.score, _LEAVES[added[0]]) else fewer
         return best
 
     def _with(self, joints: Joints, before: list[Fit] | None) -> Chosen:

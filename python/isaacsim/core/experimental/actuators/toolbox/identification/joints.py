@@ -44,7 +44,7 @@ _LEAST = 1e-30
 # largest number of rounds in which biases of encoders are found, and change at which they end [rad or m]
 _ROUNDS, _SMALL = 8, 1e-3
 # tolerance of these rounds, which the ladder fits again
-_ROUGH = 1e-3
+_ROUGH = 1e-2
 
 
 class Joints:

@@ -40,7 +40,7 @@ def kept(scores: Sequence[ModelScore]) -> str:
     return best.name
 
 
-def is_clearly_better(score: ModelScore, other: ModelScore) -> bool:
-    """Return True if errors are clearly smaller, on what was fitted to and, where logs are held out, on these."""
+def is_clearly_better(score: ModelScore, other: ModelScore, share: float = _BETTER) -> bool:
+    """Return True if errors are at most a share of others, on what was fitted to and, where logs are held out, on these."""
     measures = [(score.training, other.training), (score.validation, other.validation)]
-    return all(np.isnan(new) or new < _BETTER * old for new, old in measures)
+    return all(np.isnan(new) or new < share * old for new, old in measures)
