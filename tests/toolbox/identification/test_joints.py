@@ -17,7 +17,7 @@ from isaacsim.core.experimental.actuators import (
 from isaacsim.core.experimental.actuators.native import core
 from isaacsim.core.experimental.actuators.toolbox.identification.fit import Fit
 from isaacsim.core.experimental.actuators.toolbox.identification.identify import identify
-from isaacsim.core.experimental.actuators.toolbox.identification.joints import Joints
+from isaacsim.core.experimental.actuators.toolbox.identification.joints import BIASES, GAINS_TOO, Joints
 from isaacsim.core.experimental.actuators.toolbox.identification.log import MotorLog
 from isaacsim.core.experimental.actuators.toolbox.identification.options import FitOptions
 from isaacsim.core.experimental.actuators.toolbox.identification.parameters import value_of
@@ -40,15 +40,25 @@ def joints_of(motors: dict[str, MotorConfig], options: FitOptions | None = None,
 
 
 def test_what_is_fitted_follows_from_motor_log_and_options() -> None:
-    common = ("delay", "encoder_bias", "armature")
+    common = ("delay", "armature")
     assert joints_of({"hip": known_motor()}).names_of(0, "as in the file") == ()
     assert joints_of({"hip": known_motor()}).names_of(0, "viscous friction") == (*common, "viscous")
     slow = joints_of({"hip": known_motor()}, dt=0.02)
-    assert slow.names_of(0, "viscous friction") == ("delay", "encoder_bias", "viscous")
+    assert slow.names_of(0, "viscous friction") == ("delay", "viscous")
+    with_bias = slow.fitting(BIASES)
+    assert (slow.groups, with_bias.groups) == ((), (BIASES,))
+    assert with_bias.names_of(0, "viscous friction") == ("delay", "encoder_bias", "viscous")
     gains = FitOptions(gains=True, parameters=["hip/max_effort"])
     two = joints_of({"hip": known_motor(), "knee": known_motor(kd=0.0)}, gains)
     assert two.names_of(0, "viscous friction") == (*common, "kp", "kd", "max_effort", "viscous")
     assert two.names_of(1, "viscous friction") == (*common, "kp", "viscous")
+
+
+def test_groups_are_open_unless_options_close_them() -> None:
+    asked = FitOptions(parameters=["encoder_bias"], gains=False)
+    assert joints_of({"hip": known_motor()}).open_groups == (BIASES, GAINS_TOO)
+    assert joints_of({"hip": known_motor()}, FitOptions(gains=True)).open_groups == (BIASES,)
+    assert joints_of({"hip": known_motor()}, asked).open_groups == ()
 
 
 def test_a_supply_is_fitted_for_a_single_joint_with_a_winding() -> None:

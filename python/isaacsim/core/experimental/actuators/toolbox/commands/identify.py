@@ -54,7 +54,7 @@ def answer(arguments: Identify) -> Answer:
             require_place(path)
     require_output(arguments.robot, arguments.out)
     options = FitOptions(
-        gains=arguments.gains,
+        gains=_gains(arguments),
         parameters=arguments.fit,
         shared=arguments.shared,
         bounds=_pairs("--bounds", arguments.bounds),
@@ -80,6 +80,17 @@ def answer(arguments: Identify) -> Answer:
         plot_identified(found, arguments.plot)
         notes.append(f"The plot is in {arguments.plot}.")
     return Answer(_tables(found), notes, found.disagrees)
+
+
+def _gains(arguments: Identify) -> bool | None:
+    """Return whether gains are fitted; None if that follows from the logs.
+
+    Raises:
+        ValueError: They are to be fitted and to be kept.
+    """
+    if arguments.gains and arguments.keep_gains:
+        raise ValueError("--gains, --keep-gains: must not be given together. Give one of them.")
+    return True if arguments.gains else False if arguments.keep_gains else None
 
 
 def _pairs(option: str, given: Sequence[str]) -> dict[str, tuple[float, float]]:

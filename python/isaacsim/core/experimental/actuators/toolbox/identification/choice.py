@@ -18,9 +18,11 @@ from .joints import BIASES, GAINS_TOO, Joints
 from .log import MotorLog
 from .models import FIRST, is_clearly_better
 
-# share of the errors that a group of parameters has to leave at most: gains that are known are off by a few percent at
-# most, as masses of links are, which cannot be told from them
-_LEAVES = {BIASES: 0.95, GAINS_TOO: 0.8}
+# share of the errors that a group of parameters may leave: gains that are a few percent off cannot be told from masses
+# of links that are, and stay as they are known
+_LEAVES = {BIASES: 0.97, GAINS_TOO: 0.8}
+# share of that which slopes have to promise for a fit to be tried, for they tell little of gains that are far away
+_PROMISES = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,30 +59,31 @@ class Choice:
 
     def made(self) -> Chosen:
         """Return the choice."""
-        joints = self._joints
-        best, added = self._with(joints, None), list[str]()
-        left = list(joints.open_groups)
-        while left:
-            promised = {group: best.joints.promise(group, best.fits, best.cases[0]) for group in left}
-            # half of what is asked for, for slopes tell little of gains that are far away
-            group = max(left, key=lambda one: promised[one] / (1.0 - _LEAVES[one] ** 2))
-            if promised[group] < 0.5 * (1.0 - _LEAVES[group] ** 2):
-                break
+        best, left = self._with(self._joints, None), list(self._joints.open_groups)
+        while left and (group := self._promising(best, left)):
             left.remove(group)
             # with other gains, other delays are near
             tried = self._with(best.joints.fitting(group), best.fits if group == BIASES else None)
             if is_clearly_better(tried.score, best.score, _LEAVES[group]):
                 best = tried
-                added.append(group)
+        added = [group for group in best.joints.groups if group not in self._joints.groups]
         if len(added) > 1:
             # the second one may do what the first one was taken for
-            fewer = self._with(joints.fitting(added[1]), best.fits)
+            fewer = self._with(self._joints.fitting(added[1]), best.fits)
             best = best if is_clearly_better(best.score, fewer.score, _LEAVES[added[0]]) else fewer
         return best
+
+    @staticmethod
+    def _promising(best: Chosen, groups: Sequence[str]) -> str:
+        """Return the group that promises most, of what it has to; empty if none promises enough."""
+        wanted = {group: _PROMISES * (1.0 - _LEAVES[group] ** 2) for group in groups}
+        found = {group: best.joints.promise(group, best.fits, best.cases[0]) / wanted[group] for group in groups}
+        group = max(groups, key=lambda one: found[one])
+        return group if found[group] > 1.0 else ""
 
     def _with(self, joints: Joints, before: list[Fit] | None) -> Chosen:
         """Return the first fit of what some joints fit, from fits before."""
         training, validation = self._logs
         biases, fits = joints.find_biases(self._links, training, before)
-        cases = tuple([self._links.decouple(log, biases) for log in part] for part in (training, validation))
-        return Chosen(joints, (cases[0], cases[1]), fits, joints.score(FIRST, fits, cases[1]))
+        fitted, held_out = ([self._links.decouple(log, biases) for log in part] for part in (training, validation))
+        return Chosen(joints, (fitted, held_out), fits, joints.score(FIRST, fits, held_out))

@@ -373,6 +373,11 @@ class Joints:
 
     def _of_logs(self) -> list[str]:
         found = []
+        if self._options.gains is None and GAINS_TOO in self._groups:
+            found.append(
+                "The gains that were given do not fit: those that were fitted make errors on what is held out clearly "
+                "smaller. Check them; --keep-gains keeps them nevertheless."
+            )
         if not self._sees_armature:
             found.append(
                 "The logs have fewer than 100 samples per second, which do not show armatures: they are kept, or those "
