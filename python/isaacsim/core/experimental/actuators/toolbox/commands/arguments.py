@@ -342,10 +342,10 @@ class Excite(Arguments):
 class Identify(Arguments):
     """Identify the motors of a robot from logs of its commands and positions.
 
-    Fits friction, armature and delay of each joint, and its encoder bias and gains where positions are then clearly
-    better, to positions and, where the logs have them, efforts, currents, supply voltages and duties. Models of friction are
-    tried from simple to rich; the one with the smallest error on what is held out of the fit is kept. At the end the
-    whole robot is simulated under the commands of the logs. The exit code is 1 if that disagrees with the joints alone.
+    Fits friction, armature and delay of each joint, and its encoder bias and gains where errors then fall clearly, to
+    positions and, where the logs have them, efforts, currents, supply voltages and duties. Models of friction are tried
+    from simple to rich; the one with the smallest error on what is held out of the fit is kept. At the end the whole
+    robot is simulated under the commands of the logs. The exit code is 1 if that disagrees with the joints alone.
     """
 
     robot: tyro.conf.Positional[Path]

@@ -8,6 +8,7 @@ keeps what makes positions clearly better, on logs held out, too.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -27,13 +28,13 @@ _PROMISES = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """What is fitted, and the first fit of it.
+    """What is fitted, and a fit of it.
 
     Args:
         joints: The joints, which fit it.
         cases: The logs that they are fitted to, and those that are held out, decoupled with the biases that were found.
-        fits: Fits with the first model of friction.
-        score: Errors of that model.
+        fits: Fits with a model of friction.
+        score: That model, and its errors.
     """
 
     joints: Joints
@@ -73,6 +74,17 @@ class Choice:
             best = best if is_clearly_better(best.score, fewer.score, _LEAVES[added[0]]) else fewer
         return best
 
+    def with_biases(self, chosen: Chosen) -> Chosen:
+        """Return a choice with biases of encoders, if they pay with its model of friction: a better one shows them."""
+        if BIASES not in chosen.joints.open_groups or not self._promising(chosen, [BIASES]):
+            return chosen
+        model = chosen.score.name
+        tried = self._with(chosen.joints.fitting(BIASES), chosen.fits, model)
+        fits = tried.joints.fit(model, tried.cases[0], tried.fits, near=True)
+        score = tried.joints.score(model, fits, tried.cases[1])
+        is_better = is_clearly_better(score, chosen.score, _LEAVES[BIASES])
+        return dataclasses.replace(tried, fits=fits, score=score) if is_better else chosen
+
     @staticmethod
     def _promising(best: Chosen, groups: Sequence[str]) -> str:
         """Return the group that promises most, of what it has to; empty if none promises enough."""
@@ -81,9 +93,9 @@ class Choice:
         group = max(groups, key=lambda one: found[one])
         return group if found[group] > 1.0 else ""
 
-    def _with(self, joints: Joints, before: list[Fit] | None) -> Chosen:
-        """Return the first fit of what some joints fit, from fits before."""
+    def _with(self, joints: Joints, before: list[Fit] | None, model: str = FIRST) -> Chosen:
+        """Return a rough fit of what some joints fit, from fits before."""
         training, validation = self._logs
-        biases, fits = joints.find_biases(self._links, training, before)
+        biases, fits = joints.find_biases(self._links, training, before, model)
         fitted, held_out = ([self._links.decouple(log, biases) for log in part] for part in (training, validation))
-        return Chosen(joints, (fitted, held_out), fits, joints.score(FIRST, fits, held_out))
+        return Chosen(joints, (fitted, held_out), fits, joints.score(model, fits, held_out))

@@ -170,9 +170,9 @@ class Joints:
         return len(self._benches) == 1 and has_place(self._benches[0].motor, "supply_resistance")
 
     def find_biases(
-        self, links: Links, training: Sequence[MotorLog], first: list[Fit] | None = None
+        self, links: Links, training: Sequence[MotorLog], first: list[Fit] | None = None, model: str = FIRST
     ) -> tuple[np.ndarray, list[Fit]]:
-        """Return biases of the encoders [rad or m] with which the joints are decoupled, and fits with the first model.
+        """Return biases of the encoders [rad or m] with which the joints are decoupled, and rough fits of a model.
 
         The decoupling depends on the biases, and what each joint by itself finds of its own bias on the decoupling.
 
@@ -180,13 +180,14 @@ class Joints:
             links: The links of the robot.
             training: The logs that they are fitted to.
             first: Fits where the first round starts; None means the motors.
+            model: Name of the model.
         """
         found: list[tuple[np.ndarray, list[Fit]]] = []
 
         def biases(given: np.ndarray) -> np.ndarray:
             self._progress("finding delays and biases", 0.05 + 0.3 * len(found) / _ROUNDS)
             cases = [links.decouple(log, given) for log in training]
-            fits = self.fit(FIRST, cases, found[-1][1] if found else first, _ROUGH, near=bool(found))
+            fits = self.fit(model, cases, found[-1][1] if found else first, _ROUGH, near=bool(found))
             found.append((np.array([fit.values["encoder_bias"] for fit in fits]), fits))
             return found[-1][0]
 

@@ -41,6 +41,6 @@ def kept(scores: Sequence[ModelScore]) -> str:
 
 
 def is_clearly_better(score: ModelScore, other: ModelScore, share: float = _BETTER) -> bool:
-    """Return True if errors are at most a share of others, on what was fitted to and, where logs are held out, on these."""
+    """Return True if errors are less than a share of others, on what was fitted to and on what was held out, if any."""
     measures = [(score.training, other.training), (score.validation, other.validation)]
     return all(np.isnan(new) or new < share * old for new, old in measures)
