@@ -40,25 +40,27 @@ def joints_of(motors: dict[str, MotorConfig], options: FitOptions | None = None,
 
 
 def test_what_is_fitted_follows_from_motor_log_and_options() -> None:
-    common = ("delay", "armature")
+    common = ("delay", "encoder_bias", "armature")
     assert joints_of({"hip": known_motor()}).names_of(0, "as in the file") == ()
     assert joints_of({"hip": known_motor()}).names_of(0, "viscous friction") == (*common, "viscous")
     slow = joints_of({"hip": known_motor()}, dt=0.02)
-    assert slow.names_of(0, "viscous friction") == ("delay", "viscous")
-    with_bias = slow.fitting(BIASES)
-    assert (slow.groups, with_bias.groups) == ((), (BIASES,))
-    assert with_bias.names_of(0, "viscous friction") == ("delay", "encoder_bias", "viscous")
+    assert slow.names_of(0, "viscous friction") == ("delay", "encoder_bias", "viscous")
     gains = FitOptions(gains=True, parameters=["hip/max_effort"])
     two = joints_of({"hip": known_motor(), "knee": known_motor(kd=0.0)}, gains)
-    assert two.names_of(0, "viscous friction") == (*common, "kp", "kd", "max_effort", "viscous")
-    assert two.names_of(1, "viscous friction") == (*common, "kp", "viscous")
+    assert two.names_of(0, "viscous friction") == ("delay", "armature", "kp", "kd", "max_effort", "viscous")
+    assert two.names_of(1, "viscous friction") == ("delay", "armature", "kp", "viscous")
+    biased = two.fitting(BIASES)
+    assert (two.groups, biased.groups) == ((GAINS_TOO,), (GAINS_TOO, BIASES))
+    assert biased.names_of(1, "viscous friction") == (*common, "kp", "viscous")
 
 
 def test_groups_are_open_unless_options_close_them() -> None:
     asked = FitOptions(parameters=["encoder_bias"], gains=False)
-    assert joints_of({"hip": known_motor()}).open_groups == (BIASES, GAINS_TOO)
-    assert joints_of({"hip": known_motor()}, FitOptions(gains=True)).open_groups == (BIASES,)
-    assert joints_of({"hip": known_motor()}, asked).open_groups == ()
+    two = {"hip": known_motor(), "knee": known_motor()}
+    assert joints_of(two).open_groups == (BIASES, GAINS_TOO)
+    assert joints_of(two, FitOptions(gains=True)).open_groups == (BIASES,)
+    assert joints_of(two, asked).open_groups == ()
+    assert joints_of({"hip": known_motor()}).open_groups == (GAINS_TOO,)
 
 
 def test_a_supply_is_fitted_for_a_single_joint_with_a_winding() -> None:

@@ -3,12 +3,12 @@
 Both are known of many robots, and wrong where they are not: a servo may run at another gain in its register, and an
 encoder be off its zero. Where they are right, nothing is gained by fitting them; and what a wrong gain or a wrong mass
 does, a free bias takes up, as far as its range goes. So a fit begins without them, adds first what promises more, and
-keeps what makes positions clearly better, on logs held out, too.
+keeps what makes positions clearly better, on logs held out, too. Of a single joint on a bench, whose load is known, a bias
+is fitted in any case.
 """
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -28,13 +28,13 @@ _PROMISES = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """What is fitted, and a fit of it.
+    """What is fitted, and the first fit of it.
 
     Args:
         joints: The joints, which fit it.
         cases: The logs that they are fitted to, and those that are held out, decoupled with the biases that were found.
-        fits: Fits with a model of friction.
-        score: That model, and its errors.
+        fits: Fits with the first model of friction.
+        score: Errors of that model.
     """
 
     joints: Joints
@@ -74,17 +74,6 @@ class Choice:
             best = best if is_clearly_better(best.score, fewer.score, _LEAVES[added[0]]) else fewer
         return best
 
-    def with_biases(self, chosen: Chosen) -> Chosen:
-        """Return a choice with biases of encoders, if they pay with its model of friction: a better one shows them."""
-        if BIASES not in chosen.joints.open_groups or not self._promising(chosen, [BIASES]):
-            return chosen
-        model = chosen.score.name
-        tried = self._with(chosen.joints.fitting(BIASES), chosen.fits, model)
-        fits = tried.joints.fit(model, tried.cases[0], tried.fits, near=True)
-        score = tried.joints.score(model, fits, tried.cases[1])
-        is_better = is_clearly_better(score, chosen.score, _LEAVES[BIASES])
-        return dataclasses.replace(tried, fits=fits, score=score) if is_better else chosen
-
     @staticmethod
     def _promising(best: Chosen, groups: Sequence[str]) -> str:
         """Return the group that promises most, of what it has to; empty if none promises enough."""
@@ -93,9 +82,9 @@ class Choice:
         group = max(groups, key=lambda one: found[one])
         return group if found[group] > 1.0 else ""
 
-    def _with(self, joints: Joints, before: list[Fit] | None, model: str = FIRST) -> Chosen:
-        """Return a rough fit of what some joints fit, from fits before."""
+    def _with(self, joints: Joints, before: list[Fit] | None) -> Chosen:
+        """Return the first fit of what some joints fit, from fits before."""
         training, validation = self._logs
-        biases, fits = joints.find_biases(self._links, training, before, model)
+        biases, fits = joints.find_biases(self._links, training, before)
         fitted, held_out = ([self._links.decouple(log, biases) for log in part] for part in (training, validation))
-        return Chosen(joints, (fitted, held_out), fits, joints.score(model, fits, held_out))
+        return Chosen(joints, (fitted, held_out), fits, joints.score(FIRST, fits, held_out))

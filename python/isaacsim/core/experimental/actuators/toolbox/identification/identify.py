@@ -14,11 +14,11 @@ import numpy as np
 from ...specs.motors import MotorConfig
 from ..progress import Progress
 from ..training.train import require_torch
-from .choice import Choice, Chosen
+from .choice import Choice
 from .decoupling import Links
 from .fit import Fit
 from .given_motors import given_motors
-from .identified import Identified, ModelScore, Replay
+from .identified import Identified, Replay
 from .joints import Joints
 from .learned import Learning, with_networks
 from .log import MotorLog
@@ -74,10 +74,12 @@ def identify(
         limited = _at_limits(even, links.limits)
         # its replays are independent of all fits
         with HeldOut(robot, given, even, validation) as shipped:
-            choice = Choice(joints, links, training, validation)
-            scores, made = _climbed(choice)
+            choice = Choice(joints, links, training, validation).made()
+            joints, cases = choice.joints, choice.cases
+            scores, by_model = joints.ladder(choice.fits, cases[0], cases[1])
             error_as_shipped = shipped.error()
-    joints, cases, fits, chosen = made.joints, made.cases, made.fits, made.score.name
+    chosen = kept(scores)
+    fits = by_model[chosen]
     rounds = options.refine if len(names) > 1 else 0
     others = {name: motor for name, motor in given.items() if name not in names}
     shares = iter(np.linspace(0.75, 1.0, rounds + 3))
@@ -114,15 +116,6 @@ def identify(
         result = dataclasses.replace(result, seconds=time.monotonic() - began)
     progress("done", 1.0)
     return result
-
-
-def _climbed(choice: Choice) -> tuple[list[ModelScore], Chosen]:
-    """Return the scores of the models of friction, and the one that is kept, with what is fitted with it."""
-    first = choice.made()
-    scores, by_model = first.joints.ladder(first.fits, *first.cases)
-    score = next(one for one in scores if one.name == kept(scores))
-    made = choice.with_biases(dataclasses.replace(first, fits=by_model[score.name], score=score))
-    return [made.score if one is score else one for one in scores], made
 
 
 def _prepared(

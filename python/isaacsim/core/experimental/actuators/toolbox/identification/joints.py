@@ -44,7 +44,7 @@ _LEAST = 1e-30
 # largest number of rounds in which biases of encoders are found, and change at which they end [rad or m]
 _ROUNDS, _SMALL = 8, 1e-3
 # tolerance of these rounds, which the ladder fits again
-_ROUGH = 1e-2
+_ROUGH = 1e-3
 
 
 class Joints:
@@ -85,13 +85,15 @@ class Joints:
         ]
         for bench, armature in zip(self._benches, armatures, strict=True):
             self._complete(bench, float(armature))
-        self._groups = (GAINS_TOO,) if options.gains else ()
+        # the load of a single joint on a bench is known, and shows the bias
+        self._groups = (*((BIASES,) if len(motors) == 1 else ()), *((GAINS_TOO,) if options.gains else ()))
 
     @property
     def open_groups(self) -> tuple[str, ...]:
         """Groups of parameters that are fitted only where they pay: `BIASES` and `GAINS_TOO`."""
-        options = self._options
-        groups = (BIASES, *((GAINS_TOO,) if options.gains is None else ()))
+        # without its volts, a supply that sags looks like wrong gains
+        is_open = self._options.gains is None and not self._has_own_supply
+        groups = (BIASES, *((GAINS_TOO,) if is_open else ()))
         return tuple(group for group in groups if any(self._added(j, group) for j in range(len(self._benches))))
 
     @property
@@ -170,9 +172,9 @@ class Joints:
         return len(self._benches) == 1 and has_place(self._benches[0].motor, "supply_resistance")
 
     def find_biases(
-        self, links: Links, training: Sequence[MotorLog], first: list[Fit] | None = None, model: str = FIRST
+        self, links: Links, training: Sequence[MotorLog], first: list[Fit] | None = None
     ) -> tuple[np.ndarray, list[Fit]]:
-        """Return biases of the encoders [rad or m] with which the joints are decoupled, and rough fits of a model.
+        """Return biases of the encoders [rad or m] with which the joints are decoupled, and fits with the first model.
 
         The decoupling depends on the biases, and what each joint by itself finds of its own bias on the decoupling.
 
@@ -180,14 +182,13 @@ class Joints:
             links: The links of the robot.
             training: The logs that they are fitted to.
             first: Fits where the first round starts; None means the motors.
-            model: Name of the model.
         """
         found: list[tuple[np.ndarray, list[Fit]]] = []
 
         def biases(given: np.ndarray) -> np.ndarray:
             self._progress("finding delays and biases", 0.05 + 0.3 * len(found) / _ROUNDS)
             cases = [links.decouple(log, given) for log in training]
-            fits = self.fit(model, cases, found[-1][1] if found else first, _ROUGH, near=bool(found))
+            fits = self.fit(FIRST, cases, found[-1][1] if found else first, _ROUGH, near=bool(found))
             found.append((np.array([fit.values["encoder_bias"] for fit in fits]), fits))
             return found[-1][0]
 
