@@ -3,8 +3,8 @@
 Both are known of many robots, and wrong where they are not: a servo may run at another gain in its register, and an
 encoder be off its zero. Where they are right, nothing is gained by fitting them; and what a wrong gain or a wrong mass
 does, a free bias takes up, as far as its range goes. So a fit begins without them, adds first what promises more, and
-keeps what makes positions clearly better, on logs held out, too. Of a single joint on a bench, whose load is known, a bias
-is fitted in any case.
+keeps what makes positions clearly better, on logs held out, too. Of a single joint on a bench, whose load is known, a
+bias is fitted in any case.
 """
 
 from __future__ import annotations
