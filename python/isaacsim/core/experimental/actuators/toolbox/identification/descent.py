@@ -142,7 +142,7 @@ class _Descent:
         slopes, width = jacobian.T @ residuals, _AT_END * (self._box.upper - self._box.lower)
         held = np.where(slopes > 0.0, x - self._box.lower, self._box.upper - x) < width
         cost = residuals @ residuals
-        return gain(residuals, jacobian[:, ~held] * self._box.scale[~held]) / cost if cost > 0.0 else 0.0
+        return float(gain(residuals, jacobian[:, ~held] * self._box.scale[~held]) / cost) if cost > 0.0 else 0.0
 
     def _evaluated(self, x: np.ndarray) -> Evaluated:
         if self._last is None or not np.array_equal(self._last[0], x):
