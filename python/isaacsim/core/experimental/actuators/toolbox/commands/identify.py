@@ -8,7 +8,7 @@ from pathlib import Path
 from ...motor_files.files import load_motors
 from ...saving import require_place
 from ...simulation import Simulation
-from ..identification.checks import check_log, notes_on
+from ..identification.checks import check_log, notes_on_all
 from ..identification.identified import ColumnUse, Identified
 from ..identification.identify import identify
 from ..identification.log import MotorLog
@@ -141,7 +141,7 @@ def _logs(arguments: Identify) -> tuple[list[MotorLog], list[str]]:
     problems = [problem for log in logs for problem in check_log(log, limits)]
     if problems and not arguments.force:
         raise ValueError("\n".join([*problems, "Correct the logs, or give --force to fit them as they are."]))
-    return logs, [*problems, *dict.fromkeys(note for log in logs for note in notes_on(log))]
+    return logs, [*problems, *notes_on_all(logs)]
 
 
 def _tables(found: Identified) -> list[Table]:
