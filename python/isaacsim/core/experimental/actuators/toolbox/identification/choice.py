@@ -70,17 +70,16 @@ class Choice:
         added = [group for group in best.joints.groups if group not in self._joints.groups]
         if len(added) > 1:
             # the second one may do what the first one was taken for
-            fewer = self._with(self._joints.fitting(added[1]), best.fits)
+            fewer = self._with(self._joints.fitting(added[1]), None)
             best = best if is_clearly_better(best.score, fewer.score, _LEAVES[added[0]]) else fewer
         return best
 
     @staticmethod
     def _promising(best: Chosen, groups: Sequence[str]) -> str:
-        """Return the group that promises most, of what it has to; empty if none promises enough."""
-        wanted = {group: _PROMISES * (1.0 - _LEAVES[group] ** 2) for group in groups}
-        found = {group: best.joints.promise(group, best.fits, best.cases[0]) / wanted[group] for group in groups}
-        group = max(groups, key=lambda one: found[one])
-        return group if found[group] > 1.0 else ""
+        """Return the group that promises most, of those that promise enough; empty if none does."""
+        promised = {group: best.joints.promise(group, best.fits, best.cases[0]) for group in groups}
+        enough = [group for group in groups if promised[group] > _PROMISES * (1.0 - _LEAVES[group] ** 2)]
+        return max(enough, key=lambda group: promised[group], default="")
 
     def _with(self, joints: Joints, before: list[Fit] | None) -> Chosen:
         """Return the first fit of what some joints fit, from fits before."""

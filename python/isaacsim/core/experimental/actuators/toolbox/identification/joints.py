@@ -194,7 +194,10 @@ class Joints:
 
         boxes = [bench.box(["encoder_bias"]) for bench in self._benches]
         lower, upper = (np.concatenate([getattr(one, end) for one in boxes]) for end in ("lower", "upper"))
-        known = [fit.values for fit in first] if first else self._known
+        known = [
+            first[j].values if first and "encoder_bias" in self.names_of(j, FIRST) else self._known[j]
+            for j in range(len(self._benches))
+        ]
         start = np.array([values["encoder_bias"] for values in known])
         best = fixed_point(biases, start, lower, upper, _ROUNDS, _SMALL)
         return min(found, key=lambda one: float(np.abs(one[0] - best).max()))
