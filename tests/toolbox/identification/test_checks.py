@@ -8,7 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators.toolbox.identification.checks import check_log, notes_on
+from isaacsim.core.experimental.actuators.toolbox.identification.checks import (
+    check_log,
+    notes_on,
+    notes_on_all,
+)
 from isaacsim.core.experimental.actuators.toolbox.identification.log import MotorLog
 from motor_logs import JOINTS, following
 
@@ -187,3 +191,12 @@ def test_note_on_a_sign_that_is_open() -> None:
         if check_log(log) == []:
             require_one(notes_on(log), r"a\.csv: hip: a wrong sign cannot be seen\. Move them slowly, too\.")
     assert check_log(MotorLog(time[:, 0], ["hip"], {"command": command, "position": position})) == []
+
+
+def test_a_note_of_several_logs_is_said_once() -> None:
+    """At rates that are alike but for the clock."""
+    log = following()
+    slow = [MotorLog(log.time * factor, log.joints, log.signals, name) for factor, name in ((8.0, "a"), (8.01, "b"))]
+    slower = MotorLog(log.time * 20.0, log.joints, log.signals, "c")
+    told = [note for note in notes_on_all([*slow, slower]) if "Hz" in note]
+    assert [note.split(" Hz")[0].rpartition(" ")[0] for note in told] == ["a and 1 more:", "c:"]

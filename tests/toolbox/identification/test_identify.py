@@ -116,7 +116,7 @@ def test_gains_limits_and_what_joints_share() -> None:
     logs = [hidden_log(ARM, true, JOINTS, seed=seed, size=0.3) for seed in (0, 1)]
     options = FitOptions(
         gains=True,
-        parameters=["shoulder/max_effort"],
+        parameters=["shoulder/max_effort", "encoder_bias"],
         shared=[".*/coulomb"],
         bounds={"encoder_bias": (-1e-3, 1e-3)},
         priors={"armature": (0.2, 0.01)},

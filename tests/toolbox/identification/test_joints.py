@@ -17,7 +17,7 @@ from isaacsim.core.experimental.actuators import (
 from isaacsim.core.experimental.actuators.native import core
 from isaacsim.core.experimental.actuators.toolbox.identification.fit import Fit
 from isaacsim.core.experimental.actuators.toolbox.identification.identify import identify
-from isaacsim.core.experimental.actuators.toolbox.identification.joints import Joints
+from isaacsim.core.experimental.actuators.toolbox.identification.joints import BIASES, GAINS_TOO, Joints
 from isaacsim.core.experimental.actuators.toolbox.identification.log import MotorLog
 from isaacsim.core.experimental.actuators.toolbox.identification.options import FitOptions
 from isaacsim.core.experimental.actuators.toolbox.identification.parameters import value_of
@@ -47,8 +47,20 @@ def test_what_is_fitted_follows_from_motor_log_and_options() -> None:
     assert slow.names_of(0, "viscous friction") == ("delay", "encoder_bias", "viscous")
     gains = FitOptions(gains=True, parameters=["hip/max_effort"])
     two = joints_of({"hip": known_motor(), "knee": known_motor(kd=0.0)}, gains)
-    assert two.names_of(0, "viscous friction") == (*common, "kp", "kd", "max_effort", "viscous")
-    assert two.names_of(1, "viscous friction") == (*common, "kp", "viscous")
+    assert two.names_of(0, "viscous friction") == ("delay", "armature", "kp", "kd", "max_effort", "viscous")
+    assert two.names_of(1, "viscous friction") == ("delay", "armature", "kp", "viscous")
+    biased = two.fitting(BIASES)
+    assert (two.groups, biased.groups) == ((GAINS_TOO,), (GAINS_TOO, BIASES))
+    assert biased.names_of(1, "viscous friction") == (*common, "kp", "viscous")
+
+
+def test_groups_are_open_unless_options_close_them() -> None:
+    asked = FitOptions(parameters=["encoder_bias"], gains=False)
+    two = {"hip": known_motor(), "knee": known_motor()}
+    assert joints_of(two).open_groups == (BIASES, GAINS_TOO)
+    assert joints_of(two, FitOptions(gains=True)).open_groups == (BIASES,)
+    assert joints_of(two, asked).open_groups == ()
+    assert joints_of({"hip": known_motor()}).open_groups == (GAINS_TOO,)
 
 
 def test_a_supply_is_fitted_for_a_single_joint_with_a_winding() -> None:

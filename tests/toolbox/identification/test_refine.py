@@ -10,7 +10,7 @@ from isaacsim.core.experimental.actuators.native import core
 from isaacsim.core.experimental.actuators.toolbox.identification.decoupling import Links
 from isaacsim.core.experimental.actuators.toolbox.identification.fit import Fit
 from isaacsim.core.experimental.actuators.toolbox.identification.identified import Replay, mean_error
-from isaacsim.core.experimental.actuators.toolbox.identification.joints import Joints
+from isaacsim.core.experimental.actuators.toolbox.identification.joints import BIASES, Joints
 from isaacsim.core.experimental.actuators.toolbox.identification.models import FIRST
 from isaacsim.core.experimental.actuators.toolbox.identification.options import FitOptions
 from isaacsim.core.experimental.actuators.toolbox.identification.parameters import value_of
@@ -39,6 +39,7 @@ def test_the_whole_robot_is_nearer_to_the_log(tmp_path: Path) -> None:
     try:
         motors = {name: known_motor(**GAINS) for name in NAMES}
         joints = Joints(motors, FitOptions(), links.armatures, [log], lambda _words, _share: None)
+        joints = joints.fitting(BIASES)
         cases = [links.decouple(log, np.zeros(2))]
     finally:
         links.close()

@@ -342,10 +342,10 @@ class Excite(Arguments):
 class Identify(Arguments):
     """Identify the motors of a robot from logs of its commands and positions.
 
-    Fits friction, armature, delay and encoder bias of each joint, and with --gains its gains, to positions and, where
-    the logs have them, efforts, currents, supply voltages and duties. Models of friction are
-    tried from simple to rich; the one with the smallest error on what is held out of the fit is kept. At the end the
-    whole robot is simulated under the commands of the logs. The exit code is 1 if that disagrees with the joints alone.
+    Fits friction, armature and delay of each joint, and its encoder bias and gains where errors then fall clearly, to
+    positions and, where the logs have them, efforts, currents, supply voltages and duties. Models of friction are tried
+    from simple to rich; the one with the smallest error on what is held out of the fit is kept. At the end the whole
+    robot is simulated under the commands of the logs. The exit code is 1 if that disagrees with the joints alone.
     """
 
     robot: tyro.conf.Positional[Path]
@@ -358,7 +358,10 @@ class Identify(Arguments):
     config: Path | None = None
     """Motors to start from, .yaml, .yml, .toml or .json; default: those of the robot file."""
     gains: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
-    """Fit those of kp, kd, torque_constant and resistance that the motors have, too."""
+    """Fit those of kp, kd, torque_constant and resistance that the motors have; default: if positions are then clearly
+    better."""
+    keep_gains: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Keep them in any case."""
     fit: tuple[str, ...] = ()
     """Further parameters to fit, such as `max_effort`, `electrical.inductance` (with --bounds) or `knee/kp`."""
     shared: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ from pathlib import Path
 from ...motor_files.files import load_motors
 from ...saving import require_place
 from ...simulation import Simulation
-from ..identification.checks import check_log, notes_on
+from ..identification.checks import check_log, notes_on_all
 from ..identification.identified import ColumnUse, Identified
 from ..identification.identify import identify
 from ..identification.log import MotorLog
@@ -54,7 +54,7 @@ def answer(arguments: Identify) -> Answer:
             require_place(path)
     require_output(arguments.robot, arguments.out)
     options = FitOptions(
-        gains=arguments.gains,
+        gains=_gains(arguments),
         parameters=arguments.fit,
         shared=arguments.shared,
         bounds=_pairs("--bounds", arguments.bounds),
@@ -80,6 +80,17 @@ def answer(arguments: Identify) -> Answer:
         plot_identified(found, arguments.plot)
         notes.append(f"The plot is in {arguments.plot}.")
     return Answer(_tables(found), notes, found.disagrees)
+
+
+def _gains(arguments: Identify) -> bool | None:
+    """Return whether gains are fitted; None if that follows from the logs.
+
+    Raises:
+        ValueError: They are to be fitted and to be kept.
+    """
+    if arguments.gains and arguments.keep_gains:
+        raise ValueError("--gains, --keep-gains: must not be given together. Give one of them.")
+    return True if arguments.gains else False if arguments.keep_gains else None
 
 
 def _pairs(option: str, given: Sequence[str]) -> dict[str, tuple[float, float]]:
@@ -130,7 +141,7 @@ def _logs(arguments: Identify) -> tuple[list[MotorLog], list[str]]:
     problems = [problem for log in logs for problem in check_log(log, limits)]
     if problems and not arguments.force:
         raise ValueError("\n".join([*problems, "Correct the logs, or give --force to fit them as they are."]))
-    return logs, [*problems, *dict.fromkeys(note for log in logs for note in notes_on(log))]
+    return logs, [*problems, *notes_on_all(logs)]
 
 
 def _tables(found: Identified) -> list[Table]:

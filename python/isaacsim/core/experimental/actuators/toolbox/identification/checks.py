@@ -7,7 +7,7 @@ correlated with the responses to each command; responses of an amplitude that no
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise, product
 
 import numpy as np
@@ -83,11 +83,31 @@ def notes_on(log: MotorLog) -> list[str]:
         log: 50 Hz: armature cannot be seen below 100 Hz and keeps the value of the file. Log faster to identify it.
         log: 1.98 s: estimates are uncertain below 5 s. Log for longer.
     """
+    return [f"{log.source}: {note}" for note in _notes_on(log)]
+
+
+def notes_on_all(logs: Sequence[MotorLog]) -> list[str]:
+    """Return the notes on logs, one that several have once, with the first of them and their number.
+
+    Args:
+        logs: The logs.
+    """
+    sources: dict[str, list[str]] = {}
+    for log in logs:
+        for note in _notes_on(log):
+            sources.setdefault(note, []).append(log.source)
+    return [
+        f"{those[0]}{f' and {len(those) - 1} more' if len(those) > 1 else ''}: {note}"
+        for note, those in sources.items()
+    ]
+
+
+def _notes_on(log: MotorLog) -> list[str]:
     notes = []
     # rounded times
     if (rate := 1.0 / log.dt) < 99.0:
         rule = "armature cannot be seen below 100 Hz and keeps the value of the file. Log faster to identify it."
-        notes.append(f"{rate:.3g} Hz: {rule}")
+        notes.append(f"{rate:.2g} Hz: {rule}")
     if is_short := log.duration < 5.0:
         notes.append(f"{log.duration:.3g} s: estimates are uncertain below 5 s. Log for longer.")
     steps = {joint: _resolution(log.position[:, column]) for column, joint in enumerate(log.joints)}
@@ -95,8 +115,7 @@ def notes_on(log: MotorLog) -> list[str]:
         listed = ", ".join(f"{joint} {step:.2g}" for joint, step in coarse.items())
         notes.append(f"resolution of position [rad or m]: {listed}: smaller motions cannot be seen.")
     # a part of a slow motion has no frequency
-    notes += [*_alike(log), *([] if is_short else _open_signs(log))]
-    return [f"{log.source}: {note}" for note in notes]
+    return [*notes, *_alike(log), *([] if is_short else _open_signs(log))]
 
 
 def _alike(log: MotorLog) -> list[str]:

@@ -90,6 +90,17 @@ def least_squares(function: Callable[[np.ndarray], Evaluated], start: np.ndarray
     return Least(found.x, found.fun, found.jac)
 
 
+def gain(residuals: np.ndarray, jacobian: np.ndarray) -> float:
+    """Return by how much the best step of a linear model makes the sum of squares smaller.
+
+    Args:
+        residuals: Residuals, shape `(points,)`.
+        jacobian: Their Jacobian, shape `(points, parameters)`, of parameters of about one size.
+    """
+    slopes = jacobian.T @ residuals
+    return float(slopes @ np.linalg.pinv(jacobian.T @ jacobian, hermitian=True) @ slopes)
+
+
 class _EnoughError(Exception):
     """Ends a descent from within."""
 
@@ -130,12 +141,8 @@ class _Descent:
         """Return what the best step of the linear model gains, of the sum of squares: a short step may promise less."""
         slopes, width = jacobian.T @ residuals, _AT_END * (self._box.upper - self._box.lower)
         held = np.where(slopes > 0.0, x - self._box.lower, self._box.upper - x) < width
-        free = jacobian[:, ~held] * self._box.scale[~held]
         cost = residuals @ residuals
-        if not cost > 0.0:
-            return 0.0
-        gained = slopes[~held] * self._box.scale[~held]
-        return float(gained @ np.linalg.pinv(free.T @ free, hermitian=True) @ gained / cost)
+        return float(gain(residuals, jacobian[:, ~held] * self._box.scale[~held]) / cost) if cost > 0.0 else 0.0
 
     def _evaluated(self, x: np.ndarray) -> Evaluated:
         if self._last is None or not np.array_equal(self._last[0], x):

@@ -11,7 +11,7 @@ import numpy as np
 from ...specs.configs import SupplyConfig
 from ...specs.motors import MotorConfig
 from .decoupling import Decoupled
-from .descent import Box, Evaluated, Least, least_squares
+from .descent import Box, Evaluated, Least, gain, least_squares
 from .outputs import further_columns
 from .parameters import PARAMETERS, Fitted, with_values
 from .residuals import Residuals
@@ -146,6 +146,28 @@ class Bench:
                 motor, others=[one for one in motor.others if not isinstance(one, SupplyConfig)]
             )
         return Rollout(self.joint, motor, list(values), variants, columns)
+
+    def promise(
+        self, cases: Sequence[Decoupled], values: Mapping[str, float], fitted: Sequence[str], added: Sequence[str]
+    ) -> tuple[float, float]:
+        """Return by how much the slopes of further parameters promise to make the sum of squares of positions smaller,
+        and that sum.
+
+        Args:
+            cases: The logs.
+            values: Values of all parameters.
+            fitted: Names of those that were fitted.
+            added: Names of those to add.
+        """
+        names, count = [*fitted, *added], len(fitted)
+        box = self.box(names)
+        rows = [values]
+        for name, upper, step in zip(names, box.upper, _DIFFERENCES[0] * box.scale, strict=True):
+            rows.append({**values, name: values[name] + (step if values[name] + step <= upper else -step)})
+        found = self.residuals(values, len(rows), cases).positions(rows)
+        slopes = (found[1:] - found[0]).T
+        more = gain(found[0], slopes) - (gain(found[0], slopes[:, :count]) if count else 0.0)
+        return max(more, 0.0), float(found[0] @ found[0])
 
     def power(self, case: Decoupled, values: Mapping[str, float]) -> np.ndarray:
         """Return the power of its winding along a log [W], `(samples,)`; 0 without one."""

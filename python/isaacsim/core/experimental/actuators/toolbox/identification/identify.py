@@ -14,6 +14,7 @@ import numpy as np
 from ...specs.motors import MotorConfig
 from ..progress import Progress
 from ..training.train import require_torch
+from .choice import Choice
 from .decoupling import Links
 from .fit import Fit
 from .given_motors import given_motors
@@ -73,9 +74,9 @@ def identify(
         limited = _at_limits(even, links.limits)
         # its replays are independent of all fits
         with HeldOut(robot, given, even, validation) as shipped:
-            biases, fits = joints.find_biases(links, training)
-            cases = [[links.decouple(log, biases) for log in part] for part in (training, validation)]
-            scores, by_model = joints.ladder(fits, cases[0], cases[1])
+            choice = Choice(joints, links, training, validation).made()
+            joints, cases = choice.joints, choice.cases
+            scores, by_model = joints.ladder(choice.fits, cases[0], cases[1])
             error_as_shipped = shipped.error()
     chosen = kept(scores)
     fits = by_model[chosen]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -28,6 +29,9 @@ from .supply import SharedSupply, shared_supply
 
 _T = TypeVar("_T")
 
+BIASES, GAINS_TOO = "encoder_bias", "gains"
+"""Groups of parameters that are fitted where they pay, or that options ask for."""
+
 # slowest sampling at which an armature is seen [s]
 _SEES_ARMATURE = 0.0101
 _CORRELATED = 0.98
@@ -35,6 +39,8 @@ _CORRELATED = 0.98
 _LARGEST = 1e3
 # a value below this share of its scale is none
 _NONE = 1e-6
+# smallest sum of squares
+_LEAST = 1e-30
 # largest number of rounds in which biases of encoders are found, and change at which they end [rad or m]
 _ROUNDS, _SMALL = 8, 1e-3
 # tolerance of these rounds, which the ladder fits again
@@ -79,7 +85,50 @@ class Joints:
         ]
         for bench, armature in zip(self._benches, armatures, strict=True):
             self._complete(bench, float(armature))
-        self._common = [self._common_of(bench) for bench in self._benches]
+        # the load of a single joint on a bench is known, and shows the bias
+        self._groups = (*((BIASES,) if len(motors) == 1 else ()), *((GAINS_TOO,) if options.gains else ()))
+
+    @property
+    def open_groups(self) -> tuple[str, ...]:
+        """Groups of parameters that are fitted only where they pay: `BIASES` and `GAINS_TOO`."""
+        # without its volts, a supply that sags looks like wrong gains
+        is_open = self._options.gains is None and not self._has_own_supply
+        groups = (BIASES, *((GAINS_TOO,) if is_open else ()))
+        return tuple(group for group in groups if any(self._added(j, group) for j in range(len(self._benches))))
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Groups of parameters that are fitted."""
+        return self._groups
+
+    def fitting(self, group: str) -> Joints:
+        """Return joints of which a further group of parameters is fitted."""
+        found = copy.copy(self)
+        found._progress = self._progress
+        found._groups = tuple(dict.fromkeys((*self._groups, group)))
+        return found
+
+    def _added(self, j: int, group: str) -> list[str]:
+        """Return the parameters of a joint that are fitted only with a group."""
+        names = self._names_in(j, (*self._groups, group))
+        return [name for name in names if name not in self._names_in(j, self._groups)]
+
+    def promise(self, group: str, fits: Sequence[Fit], cases: Sequence[Decoupled]) -> float:
+        """Return what a further group of parameters promises by the slopes at fits, of their sum of squares.
+
+        Args:
+            group: The group.
+            fits: Fits without it.
+            cases: The logs.
+        """
+
+        def one(j: int) -> tuple[float, float]:
+            values, added = fits[j].values, self._added(j, group)
+            further = {name: self._known[j].get(name, self._benches[j].rules[name].start) for name in added}
+            return self._benches[j].promise(cases, {**values, **further}, list(fits[j].errors), added)
+
+        gained, costs = zip(*self._each(one), strict=True)
+        return sum(gained) / max(sum(costs), _LEAST)
 
     @property
     def benches(self) -> Sequence[Bench]:
@@ -95,18 +144,19 @@ class Joints:
         values.setdefault("delay", 0.0)
         values.setdefault("encoder_bias", 0.0)
 
-    def _common_of(self, bench: Bench) -> tuple[str, ...]:
-        """Return what is fitted of a joint with any model of friction."""
-        known = self._known[bench.column]
+    def _names_in(self, j: int, groups: Sequence[str]) -> tuple[str, ...]:
+        """Return what is fitted of a joint with any model of friction, and groups of parameters."""
+        bench, known = self._benches[j], self._known[j]
         # a gain of 0 is none
-        gains = [name for name in GAINS if self._options.gains and known.get(name)]
+        gains = [name for name in GAINS if GAINS_TOO in groups and known.get(name)]
         further = self._options.further(bench.joint)
         for name in further:
             if not has_place(bench.motor, name):
                 # says what is missing
                 with_values(bench.motor, {name: 0.0})
         sees_armature = self._sees_armature and has_place(bench.motor, "armature")
-        found = ("delay", "encoder_bias", *(("armature",) if sees_armature else ()), *gains, *further)
+        biases = ("encoder_bias",) if BIASES in groups else ()
+        found = ("delay", *biases, *(("armature",) if sees_armature else ()), *gains, *further)
         return tuple(name for name in dict.fromkeys(found) if name not in self._settings)
 
     def names_of(self, j: int, model: str) -> tuple[str, ...]:
@@ -115,32 +165,48 @@ class Joints:
             return ()
         # a supply is one of all joints
         own = [name for name in MODELS[model] if name != "supply_resistance" or self._has_own_supply]
-        return tuple(dict.fromkeys((*self._common[j], *own)))
+        return tuple(dict.fromkeys((*self._names_in(j, self._groups), *own)))
 
     @property
     def _has_own_supply(self) -> bool:
         return len(self._benches) == 1 and has_place(self._benches[0].motor, "supply_resistance")
 
-    def find_biases(self, links: Links, training: Sequence[MotorLog]) -> tuple[np.ndarray, list[Fit]]:
+    def find_biases(
+        self, links: Links, training: Sequence[MotorLog], first: list[Fit] | None = None
+    ) -> tuple[np.ndarray, list[Fit]]:
         """Return biases of the encoders [rad or m] with which the joints are decoupled, and fits with the first model.
 
         The decoupling depends on the biases, and what each joint by itself finds of its own bias on the decoupling.
+
+        Args:
+            links: The links of the robot.
+            training: The logs that they are fitted to.
+            first: Fits where the first round starts; None means the motors.
         """
         found: list[tuple[np.ndarray, list[Fit]]] = []
 
         def biases(given: np.ndarray) -> np.ndarray:
             self._progress("finding delays and biases", 0.05 + 0.3 * len(found) / _ROUNDS)
             cases = [links.decouple(log, given) for log in training]
-            before = found[-1][1] if found else None
-            fits = self.fit(FIRST, cases, before, _ROUGH, near=before is not None)
+            fits = self.fit(FIRST, cases, found[-1][1] if found else first, _ROUGH, near=bool(found))
             found.append((np.array([fit.values["encoder_bias"] for fit in fits]), fits))
             return found[-1][0]
 
         boxes = [bench.box(["encoder_bias"]) for bench in self._benches]
         lower, upper = (np.concatenate([getattr(one, end) for one in boxes]) for end in ("lower", "upper"))
-        start = np.array([values["encoder_bias"] for values in self._known])
+        known = [
+            first[j].values if first and "encoder_bias" in self.names_of(j, FIRST) else self._known[j]
+            for j in range(len(self._benches))
+        ]
+        start = np.array([values["encoder_bias"] for values in known])
         best = fixed_point(biases, start, lower, upper, _ROUNDS, _SMALL)
         return min(found, key=lambda one: float(np.abs(one[0] - best).max()))
+
+    def score(self, model: str, fits: Sequence[Fit], validation: Sequence[Decoupled]) -> ModelScore:
+        """Return the errors of fits with a model of friction."""
+        errors = self._each(lambda j: self._benches[j].error(validation, fits[j].values))
+        found = float(np.mean([fit.error for fit in fits])), float(np.mean(errors))
+        return ModelScore(model, self.names_of(0, model), *found)
 
     def ladder(
         self, first: list[Fit], training: Sequence[Decoupled], validation: Sequence[Decoupled]
@@ -152,9 +218,7 @@ class Joints:
             self._progress(f"fitting: {name}", 0.35 + 0.4 * count / len(models))
             # with this one, biases were found
             fits = found[name] = self.fit(name, training, first, near=name == FIRST)
-            errors = self._each(lambda j, fits=fits: self._benches[j].error(validation, fits[j].values))
-            score = float(np.mean([fit.error for fit in fits])), float(np.mean(errors))
-            scores.append(ModelScore(name, self.names_of(0, name), *score))
+            scores.append(self.score(name, fits, validation))
             # models with more parameters start where this one ended
             if set(MODELS[FIRST]) <= set(MODELS[name]):
                 first = fits
@@ -314,6 +378,11 @@ class Joints:
 
     def _of_logs(self) -> list[str]:
         found = []
+        if self._options.gains is None and GAINS_TOO in self._groups:
+            found.append(
+                "The gains that were given do not fit: those that were fitted make errors on what is held out clearly "
+                "smaller. Check them; --keep-gains keeps them nevertheless."
+            )
         if not self._sees_armature:
             found.append(
                 "The logs have fewer than 100 samples per second, which do not show armatures: they are kept, or those "

@@ -35,7 +35,12 @@ def kept(scores: Sequence[ModelScore]) -> str:
     """Return the simplest model that no richer one beats clearly, on what it was fitted to and on what was held out."""
     best = scores[0]
     for score in scores[1:]:
-        measures = [(score.training, best.training), (score.validation, best.validation)]
-        if all(np.isnan(new) or new < _BETTER * old for new, old in measures):
+        if is_clearly_better(score, best):
             best = score
     return best.name
+
+
+def is_clearly_better(score: ModelScore, other: ModelScore, share: float = _BETTER) -> bool:
+    """Return True if errors are less than a share of others, on what was fitted to and on what was held out, if any."""
+    measures = [(score.training, other.training), (score.validation, other.validation)]
+    return all(np.isnan(new) or new < share * old for new, old in measures)

@@ -29,7 +29,8 @@ class FitOptions:
 
     Args:
         gains: True to also fit those of `kp`, `kd`, `torque_constant` and `resistance` that the motors have and that
-            are not 0; False keeps them. A setting of a log always keeps its value.
+            are not 0; False keeps them. None fits them if positions then are clearly better, on logs held out, too. A
+            setting of a log always keeps its value.
         parameters: Names of further parameters to fit.
         shared: Names of parameters that joints have in common: each gets the median of these joints.
         bounds: Smallest and largest value, by name, in the unit of the parameter (SI).
@@ -52,7 +53,7 @@ class FitOptions:
             a negative number of rounds or generations, or a pattern that is not a regular expression.
     """
 
-    gains: bool = False
+    gains: bool | None = None
     parameters: Sequence[str] = ()
     shared: Sequence[str] = ()
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
