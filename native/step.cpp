@@ -536,9 +536,15 @@ NOINLINE void find_faults(const Problem& p, const Block& b, const float* const* 
         const int32_t code = fault_of(signals, i) | (p.asking.empty() ? 0 : asked_fault_of(p, b, i));
         return code || finite(b.efforts[i]) ? code : kEffortFault;
     };
+    // signals of a linked motor are also those of other joints
+    const auto is_linked = [&](int64_t i) {
+        return std::any_of(p.linkages.begin(), p.linkages.end(), [i](const Linkage& one) {
+            return std::find(one.places.begin(), one.places.end(), static_cast<int32_t>(i)) != one.places.end();
+        });
+    };
     const auto is_kept = [&](int64_t i, bool goes_on) {
         const int32_t code = code_of(i);
-        return (goes_on ? code & ~kEffortFault : code) != 0;
+        return (goes_on ? (code & ~kEffortFault) | (is_linked(i) ? fault_of(b.input, i) : 0) : code) != 0;
     };
     if (b.kept) put_back(p, b, is_kept);
     const std::lock_guard<std::mutex> lock(*p.guard);

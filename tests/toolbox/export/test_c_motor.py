@@ -170,7 +170,7 @@ def test_stages_have_the_bits_of_the_core(name: str, tmp_path: Path) -> None:
     motors = {"shoulder": MOTORS[name], "extension": [PD, NOISY, LONG]}
     efforts = steps_alike(read_robot(ARM, motors), tmp_path, bad=BAD | ROWS | HUGE)
     assert not efforts[[*BAD], 0].any() and efforts[[*BAD], 1].all()
-    # before the huge numbers, which stay in the past of some
+    # before the huge numbers
     assert np.count_nonzero(efforts[:230, 0]) > 200
 
 

@@ -236,7 +236,15 @@ class Placed:
             *([f"        if (!@all_finite({name}, {len(outputs)})) {BAD}"] if depth else []),
             *(f"        {one} = {name}[{k}];" for k, one in enumerate(outputs)),
             *states,
+            *self._going_on(),
         ]
+
+    def _going_on(self) -> list[str]:
+        """Return the line that writes the states of what acts late at once: it goes on where an effort is a fault."""
+        if not self.stage.component.LATE:
+            return []
+        first, count = self._state, len(self.stage.starts)
+        return [f"        memcpy(state + {first}, next + {first}, {count} * sizeof(float)); /* with a fault, too */"]
 
     def _call(self) -> str:
         """Return the call of the law."""
