@@ -483,10 +483,13 @@ struct EndSweep {
         INDEPENDENT
         for (int64_t i = 0; i < size; ++i) {
             const Outcome outcome = element<HANDS, FORM, false>(i, in, dt, out, mode, law, joint, stages...);
-            bad |= outcome.bad & ~outcome.open;
             if constexpr (kBends) {
+                // what is open is bad or not in `finish`
+                bad |= outcome.bad & ~outcome.open;
                 open |= outcome.open;
                 found[i] = float_of(outcome.open);
+            } else {
+                bad |= outcome.bad;
             }
         }
         if constexpr (kBends)

@@ -340,7 +340,8 @@ def test_one_sweep_solves_what_stages_do_one_by_one(
     names, inertia = [f"j{number}" for number in range(12)], 10.0 ** rng.uniform(-3, 0, 12)
     stages = [MaxEffortClampingConfig(one) if isinstance(one, float) else one for one in limits]
     motion = rng.normal(size=(8, 3, robots, 12)).astype(np.float32) * np.float32([[[[1.0]], [[4.0]], [[1.0]]]])
-    motion[3, 0, 0, 5], motion[5, 1, 0, 7] = np.nan, np.inf
+    # NaN of either sign
+    motion[3, 0, 0, 5], motion[5, 1, 0, 7], motion[6, 2, 0, 2] = np.nan, np.inf, -np.float32(np.nan)
 
     def run(recorded: bool) -> tuple[np.ndarray, dict[str, Any], list[Any]]:
         arrays = ActuatedArrays(names, {".*": [law, *stages, *friction, ImplicitConfig(in_engine=in_engine)]}, robots)
@@ -351,7 +352,7 @@ def test_one_sweep_solves_what_stages_do_one_by_one(
 
     (one, states, faults), (other, others, wanted) = run(False), run(True)
     np.testing.assert_allclose(one, other, rtol=2e-4, atol=1e-3)
-    assert faults == wanted and len(faults) == 2
+    assert faults == wanted and len(faults) == 3
     for name in (name for name in states if np.asarray(states[name]).dtype == np.float32):
         np.testing.assert_allclose(states[name], others[name], rtol=2e-4, atol=1e-3, err_msg=name)
 
