@@ -49,9 +49,16 @@ pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version
 sys.exit(subprocess.call([*pip, *needed]))' "$root/pyproject.toml" || return 1
     (cd "$root" && exec "$venv/bin/python" setup.py --quiet build_ext --inplace --force) &
     compiling=$!
-    ACTUATORS_CORE=off "$venv/bin/python" -m pip install --disable-pip-version-check \
+    # modules are compiled when they are first imported
+    ACTUATORS_CORE=off "$venv/bin/python" -m pip install --disable-pip-version-check --no-compile \
         --editable "$root[${ACTUATORS_EXTRA:-test}]" || installed=1
     wait "$compiling" && [ "$installed" = 0 ]
+}
+
+# what imports may not keep is compiled once, behind the first run
+compile_modules() {
+    [ -n "${PYTHONDONTWRITEBYTECODE:-}" ] || return 0
+    nice "$venv/bin/python" -m compileall -q "$venv"/lib/python*/site-packages </dev/null >/dev/null 2>&1 9>&- &
 }
 
 install() {
@@ -71,6 +78,7 @@ install() {
     fi
     if "$venv/bin/python" -c "import isaacsim.core.experimental.actuators.native.core" 2>>"$log"; then
         printf '%s' "$wanted" >"$stamp"
+        compile_modules
         say "ready."
     else
         printf '%s' "$wanted without the core: $(list_compilers)" >"$stamp"
