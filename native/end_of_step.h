@@ -406,8 +406,7 @@ struct EndSweep {
         };
         const auto command_at = [&](float end_qd) {
             const Number found = commanded(moving(q + dt * end_qd, dt), moving(end_qd, 1.0f)).at[0];
-            const float slope = slope_of(found);
-            return Solution{found.value, slope < 0.0f ? slope : 0.0f, 0};
+            return Solution{found.value, bounded_slope(slope_of(found)), 0};
         };
         const auto motor_at = [&](float end_qd) {
             Solution found = command_at(end_qd);

@@ -811,7 +811,7 @@ NOINLINE bool step_joints(const Problem& p, Block& b, int first, float* efforts,
                  *const line_slopes = end_array(p, b, kSlopeBefore), *const found = end_array(p, b, kLow);
     const float* const gain = end_array(p, b, kGain);
     float* const motor_slopes = end_array(p, b, kMotorSlope);
-    for (int round = 0; round < kMostLines; ++round) {
+    for (int round = 0;; ++round) {
         if (round) put_back_following(p, b);
         std::copy_n(efforts, b.size, line);
         std::copy_n(slopes, b.size, line_slopes);
@@ -843,7 +843,6 @@ NOINLINE bool step_joints(const Problem& p, Block& b, int first, float* efforts,
             }
         }
     }
-    return false;
 }
 
 // All stages after the controllers, at the end of the step. Returns true if an effort is not finite.

@@ -357,7 +357,7 @@ GROUPS = [IdealPDActuatorCfg(effort_limit=9.0, **GAINS), ImplicitActuatorCfg(**G
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("rules", ["documentation", "code"])
 def test_group_in_a_simulation_leaves_the_joint_what_its_author_gave_it(rules: Any, engine: str) -> None:
-    """What its cfg leaves out, as for motors; the table has that of the author. What it states is stronger."""
+    """As for motors, properties that a cfg leaves out are the author's, also in the table; those that it states win."""
     stage = furnished().stage
     author(stage, RICH)
     own = OF_AUTHOR[furnished]

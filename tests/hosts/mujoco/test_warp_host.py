@@ -53,16 +53,22 @@ def test_motion_is_that_of_mujoco(armature: float | None) -> None:
         assert np.abs(expected - positions(arm, "mujoco", 120)).max() > 1e-3
 
 
+def arm_with(actuators: str, folder: Path) -> Path:
+    """A file of an arm of one joint, with actuators in MJCF."""
+    file = folder / "arm.xml"
+    file.write_text(
+        f"""<mujoco><option gravity="0 0 0"/><worldbody><body name="arm"><joint name="a" axis="0 1 0" armature="0.5"/>
+        <geom size="0.1" mass="1" pos="0.2 0 0"/></body></worldbody><actuator>{actuators}</actuator></mujoco>"""
+    )
+    return file
+
+
 def test_activations_outlast_a_property_and_end_with_a_reset(tmp_path: Path) -> None:
     """Those of actuators of a file, as in MuJoCo; the model changes with the property."""
     pytest.importorskip("mujoco_warp")
-    file = tmp_path / "arm.xml"
-    file.write_text(
-        """<mujoco><option gravity="0 0 0"/><worldbody><body name="arm"><joint name="a" axis="0 1 0" armature="0.5"/>
-        <geom size="0.1" mass="1" pos="0.2 0 0"/></body></worldbody><actuator>
-        <general joint="a" dyntype="integrator" gainprm="2" biastype="affine" biasprm="0.1 -1 -1"/>
-        <general joint="a" dyntype="filterexact" dynprm="0.05" gainprm="2"/></actuator></mujoco>"""
-    )
+    integrator = '<general joint="a" dyntype="integrator" gainprm="2" biastype="affine" biasprm="0.1 -1 -1"/>'
+    lowpass = '<general joint="a" dyntype="filterexact" dynprm="0.05" gainprm="2"/>'
+    file = arm_with(integrator + lowpass, tmp_path)
     found = []
     for engine in ("mujoco", ENGINE):
         with pytest.warns(UserWarning, match="no joint drive stands for"):
@@ -140,11 +146,7 @@ def test_a_missing_library_is_told_with_the_command(monkeypatch: pytest.MonkeyPa
 def test_actuators_of_a_file_are_silent_while_their_motors_run(actuator: str, tmp_path: Path) -> None:
     """As in MuJoCo, and act after that; mujoco_warp has no disabled groups."""
     pytest.importorskip("mujoco_warp")
-    file = tmp_path / "arm.xml"
-    file.write_text(
-        f"""<mujoco><option gravity="0 0 0"/><worldbody><body name="arm"><joint name="a" axis="0 1 0" armature="0.5"/>
-        <geom size="0.1" mass="1" pos="0.2 0 0"/></body></worldbody><actuator>{actuator}</actuator></mujoco>"""
-    )
+    file = arm_with(actuator, tmp_path)
     found = []
     for engine in ("mujoco", ENGINE):
         with pytest.warns(UserWarning, match="no joint drive stands for"):

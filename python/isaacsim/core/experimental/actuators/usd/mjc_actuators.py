@@ -25,7 +25,7 @@ class Drive:
     """Constant effort."""
     limit: float
     armature: float
-    """What the actuators add to that of the joint."""
+    """Armature of the actuators, in addition to that of the joint."""
     position_range: Bounds
     velocity_range: Bounds
 

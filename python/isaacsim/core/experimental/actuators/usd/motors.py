@@ -37,7 +37,7 @@ from .fallback_marks import without_fallbacks
 from .joint_order import dof_names, joint_orders
 from .joint_properties import OF_MOTORS, PROPERTIES, authored, axis_of, envelopes, performance_envelope, read_property
 from .mjc_actuators import acting_on, armature_of, dc_motor_of_prim, joint_bounds, law_of_prim
-from .mujoco_properties import OF_JOINT, drives_of_axes
+from .mujoco_properties import OF_JOINT, with_actuators, with_own_attributes
 from .other_drives import gains_of_drives
 from .roots import match_roots
 from .shared import classes_of
@@ -242,21 +242,15 @@ def _physx_property(stage: Usd.Stage, field: str, axes: Sequence[tuple[str, str]
 
 def _mujoco_property(stage: Usd.Stage, field: str, axes: Sequence[tuple[str, str]]) -> np.ndarray:
     """A property as MuJoCo takes it from a stage, `(parts, DOFs)`, both parts of dry friction the same."""
-    parts = [authored(stage, name, axes) for name in OF_MOTORS[field]]
-    others = np.array([authored_number(stage.GetPrimAtPath(joint), _OF_MUJOCO[field], 0.0) for joint, _ in axes])
-    first = _first_authored(*parts, np.zeros(len(axes)))
-    values = np.where(first == 0.0, others, first)
-    if field == "armature":
-        for at, drive in drives_of_axes(stage, axes).items():
-            values[at] += drive.armature
-    return np.tile(values, (len(parts), 1))
+    names = OF_MOTORS[field]
+    first = _first_authored(*(authored(stage, name, axes) for name in names), np.zeros(len(axes)))
+    values = with_own_attributes(stage, names[0], first, axes)
+    return np.tile(with_actuators(stage, names[0], values, axes), (len(names), 1))
 
 
 def _limits_on(stage: Usd.Stage, axes: Sequence[tuple[str, str]]) -> np.ndarray:
     """Effort limits of axes on a stage, of drives or for MuJoCo [N·m or N]; inf for none."""
-    bounds = [joint_bounds(stage.GetPrimAtPath(joint)) or (-np.inf, np.inf) for joint, _ in axes]
-    found = read_property(stage, "max_efforts", axes)
-    return np.where(np.isinf(found), np.max(np.abs(bounds), axis=1), found)
+    return with_own_attributes(stage, "max_efforts", read_property(stage, "max_efforts", axes), axes)
 
 
 def _of_mujoco(stage: Usd.Stage, free: dict[str, str]) -> dict[str, MotorConfig]:

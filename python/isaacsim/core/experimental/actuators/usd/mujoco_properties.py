@@ -38,17 +38,28 @@ _OF_DRIVES = (*_GAINS, "armatures", "max_efforts")
 @reports_usd_errors
 def read_mujoco_property(stage: Usd.Stage, name: str, axes: Sequence[Axis]) -> np.ndarray:
     """Values of a property, one per axis, as `read_property` returns them."""
-    values = read_property(stage, name, axes)
+    values = with_own_attributes(stage, name, read_property(stage, name, axes), axes)
+    return with_actuators(stage, name, values, axes)
+
+
+def with_own_attributes(stage: Usd.Stage, name: str, values: np.ndarray, axes: Sequence[Axis]) -> np.ndarray:
+    """Return values of a property with those of MuJoCo's attributes of the joints where they are 0, or no limit."""
     if name in OF_JOINT:
         own = [authored_number(stage.GetPrimAtPath(joint), OF_JOINT[name], 0.0) for joint, _ in axes]
-        values = np.where(values == 0.0, own, values)
+        return np.where(values == 0.0, own, values)
     if name == "max_efforts":
         bounds = [joint_bounds(stage.GetPrimAtPath(joint)) or (-np.inf, np.inf) for joint, _ in axes]
-        values = np.where(np.isinf(values), np.max(np.abs(bounds), axis=1, initial=0.0), values)
+        return np.where(np.isinf(values), np.max(np.abs(bounds), axis=1, initial=0.0), values)
+    return values
+
+
+def with_actuators(stage: Usd.Stage, name: str, values: np.ndarray, axes: Sequence[Axis]) -> np.ndarray:
+    """Return values of a property with those of `MjcActuator` prims on the joints."""
+    found = values.copy()
     if name in _OF_DRIVES:
         for at, drive in drives_of_axes(stage, axes).items():
-            values[at] = _with_drive(name, values[at], drive)
-    return values
+            found[at] = _with_drive(name, found[at], drive)
+    return found
 
 
 def write_mujoco_properties(stage: Usd.Stage, values: Mapping[str, np.ndarray], axes: Sequence[Axis]) -> None:
@@ -80,7 +91,7 @@ def write_mujoco_properties(stage: Usd.Stage, values: Mapping[str, np.ndarray], 
 
 
 def _kept(stage: Usd.Stage, axis: Axis, given: Mapping[str, float], drive: Drive) -> dict[str, float]:
-    """What is to be authored besides gains, for it is of actuators that act no longer."""
+    """Return the properties to author besides gains, because the actuators that gave them no longer act."""
     others = {name: float(read_mujoco_property(stage, name, [axis])[0]) for name in _OF_DRIVES if name not in given}
     if not any((others | dict(given))[name] for name in _GAINS):
         raise _no_effect(axis, "gains of 0 leave", "Deactivate the prims.")
@@ -94,7 +105,7 @@ def _kept(stage: Usd.Stage, axis: Axis, given: Mapping[str, float], drive: Drive
 
 
 def _besides(axis: Axis, given: Mapping[str, float], drive: Drive) -> dict[str, float]:
-    """What is to be authored beside actuators, so that the joint has the given values with them."""
+    """Return the properties to author beside actuators, so that the joint has the given values with them."""
     found = {}
     if "armatures" in given:
         found["armatures"] = given["armatures"] - drive.armature

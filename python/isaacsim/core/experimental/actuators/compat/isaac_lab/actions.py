@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 
 class Action(Protocol):
-    """What a model reads and writes of its input."""
+    """Arrays of its input that a model reads and writes."""
 
     joint_positions: Any
     joint_velocities: Any

@@ -20,7 +20,7 @@ _SAME_PLACE = 0.02
 def exchanged_joints(first: Run, second: Run) -> dict[str, str]:
     """Return the joint of the second run for each joint that it moves in the place of another one, if they take turns.
 
-    Joints are told by their names in the files where these fit, and else by how they move the robot.
+    Joints are matched by their names in the files where these fit, and else by how they move the robot.
     """
     return _exchanged_names(first, second) or exchanged_places(first.values, second.values)
 

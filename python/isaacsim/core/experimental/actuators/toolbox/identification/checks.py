@@ -83,7 +83,7 @@ def notes_on(log: MotorLog) -> list[str]:
         log: 50 Hz: armature cannot be seen below 100 Hz and keeps the value of the file. Log faster to identify it.
         log: 1.98 s: estimates are uncertain below 5 s. Log for longer.
     """
-    return [f"{log.source}: {note}" for note in _notes_on(log)]
+    return notes_on_all([log])
 
 
 def notes_on_all(logs: Sequence[MotorLog]) -> list[str]:

@@ -1,4 +1,4 @@
-"""What is fitted besides friction and delay: gains and biases of encoders, where they pay.
+"""The choice of parameters to fit besides friction and delay: gains and encoder biases, where they pay.
 
 Both are known of many robots, and wrong where they are not: a servo may run at another gain in its register, and an
 encoder be off its zero. Where they are right, nothing is gained by fitting them; and what a wrong gain or a wrong mass
@@ -28,7 +28,7 @@ _PROMISES = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """What is fitted, and the first fit of it.
+    """The parameters to fit, and their first fit.
 
     Args:
         joints: The joints, which fit it.

@@ -127,7 +127,7 @@ def unmarked_fallback(checked: Checked) -> Iterator[Finding]:
         found[0][0].path,
         "joints have values that their motors write for other programs, without a mark, as in files of version 0.9 "
         f"and before: {values}. They count as the joints' own, and stay when other motors replace these.",
-        "Nothing to do if they are the joints' own; else remove them and author the motors anew with add_motors.",
+        "Nothing to do if they are the joints' own; else remove them and author the motors again with add_motors.",
     )
 
 
