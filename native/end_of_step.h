@@ -362,6 +362,8 @@ struct EndSweep {
         return end;
     }
 
+    // A mode first remembers velocity and effort, without which no velocity at the end is finite.
+    static constexpr size_t kInEndVelocity = 2;
     // Of a mode that hands nothing over, the last of `N` states or parameters is zero, and not read, checked or kept.
     template <bool HANDS, size_t K, size_t N>
     static constexpr bool kUsed = HANDS || K + 1 < N;
@@ -437,10 +439,11 @@ struct EndSweep {
         Finite all;
         (add_to<(HANDS || !is_of_engine(Mode::kAsks[A]))>(all, told<Mode::kAsks[A]>(mode.asked[A][i], damping, end.qd)),
          ...);
-        (add_to<kUsed<HANDS, S, sizeof...(S)>>(all, next.at[S]), ...);
-        // what is found last is added last; a velocity is finite only with its effort
+        (add_to<kUsed<HANDS, S, sizeof...(S)> && (HANDS || S >= kInEndVelocity)>(all, next.at[S]), ...);
+        // what is found last is added last
         (all.add(end.states.at[J]), ...);
-        all.add(whole, end.qd);
+        if constexpr (kRubs || sizeof...(Stages) > 0) all.add(whole);
+        all.add(end.qd);
         if constexpr (kBends && !ALONE) all.add(float_of(end.motor.open));
         if constexpr (sizeof...(K) > 0) {
             const auto after = commanded(q + dt * end.qd, end.qd);

@@ -1167,20 +1167,26 @@ inline Values<V, 8> lu_gre_prepare(V bristle_stiffness, V bristle_damping, V vis
 
 template <class V>
 inline V stepped_inertia(V coupled_inertia, V inertia, V assumed_inertia) {
-    const V alone = pick(inertia > splat<V>(0.0f), splat<V>(0.5f) * inertia, assumed_inertia);
-    const V known = pick(coupled_inertia > splat<V>(0.0f), coupled_inertia, alone);
-    return nan_unless(known > splat<V>(0.0f), known);
+    const V assumed = nan_unless(assumed_inertia > splat<V>(0.0f), assumed_inertia);
+    const V alone = pick(inertia > splat<V>(0.0f), splat<V>(0.5f) * inertia, assumed);
+    return pick(coupled_inertia > splat<V>(0.0f), coupled_inertia, alone);
+}
+
+template <class V>
+inline V effort_before(V velocity, V previous_effort, V engine_damping) {
+    return pick(engine_damping != splat<V>(0.0f), previous_effort - engine_damping * velocity, previous_effort);
 }
 
 template <class V>
 inline V unmodelled_load(V velocity, V dt, V load, V inertia, V coupled_inertia, V known, V previous_velocity,
         V previous_effort, V unmodelled, V load_share) {
-    const V gained = velocity - started(previous_velocity, velocity);
-    const V seen = known * gained * (splat<V>(1.0f) / dt) - started(previous_effort, splat<V>(0.0f)) + load;
+    const V gained = pick(previous_velocity != previous_velocity, splat<V>(0.0f), velocity - previous_velocity);
+    const V acted = pick(previous_velocity != previous_velocity, splat<V>(0.0f), previous_effort);
+    const V share = pick(previous_velocity != previous_velocity, splat<V>(0.0f), load_share);
+    const V off = known * (gained * (splat<V>(1.0f) / dt)) + (load - acted - unmodelled);
     const V part = pick(coupled_inertia > splat<V>(0.0f), coupled_inertia / inertia, splat<V>(0.5f));
     const V coupling = pick(inertia > known, part, splat<V>(1.0f));
-    const V rest = unmodelled + load_share * coupling * coupling * (seen - unmodelled);
-    return pick(previous_velocity != previous_velocity, splat<V>(0.0f), rest);
+    return unmodelled + share * coupling * coupling * off;
 }
 
 template <class V>
@@ -1188,12 +1194,12 @@ inline Values<V, 4> remember(V effort, V position, V velocity, V dt, V inertia, 
         V coupled_inertia, V motor_damping, V motor_lift, V previous_velocity, V previous_effort, V unmodelled,
         V engine_damping, V assumed_inertia, V load_share, V in_engine) {
     const V known = stepped_inertia(coupled_inertia, inertia, assumed_inertia);
-    const V acted = previous_effort - engine_damping * velocity;
+    const V acted = effort_before(velocity, previous_effort, engine_damping);
     const V rest = unmodelled_load(velocity, dt, load, inertia, coupled_inertia, known, previous_velocity, acted,
             unmodelled, load_share);
     const auto hands_over = in_engine > splat<V>(0.5f);
-    const V lift = pick(hands_over, motor_lift, splat<V>(0.0f));
-    return {{velocity, effort + lift, rest, pick(hands_over, motor_damping, splat<V>(0.0f))}};
+    const V whole = pick(hands_over, effort + motor_lift, effort);
+    return {{velocity, whole, rest, pick(hands_over, motor_damping, splat<V>(0.0f))}};
 }
 
 template <class V>
@@ -1202,7 +1208,7 @@ inline Values<V, 2> end_of_step(V position, V velocity, V dt, V inertia, V load,
         V assumed_inertia, V load_share, V in_engine) {
     const V known = stepped_inertia(coupled_inertia, inertia, assumed_inertia);
     const V gain = dt / known;
-    const V acted = previous_effort - engine_damping * velocity;
+    const V acted = effort_before(velocity, previous_effort, engine_damping);
     const V rest = unmodelled_load(velocity, dt, load, inertia, coupled_inertia, known, previous_velocity, acted,
             unmodelled, load_share);
     return {{velocity + gain * (pick(load_is_whole > splat<V>(0.5f), splat<V>(0.0f), rest) - load), gain}};

@@ -47,15 +47,15 @@ import warp as wp
 
 from ..specs.implicit import ImplicitConfig
 from .base import EffortMode, resolved_scalars
-from .law import UNSET, started
+from .law import UNSET
 
 
 @wp.func
 def stepped_inertia(coupled_inertia: float, inertia: float, assumed_inertia: float) -> float:
     """Return the inertia with which joints may be stepped one by one; NaN where none is known."""
-    alone = 0.5 * inertia if inertia > 0.0 else assumed_inertia
-    known = coupled_inertia if coupled_inertia > 0.0 else alone
-    return known if known > 0.0 else wp.nan
+    assumed = assumed_inertia if assumed_inertia > 0.0 else wp.nan
+    alone = 0.5 * inertia if inertia > 0.0 else assumed
+    return coupled_inertia if coupled_inertia > 0.0 else alone
 
 
 @wp.func
@@ -72,13 +72,20 @@ def unmodelled_load(
     load_share: float,
 ) -> float:
     """Return what acts on the joint besides its motor and the load that is known; 0 in the first step after a reset."""
-    gained = velocity - started(previous_velocity, velocity)
-    seen = known * gained * (1.0 / dt) - started(previous_effort, 0.0) + load
-    # known over inertia, as the signals are: its division does not wait for what is known
+    gained = 0.0 if wp.isnan(previous_velocity) else velocity - previous_velocity
+    acted = 0.0 if wp.isnan(previous_velocity) else previous_effort
+    share = 0.0 if wp.isnan(previous_velocity) else load_share
+    # what is known early is summed first, and divided by inertia and not by what is known: the core does not wait then
+    off = known * (gained * (1.0 / dt)) + (load - acted - unmodelled)
     part = coupled_inertia / inertia if coupled_inertia > 0.0 else 0.5
     coupling = part if inertia > known else 1.0
-    rest = unmodelled + load_share * coupling * coupling * (seen - unmodelled)
-    return 0.0 if wp.isnan(previous_velocity) else rest
+    return unmodelled + share * coupling * coupling * off
+
+
+@wp.func
+def effort_before(velocity: float, previous_effort: float, engine_damping: float) -> float:
+    """Return the effort of the step before, of which the simulator may have damped a part."""
+    return previous_effort - engine_damping * velocity if engine_damping != 0.0 else previous_effort
 
 
 @wp.func
@@ -103,7 +110,7 @@ def end_of_step(
     """Return the velocity after the step without the motor, and the gain of velocity per effort of it."""
     known = stepped_inertia(coupled_inertia, inertia, assumed_inertia)
     gain = dt / known
-    acted = previous_effort - engine_damping * velocity
+    acted = effort_before(velocity, previous_effort, engine_damping)
     rest = unmodelled_load(
         velocity, dt, load, inertia, coupled_inertia, known, previous_velocity, acted, unmodelled, load_share
     )
@@ -132,13 +139,13 @@ def remember(
 ):
     """Return velocity, effort, what acted besides it, and what the simulator is to damp, for the next step."""
     known = stepped_inertia(coupled_inertia, inertia, assumed_inertia)
-    acted = previous_effort - engine_damping * velocity
+    acted = effort_before(velocity, previous_effort, engine_damping)
     rest = unmodelled_load(
         velocity, dt, load, inertia, coupled_inertia, known, previous_velocity, acted, unmodelled, load_share
     )
     hands_over = in_engine > 0.5
-    lift = motor_lift if hands_over else 0.0
-    return velocity, effort + lift, rest, motor_damping if hands_over else 0.0
+    whole = effort + motor_lift if hands_over else effort
+    return velocity, whole, rest, motor_damping if hands_over else 0.0
 
 
 class ImplicitEffort(EffortMode):
