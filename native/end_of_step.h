@@ -229,6 +229,21 @@ inline Tried improved(float x, float found, float slope, float gain, float low, 
     return {chosen(settled || inside, newton, 0.5f * lowest + 0.5f * highest), lowest, highest, settled};
 }
 
+// True for a limit that falls with the velocity.
+template <class Limit>
+constexpr bool kFalls = Limit::kReads[1] || Limit::kReads[2];
+
+// The effort of the end of the step behind such a limit, given that of the line before it. Both fall with the effort,
+// as they do with the velocity, so the solution of their minimum is the minimum of their solutions: the limit gets the
+// velocity without the motor, and bounds that are solved.
+inline float limit_at_end(float effort, float q, float free, float gain, float dt, const Arrays<ClampingDCMotor>& own,
+                          int64_t i) {
+    const float stall = own.taken[0][i], factor = own.taken[1][i];
+    // without a factor the effort may be infinite
+    const float solved = chosen(factor > 0.0f, stall / (1.0f + stall * factor * gain), stall);
+    return ClampingDCMotor::law(effort, q, free, dt, solved, factor, own.taken[2][i]).at[0];
+}
+
 // How often a motor with friction behind it is taken as a line.
 constexpr int kMostLines = 4;
 
@@ -238,8 +253,8 @@ template <class Law, class Mode, class Joint, class... Stages>
 struct EndSweep {
     static_assert(((Stages::kStates + Stages::kAsked + Stages::kCurves == 0) && ...) && !Law::kAsked && !Law::kCurves);
     static constexpr bool kRubs = !std::is_same_v<Joint, Given>;
-    // an element may take more rounds: a limit bends with the velocity, or friction moves the motor to another limit
-    static constexpr bool kBends = ((Stages::kReads[1] || Stages::kReads[2]) || ...) || (kRubs && sizeof...(Stages));
+    // an element may take more rounds: friction moves the motor to another limit
+    static constexpr bool kBends = kRubs && sizeof...(Stages);
 
     // An effort, its slope by the final velocity, and all bits if it may not be solved yet.
     struct Solution {
@@ -260,47 +275,22 @@ struct EndSweep {
             .at[0];
     }
 
-    // The effort behind a stage, as a line before it goes on to `tried`.
+    // The effort behind a limit, as the line before it goes on to `tried`.
     template <class Stage>
     static Number behind(const Solution& before, float tried, const Start& at, const Arrays<Stage>& own, int64_t i) {
         const float line = before.effort + before.slope * (at.gain * (tried - before.effort));
         return stage_at(moving(line, before.slope), at.q, at.free + at.gain * tried, at.dt, own, i, Taken<Stage>{});
     }
 
-    // One step of Newton's method from `tried`; open if the stage does not leave the effort as it is then.
     template <class Stage>
-    static Solution solved(const Solution& before, float tried, const Start& at, const Arrays<Stage>& own, int64_t i) {
-        const Number found = behind(before, tried, at, own, i);
-        const float slope = bounded_slope(slope_of(found));
-        const float effort = newton_step(tried, found.value, slope, at.gain);
-        return {effort, slope, is_apart(nearness(behind(before, effort, at, own, i).value, effort)) | before.open};
-    }
-
-    // As many steps as it takes, within a bracket.
-    template <class Stage>
-    static Solution solved_alone(const Solution& before, float first, const Start& at, const Arrays<Stage>& own,
-                                 int64_t i) {
-        Solution now{first, 0.0f, 0};
-        Tried next{first, -kInfinity, kInfinity, false};
-        for (int round = 0; round < kMostRounds && !next.settled; ++round) {
-            const Number found = behind(before, now.effort, at, own, i);
-            now.slope = bounded_slope(slope_of(found));
-            next = improved(now.effort, found.value, now.slope, at.gain, next.low, next.high);
-            now.effort = next.effort;
-        }
-        return now;
-    }
-
-    template <bool ALONE, class Stage>
     static Solution limited(const Solution& before, const Start& at, const Arrays<Stage>& own, int64_t i) {
-        if constexpr (!Stage::kReads[1] && !Stage::kReads[2]) {
+        if constexpr (kFalls<Stage>) {
+            const float effort = limit_at_end(before.effort, at.q, at.free, at.gain, at.dt, own, i);
+            return {effort, bounded_slope(slope_of(behind(before, effort, at, own, i))), before.open};
+        } else {
             const Number found =
                 stage_at(moving(before.effort, before.slope), at.q, at.qd, at.dt, own, i, Taken<Stage>{});
             return {found.value, slope_of(found), before.open};
-        } else {
-            // from the limit at the velocity before the step, which is on the right piece of most of them
-            const float held = stage_at(constant(before.effort), at.q, at.qd, at.dt, own, i, Taken<Stage>{}).value;
-            return ALONE ? solved_alone(before, held, at, own, i) : solved(before, held, at, own, i);
         }
     }
 
@@ -422,7 +412,7 @@ struct EndSweep {
         const Solution line = command_at(at.free);
         const float whole = line.effort / (1.0f - line.slope * at.gain);
         Solution motor{whole, line.slope, 0};
-        ((motor = limited<ALONE>(motor, at, stages, i)), ...);
+        ((motor = limited(motor, at, stages, i)), ...);
         const End end = joint_at_end<FORM, ALONE>(motor, at, joint, i, motor_at);
         float damping = 0.0f;
         if constexpr (HANDS) {
@@ -439,7 +429,7 @@ struct EndSweep {
         Finite all;
         (add_to<(HANDS || !is_of_engine(Mode::kAsks[A]))>(all, told<Mode::kAsks[A]>(mode.asked[A][i], damping, end.qd)),
          ...);
-        (add_to<kUsed<HANDS, S, sizeof...(S)> && (HANDS || S >= kInEndVelocity)>(all, next.at[S]), ...);
+        (add_to < kUsed<HANDS, S, sizeof...(S)> && (HANDS || S >= kInEndVelocity) > (all, next.at[S]), ...);
         // what is found last is added last
         (all.add(end.states.at[J]), ...);
         if constexpr (kRubs || sizeof...(Stages) > 0) all.add(whole);

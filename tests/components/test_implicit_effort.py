@@ -76,6 +76,14 @@ LIMITS = {
         [DC_MOTOR],
         lambda effort, q, v: np.vectorize(oracle.dc_motor_clamp)(effort, v, 30.0, 10.0, 23.0),
     ),
+    "motor without a speed curve": (
+        [DCMotorClampingConfig(np.inf, 10.0, 23.0)],
+        lambda effort, q, v: np.clip(effort, -23, 23),
+    ),
+    "motor that a limit follows": (
+        [DC_MOTOR, MaxEffortClampingConfig(18.0)],
+        lambda effort, q, v: np.clip(np.vectorize(oracle.dc_motor_clamp)(effort, v, 30.0, 10.0, 23.0), -18, 18),
+    ),
     "table": (
         [PositionBasedClampingConfig([-2.0, 0.0, 2.0], [5.0, 20.0, 8.0])],
         lambda effort, q, v: np.clip(
