@@ -10,7 +10,7 @@ import pytest
 from isaacsim.core.experimental.actuators import Simulation
 from isaacsim.core.experimental.actuators.errors import HostError
 from physics_engines import ENGINES, installed
-from pxr import Sdf
+from pxr import Sdf, Usd
 from small_stages import SmallStage, pendulum
 
 ROBOT, HINGE = "/World/Robot", "/World/Robot/hinge"
@@ -80,6 +80,42 @@ def test_attributes_of_mujoco_on_joints_count_before_play() -> None:
         assert before[3] == pytest.approx(0.1)
         sim.play()
         assert found(robot) == pytest.approx(before)
+
+
+@pytest.mark.parametrize(
+    ("setter", "values", "expected"),
+    [
+        ("armatures", (0.0,), [0.0, 0.25, 0.25, 0.75]),
+        ("friction_properties", (0.0, 0.0, 0.0), [0.5, 0.0, 0.0, 0.0]),
+        ("friction_properties", (None, None, 0.0), [0.5, 0.25, 0.25, 0.0]),
+    ],
+)
+def test_zero_that_is_set_before_play_replaces_attributes_of_mujoco(
+    setter: str, values: tuple[float | None, ...], expected: list[float]
+) -> None:
+    """They count where the others are 0, and stayed."""
+    made = pendulum()
+    for name, value in {"armature": 0.5, "frictionloss": 0.25, "damping": 0.75}.items():
+        made.attribute(HINGE, f"mjc:{name}", value)
+    with Simulation(made.stage) as sim:
+        robot = sim.articulation(ROBOT)
+        getattr(robot, f"set_dof_{setter}")(*values)
+        assert found(robot)[3:] == pytest.approx(expected)
+        sim.play()
+        assert found(robot)[3:] == pytest.approx(expected)
+
+
+def test_attribute_of_mujoco_in_a_stronger_layer_is_named() -> None:
+    """Nothing is written then."""
+    made = pendulum()
+    made.attribute(HINGE, "mjc:armature", 0.5)
+    stage = made.stage
+    weak = Sdf.Layer.CreateAnonymous()
+    stage.GetRootLayer().subLayerPaths.append(weak.identifier)
+    with Simulation(stage) as sim, Usd.EditContext(stage, weak):
+        with pytest.raises(HostError, match=r"mjc:armature: setting it at the edit target .* has no effect"):
+            sim.articulation(ROBOT).set_dof_armatures(0.0)
+        assert not weak.rootPrims
 
 
 @pytest.mark.parametrize(

@@ -208,8 +208,19 @@ def unlike(stage: Usd.Stage, values: Mapping[str, float], axis: Axis) -> dict[st
     }
 
 
-def write_properties(stage: Usd.Stage, values: Mapping[str, np.ndarray], axes: Sequence[Axis]) -> None:
+def write_properties(
+    stage: Usd.Stage,
+    values: Mapping[str, np.ndarray],
+    axes: Sequence[Axis],
+    cleared: Sequence[tuple[str, str]] = (),
+) -> None:
     """Author properties, one value per axis each, at the stage's edit target.
+
+    Args:
+        stage: The stage.
+        values: Values by name of the property.
+        axes: The axes.
+        cleared: Joints of the axes and names of their attributes that become 0 as well.
 
     Raises:
         HostError: One of them cannot be authored there, or would have no effect; nothing is written then.
@@ -226,16 +237,20 @@ def write_properties(stage: Usd.Stage, values: Mapping[str, np.ndarray], axes: S
             known = PROPERTIES[name]
             scaled = float(value) * known.scale(axis, units)
             _write(stage.GetPrimAtPath(joint), joints[joint], known, axis, scaled)
+    for joint, name in cleared:
+        _author(stage.GetPrimAtPath(joint), joints[joint], name, 0.0)
+    hidden = [(joint, name) for joint, name in cleared if authored_number(stage.GetPrimAtPath(joint), name, 0.0) != 0.0]
     for name, column in values.items():
-        found = read_property(stage, name, axes)
-        if (hidden := np.flatnonzero(~np.isclose(found, column, rtol=1e-5, atol=1e-30))).size:
-            joint, axis = axes[hidden[0]]
-            for path in joints.values():
-                _put_back(layer, path, draft, before.get(path))
-            raise HostError(
-                f"<{joint}>.{PROPERTIES[name].on(axis)[0][0]}: setting it at the edit target {layer.GetDisplayName()} "
-                "has no effect, for a stronger layer authors it. Set that layer as the edit target."
-            )
+        as_set = np.isclose(read_property(stage, name, axes), column, rtol=1e-5, atol=1e-30)
+        hidden += [(axes[at][0], PROPERTIES[name].on(axes[at][1])[0][0]) for at in np.flatnonzero(~as_set)]
+    if hidden:
+        for path in joints.values():
+            _put_back(layer, path, draft, before.get(path))
+        joint, name = hidden[0]
+        raise HostError(
+            f"<{joint}>.{name}: setting it at the edit target {layer.GetDisplayName()} has no effect, for a stronger "
+            "layer authors it. Set that layer as the edit target."
+        )
 
 
 def _joint(stage: Usd.Stage, path: str) -> Usd.Prim:
@@ -334,15 +349,19 @@ def _write(joint: Usd.Prim, path: Sdf.Path, known: Property, axis: str, value: f
     names, schema = _on(joint, known, axis)
     # the other attributes are of all axes of the joint
     also = [name for name in names[1:] if axis in ("angular", "linear") and joint.GetAttribute(name).HasAuthoredValue()]
-    layer = joint.GetStage().GetEditTarget().GetLayer()
     if schema is not None and not _has(joint, schema):
         joint.AddAppliedSchema(schema)
-    spec = Sdf.CreatePrimInLayer(layer, path)
     for name in (names[0], *also):
-        attribute = spec.attributes.get(name) or Sdf.AttributeSpec(
-            spec, name, joint.GetAttribute(name).GetTypeName() or Sdf.ValueTypeNames.Float
-        )
-        attribute.default = value
+        _author(joint, path, name, value)
+
+
+def _author(joint: Usd.Prim, path: Sdf.Path, name: str, value: float) -> None:
+    """Author a number at the edit target, where the joint has this path."""
+    spec = Sdf.CreatePrimInLayer(joint.GetStage().GetEditTarget().GetLayer(), path)
+    attribute = spec.attributes.get(name) or Sdf.AttributeSpec(
+        spec, name, joint.GetAttribute(name).GetTypeName() or Sdf.ValueTypeNames.Float
+    )
+    attribute.default = value
 
 
 def _put_back(layer: Sdf.Layer, path: Sdf.Path, draft: Sdf.Layer, place: Sdf.Path | None) -> None:

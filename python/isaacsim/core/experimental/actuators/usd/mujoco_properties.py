@@ -84,10 +84,26 @@ def write_mujoco_properties(stage: Usd.Stage, values: Mapping[str, np.ndarray], 
         else:
             for name, value in _besides(axes[at], mine, drive).items():
                 given[name][at] = value
-    write_properties(stage, given, axes)
+    cleared = _standing_in(stage, given, axes)
+    for axis in axes:
+        # an attribute may also stand in for a property that is not given
+        shared = [name for name, own in OF_JOINT.items() if (axis[0], own) in cleared and name not in given]
+        kept.append((axis, {name: float(read_mujoco_property(stage, name, [axis])[0]) for name in shared}))
+    write_properties(stage, given, axes, cleared)
     for axis, others in kept:
         if changed := unlike(stage, others, axis):
             write_properties(stage, changed, [axis])
+
+
+def _standing_in(stage: Usd.Stage, given: Mapping[str, np.ndarray], axes: Sequence[Axis]) -> list[tuple[str, str]]:
+    """Return joints and MuJoCo's attributes of them that would act in place of given values of 0."""
+    found = {
+        (joint, OF_JOINT[name])
+        for name in OF_JOINT.keys() & given.keys()
+        for (joint, _), value in zip(axes, given[name], strict=True)
+        if value == 0.0 and authored_number(stage.GetPrimAtPath(joint), OF_JOINT[name], 0.0) != 0.0
+    }
+    return sorted(found)
 
 
 def _kept(stage: Usd.Stage, axis: Axis, given: Mapping[str, float], drive: Drive) -> dict[str, float]:
