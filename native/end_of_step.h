@@ -352,11 +352,12 @@ struct EndSweep {
         return end;
     }
 
-    // A mode first remembers velocity and effort, without which no velocity at the end is finite.
-    static constexpr size_t kInEndVelocity = 2;
     // Of a mode that hands nothing over, the last of `N` states or parameters is zero, and not read, checked or kept.
     template <bool HANDS, size_t K, size_t N>
     static constexpr bool kUsed = HANDS || K + 1 < N;
+    // Its first two states are velocity and effort, without which no velocity at the end is finite.
+    template <bool HANDS, size_t S, size_t N>
+    static constexpr bool kChecked = kUsed<HANDS, S, N> && (HANDS || S > 1);
 
     template <bool USED>
     static float number(const float* from, int64_t i) {
@@ -429,7 +430,7 @@ struct EndSweep {
         Finite all;
         (add_to<(HANDS || !is_of_engine(Mode::kAsks[A]))>(all, told<Mode::kAsks[A]>(mode.asked[A][i], damping, end.qd)),
          ...);
-        (add_to < kUsed<HANDS, S, sizeof...(S)> && (HANDS || S >= kInEndVelocity) > (all, next.at[S]), ...);
+        (add_to<kChecked<HANDS, S, sizeof...(S)>>(all, next.at[S]), ...);
         // what is found last is added last
         (all.add(end.states.at[J]), ...);
         if constexpr (kRubs || sizeof...(Stages) > 0) all.add(whole);
