@@ -239,11 +239,7 @@ def write_properties(
             _write(stage.GetPrimAtPath(joint), joints[joint], known, axis, scaled)
     for joint, name in cleared:
         _author(stage.GetPrimAtPath(joint), joints[joint], name, 0.0)
-    hidden = [(joint, name) for joint, name in cleared if authored_number(stage.GetPrimAtPath(joint), name, 0.0) != 0.0]
-    for name, column in values.items():
-        as_set = np.isclose(read_property(stage, name, axes), column, rtol=1e-5, atol=1e-30)
-        hidden += [(axes[at][0], PROPERTIES[name].on(axes[at][1])[0][0]) for at in np.flatnonzero(~as_set)]
-    if hidden:
+    if hidden := _without_effect(stage, values, axes, cleared):
         for path in joints.values():
             _put_back(layer, path, draft, before.get(path))
         joint, name = hidden[0]
@@ -251,6 +247,18 @@ def write_properties(
             f"<{joint}>.{name}: setting it at the edit target {layer.GetDisplayName()} has no effect, for a stronger "
             "layer authors it. Set that layer as the edit target."
         )
+
+
+def _without_effect(
+    stage: Usd.Stage, values: Mapping[str, np.ndarray], axes: Sequence[Axis], cleared: Sequence[tuple[str, str]]
+) -> list[tuple[str, str]]:
+    """Return joints and names of attributes that `write_properties` wrote and the stage does not have."""
+    found = [(joint, name) for joint, name in cleared if authored_number(stage.GetPrimAtPath(joint), name, 0.0) != 0.0]
+    for name, column in values.items():
+        as_set = np.isclose(read_property(stage, name, axes), column, rtol=1e-5, atol=1e-30)
+        other = [one for one, is_set in zip(axes, as_set, strict=True) if not is_set]
+        found += [(joint, PROPERTIES[name].on(axis)[0][0]) for joint, axis in other]
+    return found
 
 
 def _joint(stage: Usd.Stage, path: str) -> Usd.Prim:

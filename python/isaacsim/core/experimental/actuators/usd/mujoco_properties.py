@@ -85,10 +85,7 @@ def write_mujoco_properties(stage: Usd.Stage, values: Mapping[str, np.ndarray], 
             for name, value in _besides(axes[at], mine, drive).items():
                 given[name][at] = value
     cleared = _standing_in(stage, given, axes)
-    for axis in axes:
-        # an attribute may also stand in for a property that is not given
-        shared = [name for name, own in OF_JOINT.items() if (axis[0], own) in cleared and name not in given]
-        kept.append((axis, {name: float(read_mujoco_property(stage, name, [axis])[0]) for name in shared}))
+    kept += _also_standing_in(stage, given, axes, cleared)
     write_properties(stage, given, axes, cleared)
     for axis, others in kept:
         if changed := unlike(stage, others, axis):
@@ -96,7 +93,7 @@ def write_mujoco_properties(stage: Usd.Stage, values: Mapping[str, np.ndarray], 
 
 
 def _standing_in(stage: Usd.Stage, given: Mapping[str, np.ndarray], axes: Sequence[Axis]) -> list[tuple[str, str]]:
-    """Return joints and MuJoCo's attributes of them that would act in place of given values of 0."""
+    """Return joints and MuJoCo's attributes of them that would act in place of given zeros."""
     found = {
         (joint, OF_JOINT[name])
         for name in OF_JOINT.keys() & given.keys()
@@ -104,6 +101,17 @@ def _standing_in(stage: Usd.Stage, given: Mapping[str, np.ndarray], axes: Sequen
         if value == 0.0 and authored_number(stage.GetPrimAtPath(joint), OF_JOINT[name], 0.0) != 0.0
     }
     return sorted(found)
+
+
+def _also_standing_in(
+    stage: Usd.Stage, given: Mapping[str, np.ndarray], axes: Sequence[Axis], cleared: Sequence[tuple[str, str]]
+) -> list[tuple[Axis, dict[str, float]]]:
+    """Return properties that are not given, and for which these attributes act, too."""
+    found = []
+    for axis in axes:
+        shared = [name for name, own in OF_JOINT.items() if (axis[0], own) in cleared and name not in given]
+        found.append((axis, {name: float(read_mujoco_property(stage, name, [axis])[0]) for name in shared}))
+    return found
 
 
 def _kept(stage: Usd.Stage, axis: Axis, given: Mapping[str, float], drive: Drive) -> dict[str, float]:
