@@ -14,8 +14,9 @@ those before it, with the slope F′ of all of them by v⁺ (q⁺ moves with it)
 
     τ = e + (s(e, q⁺, v⁺) − e) / (1 − g·F′),    F′ = ∂s/∂e·F′ + ∂s/∂v + h·∂s/∂q,   at most 0
 
-which is exact for PD and PID with limits that are constant, or lines where they act; the core solves the bounds of a DC
-motor directly. A slope above zero, which would be a motor that drives itself, counts as 0. Friction behind the limits gets this slope: see `friction_step.py`.
+which is exact for PD and PID with limits that are constant, or lines where they act. The core solves the bounds of a DC
+motor directly. A slope above zero, which would be a motor that drives itself, counts as 0. Friction behind the limits
+gets this slope: see `friction_step.py`.
 
 I is `coupled_inertia`: less than the effective inertia I_e, so that joints of a chain that are stepped one by one do
 not overshoot together; without it half the effective inertia, and else what is assumed.
