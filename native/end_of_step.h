@@ -256,10 +256,9 @@ struct EndSweep {
     // an element may take more rounds: friction moves the motor to another limit
     static constexpr bool kBends = kRubs && sizeof...(Stages);
 
-    // An effort, its slope by the final velocity, and all bits if it may not be solved yet.
+    // An effort, and its slope by the final velocity.
     struct Solution {
         float effort, slope;
-        int32_t open;
     };
 
     // What an element does without its motor, and its start.
@@ -286,11 +285,11 @@ struct EndSweep {
     static Solution limited(const Solution& before, const Start& at, const Arrays<Stage>& own, int64_t i) {
         if constexpr (kFalls<Stage>) {
             const float effort = limit_at_end(before.effort, at.q, at.free, at.gain, at.dt, own, i);
-            return {effort, bounded_slope(slope_of(behind(before, effort, at, own, i))), before.open};
+            return {effort, bounded_slope(slope_of(behind(before, effort, at, own, i)))};
         } else {
             const Number found =
                 stage_at(moving(before.effort, before.slope), at.q, at.qd, at.dt, own, i, Taken<Stage>{});
-            return {found.value, slope_of(found), before.open};
+            return {found.value, slope_of(found)};
         }
     }
 
@@ -318,11 +317,13 @@ struct EndSweep {
                           own.state[S][i]..., Loop::template value_at<T>(own.taken[T], i)...);
     }
 
-    // The end of the step: effort and velocity of the joint, the motor there, and the next states of friction.
+    // The end of the step: effort and velocity of the joint, the motor there, the next states of friction, and all bits
+    // if it may not be solved yet.
     struct End {
         float effort, qd;
         Solution motor;
         Values<float, Joint::kStates> states;
+        int32_t open;
     };
 
     // Friction, with the motor as a line: `motor_at` gives the motor at the velocity where friction leaves the joint,
@@ -331,7 +332,7 @@ struct EndSweep {
     template <Form FORM, bool ALONE, class MotorAt>
     static End joint_at_end(Solution motor, const Start& at, const Arrays<Joint>& own, int64_t i,
                             const MotorAt& motor_at) {
-        End end{motor.effort, at.free + at.gain * motor.effort, motor, {}};
+        End end{motor.effort, at.free + at.gain * motor.effort, motor, {}, 0};
         if constexpr (kRubs) {
             for (int round = 0; round < (ALONE ? kMostLines : 1); ++round) {
                 const bool is_last = round + 1 == kMostLines;
@@ -343,9 +344,9 @@ struct EndSweep {
                 for (int s = 0; s < Joint::kStates; ++s) end.states.at[s] = found.at[Joint::kResults + s];
                 const Solution there = motor_at(end.qd);
                 const float change = motor.slope * (end.qd - before);
-                const int32_t apart = is_apart(nearness_to_line(motor.effort, change, there.effort));
-                end.motor = {there.effort, is_last ? 0.0f : there.slope, motor.open | apart};
-                if (ALONE && !apart) break;
+                end.open = is_apart(nearness_to_line(motor.effort, change, there.effort));
+                end.motor = {there.effort, is_last ? 0.0f : there.slope};
+                if (ALONE && !end.open) break;
                 motor = there;
             }
         }
@@ -399,20 +400,20 @@ struct EndSweep {
         };
         const auto command_at = [&](float end_qd) {
             const Number found = commanded(moving(q + dt * end_qd, dt), moving(end_qd, 1.0f)).at[0];
-            return Solution{found.value, bounded_slope(slope_of(found)), 0};
+            return Solution{found.value, bounded_slope(slope_of(found))};
         };
         const auto motor_at = [&](float end_qd) {
             Solution found = command_at(end_qd);
             [[maybe_unused]] const auto limit = [&](const auto& own, auto taken) {
                 const Number limited = stage_at(moving(found.effort, found.slope), q, end_qd, dt, own, i, taken);
-                found = {limited.value, bounded_slope(slope_of(limited)), 0};
+                found = {limited.value, bounded_slope(slope_of(limited))};
             };
             (limit(stages, Taken<Stages>{}), ...);
             return found;
         };
         const Solution line = command_at(at.free);
         const float whole = line.effort / (1.0f - line.slope * at.gain);
-        Solution motor{whole, line.slope, 0};
+        Solution motor{whole, line.slope};
         ((motor = limited(motor, at, stages, i)), ...);
         const End end = joint_at_end<FORM, ALONE>(motor, at, joint, i, motor_at);
         float damping = 0.0f;
@@ -435,7 +436,7 @@ struct EndSweep {
         (all.add(end.states.at[J]), ...);
         if constexpr (kRubs || sizeof...(Stages) > 0) all.add(whole);
         all.add(end.qd);
-        if constexpr (kBends && !ALONE) all.add(float_of(end.motor.open));
+        if constexpr (kBends && !ALONE) all.add(float_of(end.open));
         if constexpr (sizeof...(K) > 0) {
             const auto after = commanded(q + dt * end.qd, end.qd);
             (all.add(after.at[Law::kResults + K]), ...);
@@ -444,7 +445,7 @@ struct EndSweep {
         (keep<true>(joint.state[J], i, all, end.states.at[J]), ...);
         (keep<kUsed<HANDS, S, sizeof...(S)>>(mode.state[S], i, all, next.at[S]), ...);
         out[i] = all.or_nan(end.effort);
-        return {all.mask(), end.motor.open};
+        return {all.mask(), end.open};
     }
 
     template <bool HANDS, Form FORM, bool ALONE>

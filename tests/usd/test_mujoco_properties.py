@@ -65,7 +65,7 @@ def test_control_modes_come_back_to_gains_of_an_actuator() -> None:
 
 
 def test_attributes_of_mujoco_on_joints_count_before_play() -> None:
-    """Where no others are authored."""
+    """They apply where no other attribute of the property is authored."""
     made = pendulum()
     values = {"armature": 0.5, "frictionloss": 0.25, "damping": 0.75}
     for name, value in values.items():
@@ -93,7 +93,7 @@ def test_attributes_of_mujoco_on_joints_count_before_play() -> None:
 def test_zero_that_is_set_before_play_replaces_attributes_of_mujoco(
     setter: str, values: tuple[float | None, ...], expected: list[float]
 ) -> None:
-    """They count where the others are 0, and stayed."""
+    """They apply where the other attributes are 0, and still applied after a setter had written 0."""
     made = pendulum()
     for name, value in {"armature": 0.5, "frictionloss": 0.25, "damping": 0.75}.items():
         made.attribute(HINGE, f"mjc:{name}", value)
@@ -130,7 +130,7 @@ def test_attribute_of_mujoco_in_a_stronger_layer_is_named() -> None:
 def test_what_is_set_before_play_beside_an_actuator_holds(
     setter: str, values: tuple[float | None, ...], expected: list[float]
 ) -> None:
-    """What is not set stays, though a drive with gains replaces the actuator."""
+    """Properties that are not set keep their values, also where a drive with gains replaces the actuator."""
     with Simulation(driven().stage) as sim:
         robot = sim.articulation(ROBOT)
         getattr(robot, f"set_dof_{setter}")(*values)

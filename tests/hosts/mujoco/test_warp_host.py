@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -53,38 +54,38 @@ def test_motion_is_that_of_mujoco(armature: float | None) -> None:
         assert np.abs(expected - positions(arm, "mujoco", 120)).max() > 1e-3
 
 
-def arm_with(actuators: str, folder: Path) -> Path:
-    """A file of an arm of one joint, with actuators in MJCF."""
+def playing_arms(actuators: str, folder: Path) -> Iterator[Simulation]:
+    """The arm with actuators that no joint drive stands for as it plays, on MuJoCo and then on mujoco_warp."""
+    pytest.importorskip("mujoco_warp")
     file = folder / "arm.xml"
     file.write_text(
         f"""<mujoco><option gravity="0 0 0"/><worldbody><body name="arm"><joint name="a" axis="0 1 0" armature="0.5"/>
         <geom size="0.1" mass="1" pos="0.2 0 0"/></body></worldbody><actuator>{actuators}</actuator></mujoco>"""
     )
-    return file
-
-
-def test_activations_outlast_a_property_and_end_with_a_reset(tmp_path: Path) -> None:
-    """Those of actuators of a file, as in MuJoCo; the model changes with the property."""
-    pytest.importorskip("mujoco_warp")
-    integrator = '<general joint="a" dyntype="integrator" gainprm="2" biastype="affine" biasprm="0.1 -1 -1"/>'
-    lowpass = '<general joint="a" dyntype="filterexact" dynprm="0.05" gainprm="2"/>'
-    file = arm_with(integrator + lowpass, tmp_path)
-    found = []
     for engine in ("mujoco", ENGINE):
         with pytest.warns(UserWarning, match="no joint drive stands for"):
             sim = Simulation(file, 0.002, engine=engine)
         with sim:
             sim.play()
-            robot = sim.articulation("/arm")
-            for armature in (0.5, 0.6, 0.7):
-                robot.set_dof_armatures(armature)
-                sim._host._ctrl[:] = 1.0
-                sim.step(40)
-                found.append([robot.get_dof_positions().numpy().item(), *sim.data().act])
-            sim.reset()
-            assert not sim.data().act.any()
+            yield sim
+
+
+def test_activations_outlast_a_property_and_end_with_a_reset(tmp_path: Path) -> None:
+    """Those of actuators of a file, as in MuJoCo; the model changes with the property."""
+    integrator = '<general joint="a" dyntype="integrator" gainprm="2" biastype="affine" biasprm="0.1 -1 -1"/>'
+    lowpass = '<general joint="a" dyntype="filterexact" dynprm="0.05" gainprm="2"/>'
+    found = []
+    for sim in playing_arms(integrator + lowpass, tmp_path):
+        robot = sim.articulation("/arm")
+        for armature in (0.5, 0.6, 0.7):
+            robot.set_dof_armatures(armature)
+            sim._host._ctrl[:] = 1.0
             sim.step(40)
             found.append([robot.get_dof_positions().numpy().item(), *sim.data().act])
+        sim.reset()
+        assert not sim.data().act.any()
+        sim.step(40)
+        found.append([robot.get_dof_positions().numpy().item(), *sim.data().act])
     assert np.abs(found[2]).min() > 0.01
     np.testing.assert_allclose(found[4:], found[:4], rtol=0, atol=1e-6)
 
@@ -145,20 +146,14 @@ def test_a_missing_library_is_told_with_the_command(monkeypatch: pytest.MonkeyPa
 )
 def test_actuators_of_a_file_are_silent_while_their_motors_run(actuator: str, tmp_path: Path) -> None:
     """As in MuJoCo, and act after that; mujoco_warp has no disabled groups."""
-    pytest.importorskip("mujoco_warp")
-    file = arm_with(actuator, tmp_path)
     found = []
-    for engine in ("mujoco", ENGINE):
-        with pytest.warns(UserWarning, match="no joint drive stands for"):
-            sim = Simulation(file, 0.002, engine=engine)
-        with sim:
-            sim.play()
-            robot = sim.articulation("/arm")
-            with ArticulationActuators.from_configs("/arm", motors_of(sim)):
-                sim.step(50)
-                assert not sim._host.drive_efforts().any()
-                found.append(robot.get_dof_positions().numpy())
+    for sim in playing_arms(actuator, tmp_path):
+        robot = sim.articulation("/arm")
+        with ArticulationActuators.from_configs("/arm", motors_of(sim)):
             sim.step(50)
+            assert not sim._host.drive_efforts().any()
             found.append(robot.get_dof_positions().numpy())
+        sim.step(50)
+        found.append(robot.get_dof_positions().numpy())
     assert np.abs(found[1]).min() > 1e-4
     np.testing.assert_allclose(found[2:], found[:2], rtol=0, atol=1e-6)

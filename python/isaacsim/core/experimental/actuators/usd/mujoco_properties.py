@@ -107,16 +107,21 @@ def _also_standing_in(
     stage: Usd.Stage, given: Mapping[str, np.ndarray], axes: Sequence[Axis], cleared: Sequence[tuple[str, str]]
 ) -> list[tuple[Axis, dict[str, float]]]:
     """Return properties that are not given, and for which these attributes act, too."""
-    found = []
-    for axis in axes:
-        shared = [name for name, own in OF_JOINT.items() if (axis[0], own) in cleared and name not in given]
-        found.append((axis, {name: float(read_mujoco_property(stage, name, [axis])[0]) for name in shared}))
-    return found
+    shared = [
+        (axis, [name for name, own in OF_JOINT.items() if (axis[0], own) in cleared and name not in given])
+        for axis in axes
+    ]
+    return [(axis, _present(stage, axis, names)) for axis, names in shared if names]
+
+
+def _present(stage: Usd.Stage, axis: Axis, names: Sequence[str]) -> dict[str, float]:
+    """Return the present values of properties of an axis."""
+    return {name: float(read_mujoco_property(stage, name, [axis])[0]) for name in names}
 
 
 def _kept(stage: Usd.Stage, axis: Axis, given: Mapping[str, float], drive: Drive) -> dict[str, float]:
     """Return the properties to author besides gains, because the actuators that gave them no longer act."""
-    others = {name: float(read_mujoco_property(stage, name, [axis])[0]) for name in _OF_DRIVES if name not in given}
+    others = _present(stage, axis, [name for name in _OF_DRIVES if name not in given])
     if not any((others | dict(given))[name] for name in _GAINS):
         raise _no_effect(axis, "gains of 0 leave", "Deactivate the prims.")
     if drive.effort:
