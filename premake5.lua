@@ -16,7 +16,7 @@ project_ext_ogn(ext, ogn)
 
 -- config/ is linked by project_ext itself
 project_ext(ext, { generate_ext_project = true })
-add_ogn_dependencies(ogn, { "python/isaacsim/core/experimental/actuators/action_graphs/nodes" })
+add_ogn_dependencies(ogn, { "python/isaacsim/core/experimental/actuators/extension/action_graphs/nodes" })
 
 -- the package's folder is a real one, so that what is generated stays out of the repository; what is in it is linked
 for _, folder in ipairs(os.matchdirs(module.."/*")) do

@@ -2,9 +2,9 @@
 # Runs Python with what the examples and the tests need:  ./python.sh script.py …   or   ./python.sh -m pytest
 #
 # The first run makes a virtual environment in .venv and installs the project into it, editable; later runs start at
-# once and need no network. It is made anew when pyproject.toml or the native code changes, or when the native core is
-# missing and a compiler has arrived. Python is the first of $PYTHON, python3.13, python3.12, python3.11 and python3 that
-# is recent enough. ACTUATORS_EXTRA names another extra than "test" to install.
+# once and need no network. It is made anew when pyproject.toml changes, or when the native core is missing and a
+# compiler has arrived; where only the native code has changed, the core alone is built, without network. Python is the
+# first of $PYTHON, python3.13, python3.12, python3.11 and python3 that is recent enough. ACTUATORS_EXTRA names another extra than "test" to install.
 set -u
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 venv="$root/.venv"
@@ -39,6 +39,8 @@ show_progress() {
     if [ -t 2 ]; then printf '\r\033[K' >&2; fi
 }
 
+compile_core() { (cd "$root" && exec "$venv/bin/python" setup.py --quiet build_ext --inplace); }
+
 # the core is compiled while pip downloads and unpacks the rest
 install_all() {
     local compiling installed=0
@@ -47,7 +49,7 @@ import subprocess, sys, tomllib
 needed = tomllib.load(open(sys.argv[1], "rb"))["build-system"]["requires"]
 pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--upgrade", "pip"]
 sys.exit(subprocess.call([*pip, *needed]))' "$root/pyproject.toml" || return 1
-    (cd "$root" && exec "$venv/bin/python" setup.py --quiet build_ext --inplace --force) &
+    compile_core &
     compiling=$!
     # modules are compiled when they are first imported
     ACTUATORS_CORE=off "$venv/bin/python" -m pip install --disable-pip-version-check --no-compile \
@@ -62,21 +64,26 @@ compile_modules() {
 }
 
 install() {
-    local python
-    python=$(find_python) || exit 1
-    say "setting up .venv with $("$python" --version), once; this takes one to four minutes."
-    # without pip where the run before was interrupted
-    if ! "$venv/bin/python" -m pip --version >/dev/null 2>&1 && ! "$python" -m venv "$venv"; then
-        rm -rf "$venv"
-        fail "'$python -m venv' failed." "On Debian and Ubuntu: apt install python3-venv. Then run this again."
+    local python steps=install_all
+    if [ -x "$venv/bin/python" ] && [[ "$(cat "$stamp" 2>/dev/null)" =~ ^"$packages core "[0-9\ ]+$ ]]; then
+        say "building the native core, which has changed; this takes one to two minutes."
+        steps=compile_core
+    else
+        python=$(find_python) || exit 1
+        say "setting up .venv with $("$python" --version), once; this takes one to four minutes."
+        # without pip where the run before was interrupted
+        if ! "$venv/bin/python" -m pip --version >/dev/null 2>&1 && ! "$python" -m venv "$venv"; then
+            rm -rf "$venv"
+            fail "'$python -m venv' failed." "On Debian and Ubuntu: apt install python3-venv. Then run this again."
+        fi
     fi
-    install_all 2>&1 | tee "$log" | show_progress
+    "$steps" 2>&1 | tee "$log" | show_progress
     if [ "${PIPESTATUS[0]}" -ne 0 ]; then
         grep -E '^ *(ERROR|error)|: (fatal )?error:' "$log" | tail -n 5 >&2
         fail "installing failed; all of pip's output is in .venv/install.log." \
             "Check the network and the message above, then run this again; it continues where it stopped."
     fi
-    if "$venv/bin/python" -c "import isaacsim.core.experimental.actuators.native.core" 2>>"$log"; then
+    if "$venv/bin/python" -c "import isaacsim.core.experimental.actuators.base.native.core" 2>>"$log"; then
         printf '%s' "$wanted" >"$stamp"
         compile_modules
         say "ready."
@@ -104,7 +111,8 @@ is_ready() {
         { [ "$found" = "$wanted" ] || [ "$found" = "$wanted without the core: $(list_compilers)" ]; }
 }
 
-wanted=$(cat "$root/pyproject.toml" "$root/setup.py" "$root"/native/*.h "$root"/native/*.cpp 2>/dev/null | cksum)
+packages=$(cksum <"$root/pyproject.toml")
+wanted="$packages core $(cat "$root/setup.py" "$root"/native/*.h "$root"/native/*.cpp 2>/dev/null | cksum)"
 if ! is_ready; then
     if ! { mkdir -p "$venv" && [ -w "$venv" ] && : >>"$venv/lock"; } 2>/dev/null; then
         fail "$venv cannot be written, and must be once, to set it up." \

@@ -4,26 +4,35 @@ An editable installation is for this machine: it has the instruction sets of its
 
 Without a compiler there is none, Warp serves, and the wheel's name says so: py3-none-any. A compiler that is there and
 fails is an error. ACTUATORS_CORE=required takes nothing less than the core, ACTUATORS_CORE=off leaves it out.
+
+A core is kept in build/cores under the hash of all that it is made of, and taken from there where nothing of it has
+changed: another extra compiles nothing. `--force` compiles in any case.
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import sysconfig
+import time
 from collections.abc import Iterable
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pybind11
 from pybind11.setup_helpers import Pybind11Extension
 from setuptools import setup
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import CompileError, LinkError, PlatformError
 
 NATIVE = Path("native")
+KEPT = Path("build/cores")
 # ends with 0 where the processor has the instruction set that this is compiled for
 PROBE = '#include "processor.h"\nint main() { return has_instruction_set() ? 0 : 1; }\n'
 
@@ -162,6 +171,13 @@ class BuildVariants(build_ext):
         # the best first
         built = (variant for variant in reversed(VARIANTS.items()) if self.is_built(variant[1]))
         variants = dict([next(built)] if self.is_for_here and WISH != "all" else built)
+        made = Path(self.get_ext_fullpath(ext.name))
+        kept = KEPT / self.hash_of(ext, variants) / made.name
+        if kept.is_file() and not self.force:
+            print(f"the native core has not changed: taken from {kept}", file=sys.stderr)
+            made.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(kept, made)
+            return
         jobs = [(path, "", [], []) for path in once]
         jobs += [(path, name, macros_of(name), flags) for path in each for name, flags in variants.items()]
         macros = [*ext.define_macros, *presence_of(variants)]
@@ -177,6 +193,9 @@ class BuildVariants(build_ext):
                 include_dirs=ext.include_dirs,
             )
 
+        told = f"{len(jobs)} files for {', '.join(variants)}, on {os.cpu_count()} processors"
+        print(f"compiling the native core, {told}: this takes minutes", file=sys.stderr)
+        began = time.monotonic()
         for _, name, _, _ in jobs:
             # the compiler makes folders without asking whether another thread has just made them
             (Path(self.build_temp) / name / NATIVE).mkdir(parents=True, exist_ok=True)
@@ -184,14 +203,38 @@ class BuildVariants(build_ext):
             for objects in pool.map(compiled, jobs, 1):
                 ext.extra_objects += objects
         ext.sources = []
+        # linked, however old the sources are
+        before, self.force = self.force, True
         super().build_extension(ext)
+        self.force = before
+        print(f"compiled the native core in {time.monotonic() - began:.0f} s", file=sys.stderr)
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        # whole at once, for builds may run beside each other
+        part = kept.with_suffix(f".{os.getpid()}")
+        shutil.copy(made, part)
+        part.replace(kept)
+
+    def hash_of(self, ext: Pybind11Extension, variants: Iterable[str]) -> str:
+        """Return the hash of all that a core is made of: sources, headers, compiler, options and instruction sets."""
+        # Microsoft's compiler has its version in its path
+        command = list(getattr(self.compiler, "compiler_so", [])) or [str(getattr(self.compiler, "cc", ""))]
+        with contextlib.suppress(OSError):
+            said = subprocess.run([command[0], "--version"], capture_output=True, text=True, check=False)
+            command.append(said.stdout)
+        options = [sys.version, pybind11.__version__, platform.machine(), *command, *variants, *FLAGS, *LINK_FLAGS]
+        # pip has headers of pybind11 in a folder that is new each time
+        options += [str(getattr(self.compiler, "linker_so", "")), str(ext.define_macros)]
+        found = hashlib.sha256("\n".join(options).encode())
+        for path in sorted([Path(__file__), *map(Path, ext.depends)]):
+            found.update(f"{path.name}\n".encode() + path.read_bytes())
+        return found.hexdigest()[:32]
 
 
 if __name__ == "__main__":
     setup(
         ext_modules=[
             Pybind11Extension(
-                "isaacsim.core.experimental.actuators.native.core",
+                "isaacsim.core.experimental.actuators.base.native.core",
                 [str(path) for path in sources()[1]],
                 depends=sorted(str(path) for path in (*NATIVE.glob("*.h"), *NATIVE.glob("*.cpp"))),
                 extra_compile_args=FLAGS,

@@ -50,7 +50,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(options: argparse.Namespace) -> int:
     import warp as wp
-    from isaacsim.core.experimental.actuators.components.quiet_warp import quiet_warp
+    from isaacsim.core.experimental.actuators.base.quiet_warp import quiet_warp
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     with quiet_warp():

@@ -30,7 +30,7 @@ class Worker:
     def origin(self) -> tuple[Path, bool]:
         """Return the file of the measured package, and True if its native core exists."""
         import isaacsim.core.experimental.actuators as package
-        from isaacsim.core.experimental.actuators.native import core
+        from isaacsim.core.experimental.actuators.base.native import core
 
         return Path(str(package.__file__)), core is not None
 

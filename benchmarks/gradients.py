@@ -217,7 +217,7 @@ class NetworkOnTape(OnTape):
 
     def __init__(self, problem: NetworkProblem) -> None:
         from isaacsim.core.experimental import actuators
-        from isaacsim.core.experimental.actuators.networks.safetensors import write
+        from isaacsim.core.experimental.actuators.files.networks.safetensors import write
 
         def array(values: Any, grad: bool = True, dtype: Any = wp.float32) -> wp.array:
             return wp.array(values, dtype=dtype, device="cpu", requires_grad=grad)

@@ -28,10 +28,10 @@ from isaacsim.core.experimental.actuators import (
     Simulation,
     TimedDelayConfig,
 )
-from isaacsim.core.experimental.actuators.toolbox.identification.identified import Identified
-from isaacsim.core.experimental.actuators.toolbox.identification.identify import identify
-from isaacsim.core.experimental.actuators.toolbox.identification.log import MotorLog
-from isaacsim.core.experimental.actuators.toolbox.identification.options import FitOptions
+from isaacsim.core.experimental.actuators.tools.identification.identified import Identified
+from isaacsim.core.experimental.actuators.tools.identification.identify import identify
+from isaacsim.core.experimental.actuators.tools.identification.log import MotorLog
+from isaacsim.core.experimental.actuators.tools.identification.options import FitOptions
 
 KNOWN = PDControlConfig(25.0, 0.5)
 # between samples and between physics steps of the hidden robot [s], and noise of its encoders [rad]

@@ -29,7 +29,7 @@ from isaacsim.core.experimental.actuators import (
     PDControlConfig,
     PIDControlConfig,
 )
-from isaacsim.core.experimental.actuators.components.implicit_effort import ImplicitEffort
+from isaacsim.core.experimental.actuators.laws.implicit_effort import ImplicitEffort
 
 from .timing import interleave, steps
 

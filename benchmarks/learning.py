@@ -353,8 +353,8 @@ def with_newton(target: np.ndarray) -> tuple[Step, Callable[[], np.ndarray]]:
 
 def exported(sim: Any) -> str:
     """Return the model of a simulation as MJCF."""
-    from isaacsim.core.experimental.actuators.hosts.mujoco.model import describe_model
-    from isaacsim.core.experimental.actuators.usd.physics.read import read_scene
+    from isaacsim.core.experimental.actuators.simulators.mujoco.model import describe_model
+    from isaacsim.core.experimental.actuators.simulators.scene.read import read_scene
 
     spec, _ = describe_model(read_scene(sim.stage), DT)
     spec.compile()

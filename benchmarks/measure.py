@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field
 
 import numpy as np
-from isaacsim.core.experimental.actuators.native import core
+from isaacsim.core.experimental.actuators.base.native import core
 
 from .candidates import SECTIONS, STREAM, Candidate, Known
 from .check import TOLERANCE, Check

@@ -41,9 +41,9 @@ def with_ours(steps: Steps) -> Step:
     """One actuator per joint."""
     import warp as wp
     from isaacsim.core.experimental.actuators import ClampingMaxEffort, ControllerNeuralLSTM, ControllerNeuralMLP
-    from isaacsim.core.experimental.actuators.networks.checkpoint import Checkpoint
-    from isaacsim.core.experimental.actuators.pipeline.assembly import Assembly
-    from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
+    from isaacsim.core.experimental.actuators.engine.assembly import Assembly
+    from isaacsim.core.experimental.actuators.engine.entry import ActuatorEntry
+    from isaacsim.core.experimental.actuators.laws.networks.checkpoint import Checkpoint
 
     metadata = {**SCALES, "input_idx": list(range(STEPS_BACK))} if steps.name == "MLP" else SCALES
     checkpoint = Checkpoint(network_of(steps.problem), metadata, "onnx", "0" * 64)

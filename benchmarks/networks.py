@@ -90,7 +90,7 @@ def with_numpy(problem: Problem, dtype: Any = np.float32) -> Step:
 
 def network_of(problem: Problem) -> Any:
     """Return the network as the package represents it."""
-    from isaacsim.core.experimental.actuators.networks.network import Linear, LSTMCell, Network, Operation, Unary
+    from isaacsim.core.experimental.actuators.laws.networks.network import Linear, LSTMCell, Network, Operation, Unary
 
     operations: list[Operation] = [LSTMCell(layer, layer, *cell) for layer, cell in enumerate(problem.cells)]
     for weight, bias in problem.linear:
@@ -102,7 +102,7 @@ def network_of(problem: Problem) -> Any:
 
 def with_ours(problem: Problem) -> Step:
     """The evaluator on NumPy arrays, with state updated in place."""
-    from isaacsim.core.experimental.actuators.networks.evaluator import make_evaluator
+    from isaacsim.core.experimental.actuators.laws.networks.evaluator import make_evaluator
 
     network = network_of(problem)
     evaluator = make_evaluator(network, problem.rows)

@@ -38,9 +38,9 @@ from isaacsim.core.experimental.actuators import (
     ThermalConfig,
     TransmissionConfig,
 )
-from isaacsim.core.experimental.actuators.components.quiet_warp import quiet_warp
-from isaacsim.core.experimental.actuators.pipeline.assembly import Assembly
-from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
+from isaacsim.core.experimental.actuators.base.quiet_warp import quiet_warp
+from isaacsim.core.experimental.actuators.engine.assembly import Assembly
+from isaacsim.core.experimental.actuators.engine.entry import ActuatorEntry
 
 from .candidates import Candidate
 from .candidates.one_object import signals
@@ -281,7 +281,7 @@ def times_of(blocks: dict[str, Block], rounds: int) -> list[tuple[str, np.ndarra
 
 def stages_of(folder: Path) -> dict[str, list[Any]]:
     """Stages of all joints by the name of the row."""
-    from isaacsim.core.experimental.actuators.networks import safetensors
+    from isaacsim.core.experimental.actuators.files.networks import safetensors
 
     from .networks import Problem as NetworkProblem
     from .networks import network_of

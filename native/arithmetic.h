@@ -94,7 +94,7 @@ inline uint32_t mixed(uint32_t bits) {
     return (word >> 22) ^ word;
 }
 
-// A random number in [0, 1) that three integers from 0 to 2^24 determine, see components/functions.py.
+// A random number in [0, 1) that three integers from 0 to 2^24 determine, see laws/contract/functions.py.
 inline float uniform(float seed, float place, float count) {
     const auto bits = [](float x) { return static_cast<uint32_t>(static_cast<int32_t>(x)); };
     const uint32_t found = mixed(mixed(mixed(bits(seed)) + bits(place)) + bits(count));

@@ -413,7 +413,10 @@ class BoundPlan {
         const py::gil_scoped_release release;
         plan.run(phase, dt);
     }
-    void step(float dt) { run(Phase::kWhole, dt); }
+    void step(float dt) {
+        run(Phase::kWhole, dt);
+        if (plan.has_faults() && on_fault_) tell_fault();
+    }
     void command(float dt) { run(Phase::kCommand, dt); }
     void limit() { run(Phase::kLimit, 0); }
 
@@ -463,6 +466,16 @@ class BoundPlan {
         std::vector<std::tuple<int64_t, int32_t, int32_t, int64_t>> all;
         for (const Fault& fault : found) all.emplace_back(fault.robot, fault.slot, fault.code, fault.step);
         return all;
+    }
+
+    // Call this once, after the first step with a fault. It must not refer to the plan: nothing tells the garbage
+    // collector of it.
+    void on_fault(const py::object& call) { on_fault_ = call; }
+
+    NOINLINE void tell_fault() {
+        const py::object call = std::move(on_fault_);
+        on_fault_ = py::object();
+        call();
     }
 
     void set_faults(const std::vector<std::tuple<int64_t, int32_t, int32_t, int64_t>>& faults, int64_t steps) {
@@ -538,6 +551,7 @@ class BoundPlan {
     }
 
     std::string label_;
+    py::object on_fault_;
     std::map<std::string, py::object> kept_;
     std::array<py::object, kArrays> arrays_;
 };

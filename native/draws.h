@@ -1,7 +1,7 @@
 // Random values of many parameters of many robots in one pass.
 //
 // A number depends only on the key of its draw, the robot and the robot's draw count, not on other robots or their
-// order. `pipeline/random_numbers.py` implements the same in NumPy.
+// order. `engine/random/random_numbers.py` implements the same in NumPy.
 #pragma once
 #include <cmath>
 

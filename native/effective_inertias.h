@@ -1,4 +1,4 @@
-// Effective inertias of joints from factored mass matrices, and coupled ones, see hosts/mujoco/joint_signals.py.
+// Effective inertias of joints from factored mass matrices, and coupled ones, see simulators/mujoco/joint_signals.py.
 #pragma once
 #include <cmath>
 #include <optional>

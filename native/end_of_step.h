@@ -1,4 +1,4 @@
-// Efforts at the end of the step, see components/implicit_effort.py: laws on the position and velocity there, with the
+// Efforts at the end of the step, see laws/implicit_effort.py: laws on the position and velocity there, with the
 // slope of the effort by the final velocity, which moves the position, too.
 #pragma once
 #include "dual.h"
@@ -209,10 +209,11 @@ inline int32_t is_apart(float nearness) {
 // A step of Newton's method from `x`, given what a stage makes of it and the slope of that.
 inline float newton_step(float x, float found, float slope, float gain) {
     const float yielding = slope * gain;
-    return chosen(yielding == 0.0f, found, x + (found - x) / (1.0f - yielding));
+    // a sum would lose the sign of a zero
+    return chosen(yielding == 0.0f || found == x, found, x + (found - x) / (1.0f - yielding));
 }
 
-// The next effort to be tried for a stage, within a bracket.
+// The next effort to be tried for a law, within a bracket.
 struct Tried {
     float effort, low, high;
     bool settled;
@@ -225,23 +226,69 @@ inline Tried improved(float x, float found, float slope, float gain, float low, 
     const float newton = newton_step(x, found, slope, gain);
     // true without a bracket, too
     const bool inside = !(newton <= lowest || newton >= highest);
-    const bool settled = !(nearness(newton, x) < 0.0f) || gain == 0.0f;
+    const bool settled = !(nearness(newton, x) < 0.0f);
     return {chosen(settled || inside, newton, 0.5f * lowest + 0.5f * highest), lowest, highest, settled};
 }
 
-// True for a limit that falls with the velocity.
-template <class Limit>
-constexpr bool kFalls = Limit::kReads[1] || Limit::kReads[2];
+// What an element does without its motor, its start, and whether its load is whole.
+struct Start {
+    float q, qd, free, gain, dt, whole;
+};
 
-// The effort of the end of the step behind such a limit, given that of the line before it. Both fall with the effort,
-// as they do with the velocity, so the solution of their minimum is the minimum of their solutions: the limit gets the
-// velocity without the motor, and bounds that are solved.
-inline float limit_at_end(float effort, float q, float free, float gain, float dt, const Arrays<ClampingDCMotor>& own,
-                          int64_t i) {
+// An effort, and its slope by the final velocity.
+struct Solution {
+    float effort, slope;
+};
+
+// A stage without states, signals or curves of its own.
+template <class Stage, size_t... T>
+inline Number stage_at(Number effort, float q, float qd, float dt, const Arrays<Stage>& own, int64_t i,
+                       std::index_sequence<T...>) {
+    return Stage::template law<Number>(effort, moving(q + dt * qd, dt), moving(qd, 1.0f), constant(dt),
+                                       constant(own.taken[T][i])...)
+        .at[0];
+}
+
+// The end of the step behind a limit that is a line over the velocity, given that of the line before it. Both fall with
+// the effort, as they do with the velocity, so the solution of their minimum is the minimum of their solutions: the
+// limit gets the velocity without the motor, and bounds that are solved.
+inline Solution solved_at_end(const Solution& before, const Start& at, const Arrays<ClampingDCMotor>& own, int64_t i) {
     const float stall = own.taken[0][i], factor = own.taken[1][i];
     // without a factor the effort may be infinite
-    const float solved = chosen(factor > 0.0f, stall / (1.0f + stall * factor * gain), stall);
-    return ClampingDCMotor::law(effort, q, free, dt, solved, factor, own.taken[2][i]).at[0];
+    const float bound = chosen(factor > 0.0f, stall / (1.0f + stall * factor * at.gain), stall);
+    const float effort =
+        ClampingDCMotor::law(before.effort, at.q, at.free, at.dt, bound, factor, own.taken[2][i]).at[0];
+    const float line = before.effort + before.slope * (at.gain * (effort - before.effort));
+    const Number there =
+        stage_at(moving(line, before.slope), at.q, at.free + at.gain * effort, at.dt, own, i, Taken<ClampingDCMotor>{});
+    return {effort, bounded_slope(slope_of(there))};
+}
+
+// True for a limit that is solved so.
+template <class Limit>
+constexpr bool kIsSolved = std::is_same_v<Limit, ClampingDCMotor>;
+
+// Replace efforts and slopes by those behind such a limit.
+inline void all_solved_at_end(const Problem& p, const Block& b, const Use& use, float* RESTRICT efforts) {
+    const Arrays<ClampingDCMotor> own(use, b);
+    const float *const qd = b.input[kVelocity], *const free = end_array(p, b, kFreeVelocity),
+                       *const gain = end_array(p, b, kGain);
+    float* RESTRICT const slopes = end_array(p, b, kSlope);
+    over_elements(p, use, [&](const auto at) {
+        for (int64_t n = 0; n < b.robots * use.slots; ++n) {
+            const int64_t i = at(n);
+            const Solution found =
+                solved_at_end({efforts[i], slopes[i]}, {0.0f, qd[i], free[i], gain[i], p.dt, 0.0f}, own, i);
+            // a limit may hide an effort that is not finite
+            efforts[i] = nan_unless(finite(efforts[i]) & finite(found.effort), found.effort);
+            slopes[i] = found.slope;
+        }
+    });
+}
+
+// What friction is told of the load of a joint with an effort at the end of the step, see specs/signals.py.
+inline float whole_or_estimated(float whole) {
+    return chosen(whole > 0.5f, whole, 0.5f);
 }
 
 // How often a motor with friction behind it is taken as a line.
@@ -256,37 +303,12 @@ struct EndSweep {
     // an element may take more rounds: friction moves the motor to another limit
     static constexpr bool kBends = kRubs && sizeof...(Stages);
 
-    // An effort, and its slope by the final velocity.
-    struct Solution {
-        float effort, slope;
-    };
-
-    // What an element does without its motor, and its start.
-    struct Start {
-        float q, qd, free, gain, dt;
-    };
-
-    template <class Stage, size_t... T>
-    static Number stage_at(Number effort, float q, float qd, float dt, const Arrays<Stage>& own, int64_t i,
-                           std::index_sequence<T...>) {
-        return Stage::template law<Number>(effort, moving(q + dt * qd, dt), moving(qd, 1.0f), constant(dt),
-                                           constant(own.taken[T][i])...)
-            .at[0];
-    }
-
-    // The effort behind a limit, as the line before it goes on to `tried`.
-    template <class Stage>
-    static Number behind(const Solution& before, float tried, const Start& at, const Arrays<Stage>& own, int64_t i) {
-        const float line = before.effort + before.slope * (at.gain * (tried - before.effort));
-        return stage_at(moving(line, before.slope), at.q, at.free + at.gain * tried, at.dt, own, i, Taken<Stage>{});
-    }
-
     template <class Stage>
     static Solution limited(const Solution& before, const Start& at, const Arrays<Stage>& own, int64_t i) {
-        if constexpr (kFalls<Stage>) {
-            const float effort = limit_at_end(before.effort, at.q, at.free, at.gain, at.dt, own, i);
-            return {effort, bounded_slope(slope_of(behind(before, effort, at, own, i)))};
+        if constexpr (kIsSolved<Stage>) {
+            return solved_at_end(before, at, own, i);
         } else {
+            static_assert(!Stage::kReads[1] && !Stage::kReads[2], "a limit that is tried");
             const Number found =
                 stage_at(moving(before.effort, before.slope), at.q, at.qd, at.dt, own, i, Taken<Stage>{});
             return {found.value, slope_of(found)};
@@ -298,11 +320,12 @@ struct EndSweep {
     static float told_joint(const Solution& motor, float motor_qd, const Start& at) {
         switch (SIGNAL) {
             case kInertia:
+            case kCoupledInertia:
                 return at.dt / at.gain;
             case kLoad:
                 return (at.qd - at.free) / at.gain;
             case kLoadIsWhole:
-                return 1.0f;
+                return whole_or_estimated(at.whole);
             case kMotorDamping:
                 return -motor.slope;
             default:
@@ -392,7 +415,8 @@ struct EndSweep {
         const auto before = Mode::template end<float>(q, qd, dt, mode.asked[A][i]...,
                                                       number<kUsed<HANDS, S, sizeof...(S)>>(mode.state[S], i)...,
                                                       number<kUsed<HANDS, T, sizeof...(T)>>(mode.taken[T], i)...);
-        const Start at{q, qd, before.at[0], before.at[1], dt};
+        static_assert(Mode::kAsks[kLoadIsWhole] == kLoadIsWhole);
+        const Start at{q, qd, before.at[0], before.at[1], dt, mode.asked[kLoadIsWhole][i]};
         const auto commanded = [&](auto end_q, auto end_qd) {
             using V = decltype(end_q);
             return Law::template law<V>(end_q, end_qd, V{in.q_target[i]}, V{in.qd_target[i]}, V{in.feedforward[i]},
@@ -418,9 +442,7 @@ struct EndSweep {
         const End end = joint_at_end<FORM, ALONE>(motor, at, joint, i, motor_at);
         float damping = 0.0f;
         if constexpr (HANDS) {
-            float held = whole + line.slope * (qd - (at.free + at.gain * whole));
-            ((held = stage_at(constant(held), q, qd, dt, stages, i, Taken<Stages>{}).value), ...);
-            damping = -chord(end.motor.effort, held, end.motor.slope, end.qd, qd, dt);
+            damping = -chord(end.motor.effort, motor_at(qd).effort, end.motor.slope, end.qd, qd, dt);
         }
         const auto next =
             Mode::template law<float>(end.effort, q, qd, dt, told<Mode::kAsks[A]>(mode.asked[A][i], damping, end.qd)...,

@@ -265,7 +265,7 @@ struct Passes {
 };
 
 // Laws without an effort, and those whose results act late, have no gradient, see `require_gradients` in
-// pipeline/gradients.py.
+// engine/gradients/actuator_gradients.py.
 template <class Law>
 constexpr Passes passes() {
     if constexpr (Law::kGives > 0 && Law::kLate == 0) return {forward<Law>, backward<Law>};

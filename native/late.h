@@ -1,4 +1,4 @@
-// Results of laws that act late, see components/late.py: a ring of the last results per element, each with its own
+// Results of laws that act late, see laws/contract/late.py: a ring of the last results per element, each with its own
 // newest row, which is NaN after a reset.
 #pragma once
 #include <algorithm>

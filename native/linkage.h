@@ -1,4 +1,4 @@
-// Linkages: shafts of motors that move up to three joints together, see components/linkage_shaft.py.
+// Linkages: shafts of motors that move up to three joints together, see laws/linkage_shaft.py.
 #pragma once
 #include <cmath>
 #include <cstdint>

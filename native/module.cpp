@@ -124,6 +124,7 @@ PYBIND11_MODULE(core, m) {
         .def("reset", &BoundPlan::reset, py::arg("robots") = py::none())
         .def("unsettle", &BoundPlan::unsettle)
         .def("faults", &BoundPlan::faults)
+        .def("on_fault", &BoundPlan::on_fault, py::arg("call"))
         .def("set_faults", &BoundPlan::set_faults, py::arg("faults"), py::arg("steps"))
         .def_property_readonly("steps", &BoundPlan::steps)
         .def_property_readonly("variant", [](const BoundPlan& bound) { return bound.plan.variant(); })

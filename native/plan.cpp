@@ -514,7 +514,7 @@ void Plan::find_asking() {
     p_.asking = any ? std::move(asking) : std::vector<uint32_t>{};
 }
 
-// Give laws of motors that ask for inertia or load the scratch arrays with what the motor feels.
+// Give laws of motors the scratch arrays with what the motor feels.
 void Plan::find_felt() {
     p_.felt_arrays = 0;
     const auto look = [&](const std::vector<MemberUse>& members, std::vector<Use>& uses, size_t count) {
@@ -537,7 +537,8 @@ void Plan::find_felt() {
 
 // Scratch array that efforts at the end of the step put in the place of a signal, 0 for none.
 int Plan::end_array_of(int signal, bool follows) const {
-    if (signal == kInertia) return p_.end_arrays + (follows ? kInertiaOfJoint : kInertiaOfMotor);
+    if (signal == kInertia || signal == kCoupledInertia)
+        return p_.end_arrays + (follows ? kInertiaOfJoint : kInertiaOfMotor);
     if (signal == kLoad && follows) return p_.end_arrays + kLoadOfJoint;
     if (signal == kLoadIsWhole && follows) return p_.end_arrays + kIsWhole;
     return 0;

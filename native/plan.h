@@ -130,6 +130,7 @@ class Plan {
     // the state was changed externally
     void unsettle();
     std::vector<Fault> faults() const;
+    bool has_faults() const { return !faults_.empty(); }
     int64_t steps() const;
     void set_faults(const std::vector<Fault>& faults, int64_t steps);
 

@@ -28,7 +28,7 @@ constexpr int kCommands = 3;  // the last three are delayed
 
 // Largest number of results of a law that act late; checked at compile time.
 constexpr int kMostLate = 3;
-// Rows of a ring beyond the largest delay, see components/late.py.
+// Rows of a ring beyond the largest delay, see laws/contract/late.py.
 constexpr int kSpareRows = 2;
 constexpr int kEffortFault = 1 << kSignals;
 
@@ -36,7 +36,7 @@ constexpr int kEffortFault = 1 << kSignals;
 constexpr int kMostAsked = 24;
 constexpr int kAskedFault = 2 * kEffortFault;
 // Those that a motor feels otherwise than its joint, and their number; checked against the generated laws.
-constexpr int kInertia = 0, kLoad = 1, kLoadIsWhole = 2, kFeltSignals = 2;
+constexpr int kInertia = 0, kLoad = 1, kLoadIsWhole = 2, kCoupledInertia = 3, kFeltSignals = 4;
 // Those that efforts at the end of the step replace for friction, and the last two of them, which the engine writes.
 constexpr int kMotorDamping = 4, kMotorLift = 5;
 
@@ -46,7 +46,7 @@ constexpr bool is_of_engine(int signal) {
 
 // Scratch arrays of efforts at the end of the step, see end_of_step.h.
 enum EndArray {
-    kFreeVelocity,  // after the step without the motor, and its gain per effort; 0 for an explicit effort
+    kFreeVelocity,  // after the step without the motor, and its gain per effort
     kGain,
     kEndPosition,  // at the end of the step, under the effort of the stages so far
     kEndVelocity,
@@ -57,10 +57,12 @@ enum EndArray {
     kSlopeBefore,
     kLow,  // bracket of the effort
     kHigh,
+    kOpen,  // 1 for efforts that may be solved better, else 0; and the slope where they were left
+    kSettledSlope,
     kLineVelocity,   // final velocity at which friction takes the motor as a line
     kMotorVelocity,  // final velocity of the motor without the friction behind it, and its slope there
     kMotorSlope,
-    kInertiaOfMotor,  // for stages of the motor: 0 where the effort is that of the end, as their velocity is, too
+    kInertiaOfMotor,  // for stages of the motor: 0, as their velocity is that of the end
     kInertiaOfJoint,  // for stages of the joint, with the load that the free velocity tells, which is whole
     kLoadOfJoint,
     kIsWhole,
@@ -76,7 +78,7 @@ constexpr int kMotorArrays = kSignals + 2;
 // Lists of laws, each with its own numbering.
 enum class LawList { kControllers, kStages, kFeedback };
 
-// Input of a curve, in the order of `OVER` in components/curve.py; speed is the magnitude of velocity.
+// Input of a curve, in the order of `OVER` in laws/contract/curve.py; speed is the magnitude of velocity.
 enum Over { kOverPosition, kOverVelocity, kOverSpeed };
 
 // ---- parameters
@@ -333,13 +335,16 @@ struct Route {
     // which controllers of a rate run in a step
     Places due = nullptr;
     // efforts at the end of the step: what joints do without their motors, each controller, its states, null without
-    // any, and each stage at the end, null for one that is not, and at the start
+    // any, and each stage at the end, null for one that is not, solved, null for one that is tried, and at given
+    // signals
     Places end = nullptr;
-    std::vector<Places> laws_at_end, law_states_at_end, stages_at_end, stages;
-    // stages that depend on position or velocity
-    std::vector<bool> moves;
-    // true if controllers are not lines over position and velocity
-    bool bends = false;
+    std::vector<Places> laws_at_end, law_states_at_end, stages_at_end, solved_at_end, stages;
+    // per element of a block: whether its controller is no line over position and velocity, whether it has friction
+    // that steps the joint, and whether each stage depends on position or velocity
+    std::vector<int32_t> curved, rubs;
+    std::vector<std::vector<int32_t>> moves;
+    // true if a controller or a stage at the end has states
+    bool has_states_at_end = false;
     std::vector<Limits> limits;
     // true if all limits run in one sweep
     bool one_sweep = false;
@@ -370,7 +375,7 @@ struct Problem {
     // number of transmissions and index of the first: stages before it act on motors, later ones on joints; and the
     // first of `kMotorArrays` scratch arrays
     int transmissions = 0, first_transmission = 0, motor_arrays = 0;
-    // first of `kFeltSignals` scratch arrays with inertia and load as motors feel them; 0 if no law asks for them
+    // first of `kFeltSignals` scratch arrays with these signals as motors feel them; 0 if no law asks for them
     int felt_arrays = 0;
     // per element of a block, false where a sensor of the joint hides the state of its transmission from controllers
     const int32_t* visible = nullptr;
@@ -453,6 +458,8 @@ struct Block {
     const float* dt;
     // 1 for elements whose controllers run in this step, else 0; null if all do
     const float* due;
+    // false if no controller of the block runs in this step
+    bool commands;
     // scratch memory for results before the scatter, and for the steps by which results act late
     float *found, *lag;
     // columns of networks

@@ -1,4 +1,4 @@
-// A joint that its motor moves along a log, in several variants, see toolbox/identification/rollout.py.
+// A joint that its motor moves along a log, in several variants, see tools/identification/rollout.py.
 #pragma once
 #include <cmath>
 

@@ -72,6 +72,7 @@ Block block_of(const Problem& p, int64_t number) {
     b.kept = nullptr;
     b.dt = p.dt_row;
     b.due = nullptr;
+    b.commands = true;
     if (p.layout == Layout::kGaps) {
         // the last row ends with its last driven column
         if (b.first_robot + b.robots == p.robots) b.size -= p.period - (p.columns[p.slots - 1] - p.columns[0] + 1);
@@ -253,10 +254,10 @@ void act_on(Block& b, const float* positions, const float* velocities) {
     b.input[kVelocity] = velocities;
 }
 
-// Inertia and load as motors feel them.
+// What motors feel otherwise than their joints.
 NOINLINE void feel(const Problem& p, const Block& b) {
     float* const felt = b.derived + p.felt_arrays * b.pitch;
-    for (const int s : {kInertia, kLoad}) {
+    for (int s = 0; s < kFeltSignals; ++s) {
         float* const to = felt + s * b.pitch;
         if (p.asked[s])
             std::copy_n(p.asked[s] + b.first, b.size, to);
@@ -502,8 +503,8 @@ template <class IsBad>
 void put_back(const Problem& p, const Block& b, const IsBad& is_bad, bool all = true) {
     for_kept(p, b, [&](const Kept& k, bool in_place) {
         if (!all && !k.is_commanding) return;
-        // in place, the state before the first phase is overwritten
-        if (in_place && p.phase == Phase::kLimit) return;
+        // in place, the state before the first phase is overwritten, and controllers that do not run save none
+        if (in_place && (p.phase == Phase::kLimit || (k.is_commanding && !b.commands))) return;
         const int64_t pitch = in_place ? k.count : k.pitch;
         for (int64_t n = 0; n < k.count / k.each; ++n) {
             if (!is_bad(k.places[n], k.goes_on)) continue;
@@ -564,50 +565,48 @@ NOINLINE void find_faults(const Problem& p, const Block& b, const float* const* 
     }
 }
 
-// ---- efforts at the end of the step
+// ---- efforts at the end of the step, of all elements of a plan
 
-// Position at the end of the step; that at its start where the effort is explicit.
-inline float end_position(float q, float after, float gain, float dt) {
-    return chosen(gain != 0.0f, q + dt * after, q);
-}
-
-// Note the end of the step under given efforts; it is its start where the effort is explicit.
-void note_end(const Problem& p, const Block& b, const Truth& truth, const float* efforts) {
-    const float *const q = truth.joints[0], *const qd = truth.joints[1], *const free = end_array(p, b, kFreeVelocity),
+// Note the end of the step under given efforts, of all elements or of those of a stage.
+template <class At>
+void note_end_of(const Problem& p, const Block& b, const Truth& truth, const float* efforts, int64_t count,
+                 const At at) {
+    const float *const q = truth.joints[0], *const free = end_array(p, b, kFreeVelocity),
                        *const gain = end_array(p, b, kGain);
     float *RESTRICT const end_q = end_array(p, b, kEndPosition), *RESTRICT const end_qd = end_array(p, b, kEndVelocity);
     const float dt = p.dt;
     INDEPENDENT
-    for (int64_t i = 0; i < b.size; ++i) {
-        const float after = free[i] + gain[i] * efforts[i];
-        end_qd[i] = chosen(gain[i] != 0.0f, after, qd[i]);
-        end_q[i] = end_position(q[i], after, gain[i], dt);
+    for (int64_t n = 0; n < count; ++n) {
+        const int64_t i = at(n);
+        end_qd[i] = free[i] + gain[i] * efforts[i];
+        end_q[i] = q[i] + dt * end_qd[i];
     }
+}
+void note_end(const Problem& p, const Block& b, const Truth& truth, const float* efforts) {
+    note_end_of(p, b, truth, efforts, b.size, [](int64_t n) { return n; });
 }
 
 // What joints do without their motors; `none` are efforts of zero.
 NOINLINE void find_ends(const Problem& p, const Block& b, const Truth& truth, float* none) {
     float *const gain = end_array(p, b, kGain), dt = p.dt;
+    // gaps between columns stay as they are
     std::copy_n(b.input[kVelocity], b.size, end_array(p, b, kFreeVelocity));
     std::fill_n(gain, b.size, 0.0f);
     p.route.end(p, b, p.limits[p.ends], nullptr);
     std::fill_n(none, b.size, 0.0f);
     note_end(p, b, truth, none);
-    // what the stages get of the joint; the effort mode asks for all of it
-    const float *const known = p.asked[kInertia] + b.first, *const load = p.asked[kLoad] + b.first,
-                       *const whole = p.asked[kLoadIsWhole] + b.first, *const free = end_array(p, b, kFreeVelocity),
-                       *const qd = truth.joints[1];
-    float *RESTRICT const of_motor = end_array(p, b, kInertiaOfMotor),
-                          *RESTRICT const of_joint = end_array(p, b, kInertiaOfJoint),
+    // what the stages get of the joint; those of motors get no inertia, for their velocity is that of the end
+    const float *const free = end_array(p, b, kFreeVelocity), *const qd = truth.joints[1],
+                       *const whole = p.asked[kLoadIsWhole] + b.first;
+    float *RESTRICT const of_joint = end_array(p, b, kInertiaOfJoint),
                           *RESTRICT const told = end_array(p, b, kLoadOfJoint),
                           *RESTRICT const is_whole = end_array(p, b, kIsWhole);
+    std::fill_n(end_array(p, b, kInertiaOfMotor), b.size, 0.0f);
     INDEPENDENT
     for (int64_t i = 0; i < b.size; ++i) {
-        const bool ends = gain[i] != 0.0f;
-        of_motor[i] = chosen(ends, 0.0f, known[i]);
-        of_joint[i] = chosen(ends, dt / gain[i], known[i]);
-        told[i] = chosen(ends, (qd[i] - free[i]) / gain[i], load[i]);
-        is_whole[i] = chosen(ends, 1.0f, whole[i]);
+        of_joint[i] = dt / gain[i];
+        told[i] = (qd[i] - free[i]) / gain[i];
+        is_whole[i] = whole_or_estimated(whole[i]);
     }
 }
 
@@ -622,40 +621,41 @@ void see_end(const Problem& p, Block& b, const float* const* measured) {
     act_on(b, end_array(p, b, kSeenPosition), end_array(p, b, kSeenVelocity));
 }
 
-// Write the states of controllers at the end of the step, which limits may have changed.
-void write_states_at_end(const Problem& p, Block commanded) {
-    const float* const measured[] = {commanded.input[kPosition], commanded.input[kVelocity]};
-    see_end(p, commanded, measured);
-    for (size_t k = 0; k < p.controllers.size(); ++k)
-        if (p.route.law_states_at_end[k]) p.route.law_states_at_end[k](p, commanded, p.controllers[k], nullptr);
-}
-
 // Efforts before a stage, and their slopes: those of the controller and the stages before, as a line.
 struct Line {
     const float *efforts, *slopes, *gain;
     float at(int64_t i, float effort) const { return efforts[i] + slopes[i] * (gain[i] * (effort - efforts[i])); }
 };
 
-// Improve the solutions `tried` of a law. Returns true if any has to be tried again.
-bool improve(const Problem& p, const Block& b, const float* RESTRICT tried, float* RESTRICT efforts) {
+// Improve the solutions `tried` of a law. A solution that has settled stays, whatever rounds others still need, and so
+// does the first one of an element that is not `curved`. Returns true if any has to be tried again.
+bool improve(const Problem& p, const Block& b, const float* RESTRICT tried, const int32_t* RESTRICT curved,
+             float* RESTRICT efforts) {
     const float* RESTRICT const gain = end_array(p, b, kGain);
     float *RESTRICT const slopes = end_array(p, b, kSlope), *RESTRICT const low = end_array(p, b, kLow),
-                          *RESTRICT const high = end_array(p, b, kHigh);
+                          *RESTRICT const high = end_array(p, b, kHigh), *RESTRICT const open = end_array(p, b, kOpen),
+                          *RESTRICT const kept = end_array(p, b, kSettledSlope);
     int32_t again = 0;
     INDEPENDENT
     for (int64_t i = 0; i < b.size; ++i) {
-        slopes[i] = bounded_slope(slopes[i]);
-        const Tried next = improved(tried[i], efforts[i], slopes[i], gain[i], low[i], high[i]);
-        efforts[i] = next.effort, low[i] = next.low, high[i] = next.high;
-        again |= static_cast<int32_t>(!next.settled);
+        const bool moves = open[i] != 0.0f;
+        const float slope = chosen(moves, bounded_slope(slopes[i]), kept[i]);
+        const Tried next = improved(tried[i], efforts[i], slope, gain[i], low[i], high[i]);
+        efforts[i] = chosen(moves, next.effort, tried[i]);
+        slopes[i] = kept[i] = slope;
+        low[i] = next.low, high[i] = next.high;
+        const bool stays_open = moves & !next.settled & (curved[i] != 0);
+        open[i] = chosen(stays_open, 1.0f, 0.0f);
+        again |= static_cast<int32_t>(stays_open);
     }
     return again;
 }
 
-// A bracket without ends.
-void open_bracket(const Problem& p, const Block& b) {
+// Brackets without ends, of elements that are all open.
+void open_brackets(const Problem& p, const Block& b) {
     std::fill_n(end_array(p, b, kLow), b.size, -kInfinity);
     std::fill_n(end_array(p, b, kHigh), b.size, kInfinity);
+    std::fill_n(end_array(p, b, kOpen), b.size, 1.0f);
 }
 
 // Efforts of controllers, and their slopes, at given signals. One that a sensor informs does not feel the end of the
@@ -676,12 +676,12 @@ NOINLINE void command_at_end(const Problem& p, Block& b, const Truth& truth, flo
     find_ends(p, b, truth, efforts);
     signals_of_controllers(p, b, scratch);
     const float* const measured[] = {b.input[kPosition], b.input[kVelocity]};
-    open_bracket(p, b);
+    open_brackets(p, b);
     for (int round = 0; round < kMostRounds; ++round) {
         std::copy_n(efforts, b.size, tried);
         see_end(p, b, measured);
         evaluate_controllers(p, b, efforts, scratch);
-        const bool again = improve(p, b, tried, efforts) && p.route.bends;
+        const bool again = improve(p, b, tried, p.route.curved.data(), efforts);
         note_end(p, b, truth, efforts);
         if (!again) break;
     }
@@ -698,8 +698,8 @@ void look_up_at_end(const Problem& p, const Block& b, const Use& use, const Scra
                       scratch.at(Scratch::kValues));
 }
 
-// One stage at the end of the step; its states are those of the solution. The stage is evaluated where those before it
-// leave the joint, and again where it leaves the joint itself, as long as that changes its effort.
+// One stage at the end of the step, without its states. It is evaluated where those before it leave the joint, and
+// again where it leaves the joint itself, as long as that changes its effort.
 void stage_at_end(const Problem& p, const Block& b, int number, const Truth& truth, float* efforts, float* tried,
                   const Scratch& scratch) {
     const Use& use = p.limits[number];
@@ -707,38 +707,37 @@ void stage_at_end(const Problem& p, const Block& b, int number, const Truth& tru
                  *const slopes = end_array(p, b, kSlope);
     std::copy_n(efforts, b.size, before);
     std::copy_n(slopes, b.size, slope_before);
-    open_bracket(p, b);
-    const Line line{before, slope_before, end_array(p, b, kGain)};
-    const bool moves = p.route.moves[number];
-    for (int round = 0; round < kMostRounds; ++round) {
-        std::copy_n(efforts, b.size, tried);
-        if (round) {
-            for (int64_t i = 0; i < b.size; ++i) efforts[i] = line.at(i, tried[i]);
-            std::copy_n(slope_before, b.size, slopes);
-        }
-        look_up_at_end(p, b, use, scratch);
-        p.route.stages_at_end[number](p, b, use, efforts);
-        const bool again = improve(p, b, tried, efforts) && moves;
+    if (p.route.solved_at_end[number]) {
+        p.route.solved_at_end[number](p, b, use, efforts);
         note_end(p, b, truth, efforts);
-        if (!again) break;
+    } else {
+        open_brackets(p, b);
+        const Line line{before, slope_before, end_array(p, b, kGain)};
+        for (int round = 0; round < kMostRounds; ++round) {
+            std::copy_n(efforts, b.size, tried);
+            if (round) {
+                for (int64_t i = 0; i < b.size; ++i) efforts[i] = line.at(i, tried[i]);
+                std::copy_n(slope_before, b.size, slopes);
+            }
+            look_up_at_end(p, b, use, scratch);
+            p.route.stages_at_end[number](p, b, use, efforts);
+            const bool again = improve(p, b, tried, p.route.moves[number].data(), efforts);
+            note_end(p, b, truth, efforts);
+            if (!again) break;
+        }
     }
     if (p.limited_by && use.limits)
         for (int64_t i = 0; i < b.size; ++i)
             if (before[i] != efforts[i]) p.limited_by[b.first + i] = static_cast<uint8_t>(number + 1);
-    if (!use.states) return;
-    for (int64_t i = 0; i < b.size; ++i) tried[i] = line.at(i, efforts[i]);
-    if (use.curve >= 0) look_up(use, b, scratch);
-    p.route.stages[number](p, b, use, tried);
 }
 
 // Tell friction how the effort of the motor falls with the final velocity.
 void lift(const Problem& p, const Block& b) {
-    const float *const gain = end_array(p, b, kGain), *const slopes = end_array(p, b, kSlope),
-                       *const end_qd = end_array(p, b, kEndVelocity);
+    const float *const slopes = end_array(p, b, kSlope), *const end_qd = end_array(p, b, kEndVelocity);
     float *RESTRICT const damping = end_array(p, b, kDamping), *RESTRICT const lifts = end_array(p, b, kLift);
     INDEPENDENT
     for (int64_t i = 0; i < b.size; ++i) {
-        damping[i] = chosen(gain[i] != 0.0f, -slopes[i], 0.0f);
+        damping[i] = -slopes[i];
         lifts[i] = damping[i] * end_qd[i];
     }
 }
@@ -748,12 +747,16 @@ bool steps_joint(const Problem& p, int number) {
     return number >= p.first_following && number != p.ends && !p.route.stages_at_end[number];
 }
 
-// Note efforts, slopes and final velocities of the motors, whose efforts friction changes.
-void note_motor(const Problem& p, const Block& b, const float* efforts) {
+// Note efforts, slopes and final velocities of the motors, whose efforts friction changes; of all elements, or of those
+// with friction.
+void note_motor(const Problem& p, const Block& b, const float* efforts, bool rub) {
     if (!p.motor) return;
-    std::copy_n(efforts, b.size, p.motor + b.first);
-    std::copy_n(end_array(p, b, kEndVelocity), b.size, end_array(p, b, kMotorVelocity));
-    std::copy_n(end_array(p, b, kSlope), b.size, end_array(p, b, kMotorSlope));
+    const float *const end_qd = end_array(p, b, kEndVelocity), *const slopes = end_array(p, b, kSlope);
+    float *const motor_qd = end_array(p, b, kMotorVelocity), *const motor_slopes = end_array(p, b, kMotorSlope);
+    for (int64_t i = 0; i < b.size; ++i) {
+        if (rub && !p.route.rubs[i]) continue;
+        p.motor[b.first + i] = efforts[i], motor_qd[i] = end_qd[i], motor_slopes[i] = slopes[i];
+    }
 }
 
 // Efforts of motors, and their slopes, at a given end of the step; those of friction and what follows it are left out.
@@ -762,55 +765,72 @@ NOINLINE void evaluate_motors(const Problem& p, Block b, Block commanded, float*
     const float* const measured[] = {commanded.input[kPosition], commanded.input[kVelocity]};
     float* const slopes = end_array(p, b, kSlope);
     see_end(p, commanded, measured);
-    act_on(commanded, end_array(p, b, kSeenPosition), end_array(p, b, kSeenVelocity));
     evaluate_controllers(p, commanded, efforts, scratch);
     act_on(b, end_array(p, b, kEndPosition), end_array(p, b, kEndVelocity));
     int k = 0;
     for (; k < p.ends && !steps_joint(p, k); ++k) {
-        if (NOTES && k == p.first_following) note_motor(p, b, efforts);
+        if (NOTES && k == p.first_following) note_motor(p, b, efforts, true);
         if (!p.route.stages_at_end[k]) continue;
         look_up_at_end(p, b, p.limits[k], scratch);
         p.route.stages_at_end[k](p, b, p.limits[k], efforts);
         for (int64_t i = 0; i < b.size; ++i) slopes[i] = bounded_slope(slopes[i]);
     }
-    if (NOTES && k <= p.first_following) note_motor(p, b, efforts);
+    if (NOTES && k <= p.first_following) note_motor(p, b, efforts, true);
 }
 
-// How efforts fall between the end of the step and its start, where they are evaluated again; at the end unless the
-// solution of friction has left them in `kLow`.
-NOINLINE void find_chords(const Problem& p, const Block& b, const Truth& truth, const Block& commanded, bool is_known,
+// Write the states of controllers and motors at the end of the step, which limits and friction have changed. Efforts
+// become NaN where one is not finite; `there` are scratch.
+NOINLINE void write_states_at_end(const Problem& p, Block b, Block commanded, float* efforts, float* there,
+                                  const Scratch& scratch) {
+    if (!p.route.has_states_at_end) return;
+    const float* const measured[] = {commanded.input[kPosition], commanded.input[kVelocity]};
+    see_end(p, commanded, measured);
+    evaluate_controllers(p, commanded, there, scratch);
+    for (size_t k = 0; k < p.controllers.size(); ++k)
+        if (p.route.law_states_at_end[k]) p.route.law_states_at_end[k](p, commanded, p.controllers[k], there);
+    act_on(b, end_array(p, b, kEndPosition), end_array(p, b, kEndVelocity));
+    for (int k = 0; k < p.ends && !steps_joint(p, k); ++k) {
+        if (p.limits[k].curve >= 0) look_up(p.limits[k], b, scratch);
+        p.route.stages[k](p, b, p.limits[k], there);
+    }
+    for (int64_t i = 0; i < b.size; ++i) efforts[i] = nan_unless(finite(there[i]), efforts[i]);
+}
+
+// How efforts fall between the end of the step, where those of motors are in `kLow`, and its start.
+NOINLINE void find_chords(const Problem& p, const Block& b, const Truth& truth, const Block& commanded,
                           const Scratch& scratch) {
     float *const slopes = end_array(p, b, kSlope), *const slope_there = end_array(p, b, kSlopeBefore),
                  *const end_q = end_array(p, b, kEndPosition), *const end_qd = end_array(p, b, kEndVelocity),
                  *const there = end_array(p, b, kLineVelocity), *const at_end = end_array(p, b, kLow),
                  *const held = end_array(p, b, kHigh), *const damping = end_array(p, b, kDamping),
                  *const lifts = end_array(p, b, kLift);
-    const float *const q = truth.joints[0], *const qd = truth.joints[1], *const gain = end_array(p, b, kGain);
+    const float *const q = truth.joints[0], *const qd = truth.joints[1];
     std::copy_n(slopes, b.size, slope_there);
     std::copy_n(end_qd, b.size, there);
-    if (!is_known) evaluate_motors<false>(p, b, commanded, at_end, scratch);
-    for (int64_t i = 0; i < b.size; ++i) end_qd[i] = qd[i], end_q[i] = end_position(q[i], qd[i], gain[i], p.dt);
+    for (int64_t i = 0; i < b.size; ++i) end_qd[i] = qd[i], end_q[i] = q[i] + p.dt * qd[i];
     evaluate_motors<false>(p, b, commanded, held, scratch);
     for (int64_t i = 0; i < b.size; ++i) {
-        const float found = chord(at_end[i], held[i], slope_there[i], there[i], qd[i], p.dt);
-        damping[i] = chosen(gain[i] != 0.0f, -found, 0.0f);
+        damping[i] = -chord(at_end[i], held[i], slope_there[i], there[i], qd[i], p.dt);
         lifts[i] = damping[i] * there[i];
-        slopes[i] = slope_there[i], end_qd[i] = there[i];
-        end_q[i] = end_position(q[i], there[i], gain[i], p.dt);
+        slopes[i] = slope_there[i], end_qd[i] = there[i], end_q[i] = q[i] + p.dt * there[i];
     }
 }
 
 // Friction of the joints, of motors whose efforts fall with the final velocity. It changes that velocity, and with it
 // the piece of the line on which a limit leaves a motor: then the motors are evaluated there, and friction again. The
-// last time they keep their efforts, so that no limit is exceeded. Returns true if the efforts of the motors at the end
-// of the step are in `kLow`.
-NOINLINE bool step_joints(const Problem& p, Block& b, int first, float* efforts, const Truth& truth,
+// last time they keep their efforts, so that no limit is exceeded. The efforts of the motors at the end of the step are
+// left in `kLow`. Elements without friction stay as they are.
+NOINLINE void step_joints(const Problem& p, Block& b, int first, float* efforts, const Truth& truth,
                           const Block& commanded, const Scratch& scratch) {
     float *const slopes = end_array(p, b, kSlope), *const end_qd = end_array(p, b, kEndVelocity),
                  *const line_qd = end_array(p, b, kLineVelocity), *const line = end_array(p, b, kBefore),
-                 *const line_slopes = end_array(p, b, kSlopeBefore), *const found = end_array(p, b, kLow);
-    const float* const gain = end_array(p, b, kGain);
+                 *const line_slopes = end_array(p, b, kSlopeBefore), *const found = end_array(p, b, kLow),
+                 *const open = end_array(p, b, kOpen);
     float* const motor_slopes = end_array(p, b, kMotorSlope);
+    const auto keep_others = [&]() {
+        for (int64_t i = 0; i < b.size; ++i)
+            if (!p.route.rubs[i]) found[i] = efforts[i], slopes[i] = line_slopes[i];
+    };
     for (int round = 0;; ++round) {
         if (round) put_back_following(p, b);
         std::copy_n(efforts, b.size, line);
@@ -821,20 +841,29 @@ NOINLINE bool step_joints(const Problem& p, Block& b, int first, float* efforts,
             lift(p, b);
             if (p.limits[k].curve >= 0) look_up(p.limits[k], b, scratch);
             p.route.stages[k](p, b, p.limits[k], efforts);
-            note_end(p, b, truth, efforts);
+            // elsewhere a line may begin at another velocity than that of its effort
+            over_elements(p, p.limits[k],
+                          [&](const auto at) { note_end_of(p, b, truth, efforts, b.robots * p.limits[k].slots, at); });
         }
-        if (round + 1 == kMostLines) return false;
+        if (round + 1 == kMostLines) {
+            evaluate_motors<false>(p, b, commanded, found, scratch);
+            for (int64_t i = 0; i < b.size; ++i) slopes[i] = chosen(open[i] != 0.0f, 0.0f, slopes[i]);
+            keep_others();
+            return;
+        }
         evaluate_motors(p, b, commanded, found, scratch);
-        const auto differs = [&](int64_t i) {
-            const float change = line_slopes[i] * (end_qd[i] - line_qd[i]);
-            return gain[i] != 0.0f && nearness_to_line(line[i], change, found[i]) < 0.0f;
-        };
+        keep_others();
         int32_t apart = 0;
-        for (int64_t i = 0; i < b.size; ++i) apart |= static_cast<int32_t>(differs(i));
-        if (!apart) return true;
+        for (int64_t i = 0; i < b.size; ++i) {
+            const float change = line_slopes[i] * (end_qd[i] - line_qd[i]);
+            const bool differs = p.route.rubs[i] && nearness_to_line(line[i], change, found[i]) < 0.0f;
+            open[i] = chosen(differs, 1.0f, 0.0f);
+            apart |= static_cast<int32_t>(differs);
+        }
+        if (!apart) return;
         const bool last_is_next = round + 2 == kMostLines;
         for (int64_t i = 0; i < b.size; ++i) {
-            if (differs(i)) {
+            if (open[i] != 0.0f) {
                 efforts[i] = found[i];
                 if (last_is_next) slopes[i] = motor_slopes[i] = 0.0f;
             } else {
@@ -850,26 +879,26 @@ NOINLINE bool limit_at_end(const Problem& p, Block& b, float* efforts, float* th
                            const float* const* measured, const Scratch& scratch) {
     Block commanded = b;
     act_on(commanded, measured[0], measured[1]);
-    const float *const end_q = end_array(p, b, kEndPosition), *const end_qd = end_array(p, b, kEndVelocity);
+    act_on(b, end_array(p, b, kEndPosition), end_array(p, b, kEndVelocity));
     int k = 0;
     for (; k < p.ends && !steps_joint(p, k); ++k) {
-        if (k == p.first_following) note_motor(p, b, efforts);
-        act_on(b, end_q, end_qd);
-        if (p.route.stages_at_end[k])
-            stage_at_end(p, b, k, truth, efforts, there, scratch);
-        else
-            p.route.stages[k](p, b, p.limits[k], efforts);
+        if (k == p.first_following) note_motor(p, b, efforts, false);
+        if (p.route.stages_at_end[k]) stage_at_end(p, b, k, truth, efforts, there, scratch);
     }
-    if (k <= p.first_following) note_motor(p, b, efforts);
-    const bool is_known = k < p.ends && step_joints(p, b, k, efforts, truth, commanded, scratch);
+    if (k <= p.first_following) note_motor(p, b, efforts, false);
+    if (k < p.ends)
+        step_joints(p, b, k, efforts, truth, commanded, scratch);
+    else
+        std::copy_n(efforts, b.size, end_array(p, b, kLow));
     const Use& mode = p.limits[p.ends];
     if (hands_over(mode, Arrays<ImplicitEffort>(mode, b), b.size))
-        find_chords(p, b, truth, commanded, is_known, scratch);
+        find_chords(p, b, truth, commanded, scratch);
     else
         lift(p, b);
-    write_states_at_end(p, commanded);
-    const float *const motor_qd = end_array(p, b, kMotorVelocity), *const motor_slope = end_array(p, b, kMotorSlope);
+    const float *const end_qd = end_array(p, b, kEndVelocity), *const motor_qd = end_array(p, b, kMotorVelocity),
+                       *const motor_slope = end_array(p, b, kMotorSlope);
     for (int64_t i = 0; p.motor && i < b.size; ++i) p.motor[b.first + i] += motor_slope[i] * (end_qd[i] - motor_qd[i]);
+    write_states_at_end(p, b, commanded, efforts, there, scratch);
     act_on(b, truth.joints[0], truth.joints[1]);
     p.route.stages[p.ends](p, b, p.limits[p.ends], efforts);
     b.given = efforts;
@@ -917,7 +946,7 @@ bool command_due(const Problem& p, Block& b, const float* const* signals, float*
         signals_of_controllers(p, b, scratch);
         return command(p, b, efforts);
     }
-    const bool any = find_due(p, b, scratch);
+    const bool any = b.commands = find_due(p, b, scratch);
     bool bad = false;
     b.dt = find_periods(p, b, scratch);
     if (any) {
@@ -1154,16 +1183,27 @@ void choose(Problem& p) {
     masked ? choose_limits<true>(p) : choose_limits<false>(p);
     if (p.ends >= 0) {
         p.route.end = find_end(EffortStages{}, p.limits[p.ends].law);
-        p.route.bends = false;
+        const std::vector<int32_t> none(p.robots_per_block * p.period);
+        const auto marked = [&](const Use& use, bool is_so, std::vector<int32_t>& marks) {
+            for (int64_t n = 0; is_so && n < p.robots_per_block * use.slots; ++n) marks[use.places[n]] = 1;
+        };
+        p.route.curved = p.route.rubs = none;
         for (const Use& use : p.controllers) {
-            p.route.bends |= !is_linear(Controllers{}, use.law);
+            marked(use, !is_linear(Controllers{}, use.law), p.route.curved);
+            p.route.has_states_at_end |= use.states > 0;
             p.route.laws_at_end.push_back(find_law_at_end(Controllers{}, use.law));
             p.route.law_states_at_end.push_back(find_law_states_at_end(Controllers{}, use.law));
         }
         for (const Use& use : p.limits) {
             p.route.stages_at_end.push_back(find_stage_at_end(EffortStages{}, use.law));
+            const bool is_solved = use.law == number_in<ClampingDCMotor>(EffortStages{});
+            p.route.solved_at_end.push_back(is_solved ? all_solved_at_end : nullptr);
             p.route.stages.push_back(find_stage_of_elements(EffortStages{}, use.law));
-            p.route.moves.push_back(moves_with_joint(EffortStages{}, use.law));
+            p.route.moves.push_back(none);
+            marked(use, moves_with_joint(EffortStages{}, use.law), p.route.moves.back());
+            const int number = static_cast<int>(&use - p.limits.data());
+            p.route.has_states_at_end |= use.states > 0 && number < p.ends && !steps_joint(p, number);
+            marked(use, steps_joint(p, number), p.route.rubs);
         }
         const bool others = !p.networks.empty() || p.free_slots || !p.feedback.empty();
         if (!others && !masked && !p.computed && !p.limited_by && !p.motor)

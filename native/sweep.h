@@ -726,18 +726,17 @@ Places find_motor(List<Laws...>, int law) {
     return found;
 }
 
-// Inertia and load as motors feel them, of elements with a transmission, in place.
-template <class Law, size_t... S, size_t... T>
-void felt_by_places(const Problem& p, const Block& b, const Use& use, float* out, std::index_sequence<S...>,
-                    std::index_sequence<T...>) {
+// Signals as motors feel them, of elements with a transmission, in place.
+template <class Law, size_t... F, size_t... S, size_t... T>
+void felt_by_places(const Problem& p, const Block& b, const Use& use, float* out, std::index_sequence<F...>,
+                    std::index_sequence<S...>, std::index_sequence<T...>) {
     const int64_t count = b.robots * use.slots;
     const int32_t* RESTRICT places = use.places;
     const Arrays<Law> own(use, b);
     for (int64_t k = 0; k < count; ++k) {
         const int32_t i = places[k];
-        const auto found =
-            Law::felt(out[kInertia * b.pitch + i], out[kLoad * b.pitch + i], own.state[S][k]..., own.taken[T][i]...);
-        for (int s = 0; s < kFeltSignals; ++s) out[s * b.pitch + i] = found.at[s];
+        const auto found = Law::felt(out[F * b.pitch + i]..., own.state[S][k]..., own.taken[T][i]...);
+        ((out[F * b.pitch + i] = found.at[F]), ...);
     }
 }
 
@@ -750,7 +749,8 @@ Places find_felt(List<Laws...>, int law) {
         if constexpr (Law::kFelt) {
             if (at == law)
                 found = [](const Problem& p, const Block& b, const Use& use, float* out) {
-                    felt_by_places<Law>(p, b, use, out, States<Law>{}, std::make_index_sequence<Law::kPrepared>{});
+                    felt_by_places<Law>(p, b, use, out, std::make_index_sequence<kFeltSignals>{}, States<Law>{},
+                                        std::make_index_sequence<Law::kPrepared>{});
                 };
         }
         ++at;

@@ -1,4 +1,4 @@
-// Velocity limits of joints after a physics step, see hosts/mujoco/velocity_limits.py.
+// Velocity limits of joints after a physics step, see simulators/mujoco/velocity_limits.py.
 #pragma once
 #include <cmath>
 #include <tuple>

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import isaacsim.core.experimental.actuators as ea
 import numpy as np
-from isaacsim.core.experimental.actuators.toolbox.plots import style
+from isaacsim.core.experimental.actuators.tools.interrupts import until_interrupted
+from isaacsim.core.experimental.actuators.tools.plots import style
 from pxr import Usd
 
 READY_MADE = Path(__file__).parents[1] / "data" / "graphs" / "pd_from_usd.usda"
@@ -41,7 +42,7 @@ def drive(sim: World) -> tuple[np.ndarray, np.ndarray]:
     """Return times [s] and joint positions [rad] after each frame; the graph drives the arm."""
     arm, times, positions = Articulation(ARM), [], []
     sim.play()
-    for _ in range(FRAMES):
+    for _ in until_interrupted(range(FRAMES)):
         sim.frame()
         times.append(sim.time)
         positions.append(arm.get_dof_positions(dof_indices=arm.get_dof_indices(JOINTS)).numpy()[0])

@@ -11,7 +11,7 @@ from pathlib import Path
 import isaacsim.core.experimental.actuators as ea
 import numpy as np
 import warp as wp
-from isaacsim.core.experimental.actuators.toolbox.plots import style
+from isaacsim.core.experimental.actuators.tools.plots import style
 
 ROBOT = Path(__file__).parents[1] / "data" / "robots" / "pendulum.usda"
 PENDULUM, TARGET, DT, STEPS, TOLERANCE = "/World/Pendulum", 0.8, 1 / 500, 1000, 0.02

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import isaacsim.core.experimental.actuators as ea
 import numpy as np
-from isaacsim.core.experimental.actuators.toolbox.plots import style
+from isaacsim.core.experimental.actuators.tools.interrupts import until_interrupted
+from isaacsim.core.experimental.actuators.tools.plots import style
 
 ROBOT, FILE = Path(__file__).parents[1] / "data" / "robots" / "franka_panda.usda", Path("drive_from_usd.usda")
 ARM, JOINTS = "/World/Panda", [f"panda_joint{number}" for number in range(1, 8)]
@@ -39,7 +40,7 @@ def drive(sim: World) -> tuple[np.ndarray, np.ndarray]:
         sim.play()
         # the joint order depends on the simulator
         joints = arm.get_dof_indices(JOINTS)
-        for step in range(WAIT + STEPS):
+        for step in until_interrupted(range(WAIT + STEPS)):
             if step == WAIT:
                 arm.set_dof_position_targets(TARGETS, dof_indices=joints)
             # feedforward carries the weight of the arm; the PD law moves it, with measurements that are never late
@@ -63,7 +64,7 @@ def main() -> int:
     print("joint         target [rad]  error [rad]  peak effort [N·m]  limit [N·m]")
     for name, target, error, peak, limit in zip(JOINTS, TARGETS, errors, peaks, LIMITS, strict=True):
         print(f"{name:12}{target:14.2f}{error:13.5f}{peak:19.1f}{limit:13.0f}")
-    time = np.arange(-WAIT, STEPS) / RATE
+    time = (np.arange(len(positions)) - WAIT) / RATE
     shown = style.until_rest(time, positions)
     drawn, (top, bottom) = style.panels(10, 7, "Each joint reaches its target, no effort exceeds its limit", rows=2)
     style.caption(bottom, "Before that, the wrist damps the motion that the arm gives it: measurements have no delay")

@@ -9,7 +9,8 @@ from pathlib import Path
 import isaacsim.core.experimental.actuators as ea
 import numpy as np
 from isaacsim.core.experimental.actuators.compat import isaac_lab as lab
-from isaacsim.core.experimental.actuators.toolbox.plots import style
+from isaacsim.core.experimental.actuators.tools.interrupts import without_traceback
+from isaacsim.core.experimental.actuators.tools.plots import style
 from rich.console import Console
 from rich.table import Table
 
@@ -80,4 +81,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    without_traceback()
     raise SystemExit(main())

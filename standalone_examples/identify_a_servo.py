@@ -8,12 +8,13 @@ from pathlib import Path
 
 import isaacsim.core.experimental.actuators as ea
 import numpy as np
-from isaacsim.core.experimental.actuators.toolbox.identification import (
+from isaacsim.core.experimental.actuators.tools.identification import (
     MotorLog,
     identify,
     plot_identified,
     save_identified,
 )
+from isaacsim.core.experimental.actuators.tools.interrupts import without_traceback
 
 ROBOT = Path(__file__).parents[1] / "data" / "robots" / "pendulum.usda"
 DT, SECONDS = 0.004, 12.0  # between samples, of the log [s]
@@ -71,4 +72,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    without_traceback()
     raise SystemExit(main())

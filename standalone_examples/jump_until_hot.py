@@ -8,7 +8,8 @@ import argparse
 import isaacsim.core.experimental.actuators as ea
 import mujoco
 import numpy as np
-from isaacsim.core.experimental.actuators.toolbox.plots import style
+from isaacsim.core.experimental.actuators.tools.interrupts import until_interrupted, without_traceback
+from isaacsim.core.experimental.actuators.tools.plots import style
 
 LEG = """
 <mujoco>
@@ -44,34 +45,37 @@ HEAT = ea.ThermalConfig(
 )
 MOTOR = [ea.PDControlConfig(kp=90.0, kd=2.5), WINDING, HEAT, ea.SupplyConfig(voltage=25.2, resistance=0.06)]
 # docs: end motor
+without_traceback()
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--plot", default="jump_until_hot.png", help="path of the picture")
 picture, model = parser.parse_args().plot, mujoco.MjModel.from_xml_string(LEG)
-data, heights = mujoco.MjData(model), np.zeros(JUMPS * PERIOD)
+data, heights = mujoco.MjData(model), np.zeros((JUMPS, PERIOD))
 data.qpos[:] = [LOW, *CROUCH]
 with ea.MujocoSimulation(model, data) as sim:
     leg = sim.articulation("trunk")
     motors = ea.ArticulationActuators.from_configs("trunk", {"hip|knee": MOTOR, "rail": ea.MotorConfig()})
     with motors.record() as log:
-        for step in range(JUMPS * PERIOD):
-            leg.set_dof_position_targets(STRETCH if step % PERIOD in PUSH else CROUCH, dof_indices=[1, 2])
-            motors.step_actuators(model.opt.timestep)
-            mujoco.mj_step(model, data)
-            heights[step] = data.qpos[0] - LOW
+        for jump in until_interrupted(range(JUMPS)):
+            for step in range(PERIOD):
+                leg.set_dof_position_targets(STRETCH if step in PUSH else CROUCH, dof_indices=[1, 2])
+                motors.step_actuators(model.opt.timestep)
+                mujoco.mj_step(model, data)
+                heights[jump, step] = data.qpos[0] - LOW
 print(log.motors())
-by_jump = heights.reshape(JUMPS, -1).max(axis=1)
-lowest = log.supply_voltages.reshape(JUMPS, -1).min(axis=1)
+by_jump = heights[: jump + 1].max(axis=1)
+lowest = log.supply_voltages.reshape(len(by_jump), -1).min(axis=1)
+jumps = 1 + np.arange(len(by_jump))
 drawn, (top, middle, bottom) = style.panels(10, 8, "One jump a second, until the windings are hot", rows=3)
 top.set(ylabel="height of the jump [cm]", ylim=(0, 110 * by_jump.max()))
 middle.set(ylabel="temperature of the winding [°C]")
 bottom.set(xlabel="jump, one a second", ylabel="lowest voltage [V]")
 style.mark(middle, "less effort from here", y=HEAT.derating_start)
-style.lines(top, 1 + np.arange(JUMPS), 100 * by_jump[:, None], ["height"])
+style.lines(top, jumps, 100 * by_jump[:, None], ["height"])
 style.lines(middle, log.time, log.winding_temperatures[:, 0], log.joints)
-style.lines(bottom, 1 + np.arange(JUMPS), lowest[:, None], ["battery"])
+style.lines(bottom, jumps, lowest[:, None], ["battery"])
 style.save(drawn, picture)
 hottest = log.winding_temperatures.max()
 good = by_jump[-1] < 0.8 * by_jump[0] and 90.0 < hottest < 130.0 and lowest.min() < 24.0
-print(f"jump 1: {100 * by_jump[0]:.1f} cm, jump {JUMPS}: {100 * by_jump[-1]:.1f} cm, at {hottest:.0f} °C")
+print(f"jump 1: {100 * by_jump[0]:.1f} cm, jump {jumps[-1]}: {100 * by_jump[-1]:.1f} cm, at {hottest:.0f} °C")
 print(f"{'ok' if good else 'FAILED'}: a warm motor jumps less high; see {picture}")
 raise SystemExit(0 if good else 1)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import isaacsim.core.experimental.actuators as ea
 import numpy as np
-from isaacsim.core.experimental.actuators.toolbox.plots import style
+from isaacsim.core.experimental.actuators.tools.interrupts import without_traceback
+from isaacsim.core.experimental.actuators.tools.plots import style
 
 ROBOT, ARM, LIFT = Path(__file__).parents[1] / "data" / "robots" / "so101.usda", "/World/SO101", 1
 DT, SECONDS, TURN = 0.002, 1.0, 0.2  # step [s], duration [s], by how much all targets jump [rad]
@@ -60,4 +61,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    without_traceback()
     raise SystemExit(main())

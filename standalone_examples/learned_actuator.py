@@ -12,9 +12,10 @@ import numpy as np
 import warp as wp
 from bench import DT, KD, KP, known_actuator, record, rms
 from bench.quadruped import ROBOT, author, drive
-from isaacsim.core.experimental.actuators.extras import needs
-from isaacsim.core.experimental.actuators.toolbox.plots import style
-from isaacsim.core.experimental.actuators.toolbox.training import train_actuator
+from isaacsim.core.experimental.actuators.base.extras import needs
+from isaacsim.core.experimental.actuators.tools.interrupts import without_traceback
+from isaacsim.core.experimental.actuators.tools.plots import style
+from isaacsim.core.experimental.actuators.tools.training import train_actuator
 from rich.console import Console
 from rich.table import Table
 
@@ -78,4 +79,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    without_traceback()
     raise SystemExit(main())

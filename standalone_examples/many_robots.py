@@ -9,7 +9,8 @@ from pathlib import Path
 
 import isaacsim.core.experimental.actuators as ea
 import numpy as np
-from isaacsim.core.experimental.actuators.toolbox.plots import style
+from isaacsim.core.experimental.actuators.tools.interrupts import until_interrupted, without_traceback
+from isaacsim.core.experimental.actuators.tools.plots import style
 from rich.console import Console
 from rich.table import Table
 
@@ -30,7 +31,7 @@ def drive(robots: int) -> tuple[list[str], np.ndarray, float]:
         targets = start + random.uniform(-REACH, REACH, start.shape)
         arms.set_dof_position_targets(targets)
         begin = time.perf_counter()
-        for _ in range(STEPS):
+        for _ in until_interrupted(range(STEPS)):
             # feedforward carries the weight of the arms; the PD law moves them
             actuators.set_dof_feedforward_effort_targets(arms.get_dof_gravity_compensation_forces())
             sim.step()
@@ -47,16 +48,17 @@ def main() -> int:
     names, errors, wall = drive(robots)
 
     table = Table(
-        "joint", "median error \\[mrad]", "worst error \\[mrad]", title=f"{robots} arms after {STEPS / 240:g} s"
+        "joint", "median error \\[mrad]", "worst error \\[mrad]", title=f"{robots} arms after {len(errors) / 240:g} s"
     )
     for name, of_joint in zip(names, errors[-1].T, strict=True):
         table.add_row(name, f"{1e3 * np.median(of_joint):.4f}", f"{1e3 * of_joint.max():.4f}")
     Console().print(table)
-    print(f"{STEPS / wall:,.0f} steps/s, {robots * STEPS / wall:,.0f} robot-steps/s: physics, gravity and actuators")
+    rate = len(errors) / wall
+    print(f"{rate:,.0f} steps/s, {robots * rate:,.0f} robot-steps/s: physics, gravity and actuators")
 
     drawn, (panel,) = style.panels(9, 5, f"{robots} Panda arms moving to random poses")
     panel.set(yscale="log", xlabel="time [s]", ylabel="error of the worst joint [rad]")
-    style.bands(panel, (np.arange(STEPS) + 1) / 240, errors.max(axis=2), "robots")
+    style.bands(panel, (np.arange(len(errors)) + 1) / 240, errors.max(axis=2), "robots")
     style.mark(panel, "tolerance", y=TOLERANCE)
     style.save(drawn, picture)
     reached = bool((errors[-1] < TOLERANCE).all())
@@ -65,4 +67,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    without_traceback()
     raise SystemExit(main())

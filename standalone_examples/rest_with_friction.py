@@ -8,7 +8,8 @@ from pathlib import Path
 
 import isaacsim.core.experimental.actuators as ea
 import numpy as np
-from isaacsim.core.experimental.actuators.toolbox.plots import style
+from isaacsim.core.experimental.actuators.tools.interrupts import without_traceback
+from isaacsim.core.experimental.actuators.tools.plots import style
 from pxr import Sdf, Usd
 
 ROBOT, ARM, ELBOW = Path(__file__).parents[1] / "data" / "robots" / "so101.usda", "/World/SO101", 2
@@ -78,4 +79,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    without_traceback()
     raise SystemExit(main())

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import isaacsim.core.experimental.actuators as ea
 import numpy as np
-from isaacsim.core.experimental.actuators.toolbox.plots import style
+from isaacsim.core.experimental.actuators.tools.interrupts import without_traceback
+from isaacsim.core.experimental.actuators.tools.plots import style
 
 # a hand of 150 g on a forearm, which carries 0.5 kg at 8 cm
 WRIST = """<mujoco model="wrist"><worldbody><body name="forearm" pos="0 0 1"><geom type="capsule" fromto="-.2 0 0 0 0 0"
@@ -70,4 +71,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    without_traceback()
     raise SystemExit(main())

@@ -8,8 +8,9 @@ import argparse
 import time
 
 import numpy as np
-from isaacsim.core.experimental.actuators.extras import needs
-from isaacsim.core.experimental.actuators.toolbox.plots import style
+from isaacsim.core.experimental.actuators.base.extras import needs
+from isaacsim.core.experimental.actuators.tools.interrupts import until_interrupted, without_traceback
+from isaacsim.core.experimental.actuators.tools.plots import style
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -42,7 +43,7 @@ def main() -> int:
     # docs: begin train
     first = returns(robots, np.zeros((ROBOTS, *SHAPE)), UNSEEN)
     lessons = track(learn(robots, rounds, SEED), "learning", total=rounds, console=Console(stderr=True))
-    policies, tried = zip(*lessons, strict=True)
+    policies, tried = zip(*until_interrupted(lessons), strict=True)
     last = returns(robots, np.tile(policies[-1], (ROBOTS, 1, 1, 1)), UNSEEN)
     # docs: end train
     wall = time.perf_counter() - begin
@@ -54,12 +55,13 @@ def main() -> int:
     Console().print(table)
     draw(options.plot, np.array(tried), seconds)
     learnt = bool(last.mean() > first.mean() + margin)
-    rate = ROBOTS * robots.max_steps * (rounds + 2) / wall
-    print(f"{rate:,.0f} environment steps/s, {rounds} rounds in {wall:.0f} s; see {options.plot}")
+    rate = ROBOTS * robots.max_steps * (len(tried) + 2) / wall
+    print(f"{rate:,.0f} environment steps/s, {len(tried)} rounds in {wall:.0f} s; see {options.plot}")
     what = f"{last.mean() / seconds:.2f} m/s with the trained policy, {first.mean() / seconds:.2f} m/s with the first"
     print(f"{'ok' if learnt else 'FAILED'}: {what}")
     return 0 if learnt else 1
 
 
 if __name__ == "__main__":
+    without_traceback()
     raise SystemExit(main())

@@ -7,8 +7,9 @@
 import argparse
 import time
 
-from isaacsim.core.experimental.actuators.extras import needs
-from isaacsim.core.experimental.actuators.toolbox.plots import style
+from isaacsim.core.experimental.actuators.base.extras import needs
+from isaacsim.core.experimental.actuators.tools.interrupts import without_traceback
+from isaacsim.core.experimental.actuators.tools.plots import style
 
 ROBOTS, SEED, SECONDS, UNSEEN = 64, 7, 3.0, 10_000
 # environment steps, required improvement of the last policy over the first [m]
@@ -48,4 +49,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    without_traceback()
     raise SystemExit(main())

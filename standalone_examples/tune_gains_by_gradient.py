@@ -8,9 +8,11 @@ import argparse
 import isaacsim.core.experimental.actuators as ea
 import numpy as np
 import warp as wp
-from isaacsim.core.experimental.actuators.toolbox.plots import style
+from isaacsim.core.experimental.actuators.tools.interrupts import without_traceback
+from isaacsim.core.experimental.actuators.tools.plots import style
 
 wp.config.quiet = True
+without_traceback()
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--plot", default="tune_gains_by_gradient.png", help="path of the picture")
 DT, STEPS, ROUNDS, TARGET = 1 / 60, 90, 25, 1.0  # step [s], steps per trial, trials, target angle [rad]

@@ -7,8 +7,10 @@ import argparse
 
 import isaacsim.core.experimental.actuators as ea
 import numpy as np
-from isaacsim.core.experimental.actuators.toolbox.plots import style
+from isaacsim.core.experimental.actuators.tools.interrupts import without_traceback
+from isaacsim.core.experimental.actuators.tools.plots import style
 
+without_traceback()
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--plot", default="your_own_arrays.png", help="path of the picture")
 STALL, FREE, DT = 2.0, 30.0, 1 / 2000  # stall torque [N·m], no-load speed [rad/s], step [s]

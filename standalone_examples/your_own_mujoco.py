@@ -9,8 +9,10 @@ from pathlib import Path
 import isaacsim.core.experimental.actuators as ea
 import mujoco
 import numpy as np
-from isaacsim.core.experimental.actuators.toolbox.plots import style
+from isaacsim.core.experimental.actuators.tools.interrupts import without_traceback
+from isaacsim.core.experimental.actuators.tools.plots import style
 
+without_traceback()
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--plot", default="your_own_mujoco.png", help="path of the picture")
 # docs: begin loop

@@ -7,9 +7,11 @@ import argparse
 
 import isaacsim.core.experimental.actuators as ea
 import numpy as np
-from isaacsim.core.experimental.actuators.extras import needs
-from isaacsim.core.experimental.actuators.toolbox.plots import style
+from isaacsim.core.experimental.actuators.base.extras import needs
+from isaacsim.core.experimental.actuators.tools.interrupts import without_traceback
+from isaacsim.core.experimental.actuators.tools.plots import style
 
+without_traceback()
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--plot", default="your_own_newton.png", help="path of the picture")
 picture = parser.parse_args().plot

@@ -9,7 +9,8 @@ from types import SimpleNamespace
 import isaacsim.core.experimental.actuators as ea
 import numpy as np
 import warp as wp
-from isaacsim.core.experimental.actuators.toolbox.plots import style
+from isaacsim.core.experimental.actuators.tools.interrupts import without_traceback
+from isaacsim.core.experimental.actuators.tools.plots import style
 
 STEPS, DT, TOLERANCE, KP, INERTIA = 2000, 1 / 2000, 0.01, 8.0, 0.05  # -, [s], [rad], [N·m/rad], [kg·m²]
 RATE, RATIOS = np.sqrt(KP / INERTIA), np.linspace(0.1, 1.6, 12)  # natural frequency [rad/s], damping of each robot
@@ -76,4 +77,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    without_traceback()
     raise SystemExit(main())

@@ -13,8 +13,8 @@ import pytest
 from isaacsim.core.experimental.actuators import use_host
 
 # chooses how MuJoCo draws, which has to be before anybody imports it
-from isaacsim.core.experimental.actuators.hosts import mujoco as mujoco  # noqa: PLC0414
-from isaacsim.core.experimental.actuators.hosts import opened
+from isaacsim.core.experimental.actuators.simulators import mujoco as mujoco  # noqa: PLC0414
+from isaacsim.core.experimental.actuators.simulators import opened
 from leg import Leg
 from parts_of_tests import is_in_part, part_of
 from places import ROBOTS
@@ -24,8 +24,8 @@ from quick_kernels import compile_quickly, optimized
 LONG = {
     *("test_attachment_property.py", "test_benchmarks.py", "test_contract.py", "test_docs.py", "test_docs_build.py"),
     *("test_examples.py", "test_gradients.py", "test_hostile_prims.py", "test_made_up_laws.py", "test_malicious.py"),
-    *("test_properties.py", "test_scripts_in_kit.py", "test_simulation.py", "test_table.py", "test_untrusted.py"),
-    "test_web.py",
+    *("test_pairs.py", "test_properties.py", "test_scripts_in_kit.py", "test_simulation.py", "test_table.py"),
+    *("test_untrusted.py", "test_web.py"),
 }
 
 
@@ -62,9 +62,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         is_slow = any(
             not mark.args or any(word in item.name for word in mark.args) for mark in item.iter_markers("slow")
         )
-        return is_in_part(item.path, *config.option.files) and (
-            not is_slow or is_in_part(item.path, *config.option.slow)
-        )
+        spread = item.get_closest_marker("spread")
+        wanted, parts = config.option.slow
+        in_part = parts and spread.args[0] % parts == wanted if spread else is_in_part(item.path, wanted, parts)
+        return is_in_part(item.path, *config.option.files) and (not is_slow or bool(in_part))
 
     left_out = [item for item in items if not is_asked_for(item)]
     config.hook.pytest_deselected(items=left_out)
@@ -141,10 +142,22 @@ def _robots_as_in_their_files(_small_garbage: None) -> None:
 @pytest.fixture(params=["native", "warp"])
 def engine_kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Run a test once with each engine; the native one is skipped where it was not built."""
-    from isaacsim.core.experimental.actuators.pipeline import assembly
-    from isaacsim.core.experimental.actuators.pipeline.step import native
+    from isaacsim.core.experimental.actuators.engine import assembly
+    from isaacsim.core.experimental.actuators.engine.step import native
 
     if request.param == "native" and not native.has_native_core():
         pytest.skip("the native core was not built")
     monkeypatch.setattr(assembly, "_use_native", lambda _device: request.param == "native")
+    return request.param
+
+
+@pytest.fixture(params=["core", "Warp"])
+def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Run a test once with the compiled core, where it was built, and once as if it was not."""
+    from isaacsim.core.experimental.actuators.base import native
+
+    if request.param == "Warp":
+        monkeypatch.setattr(native, "core", None)
+    elif native.core is None:
+        pytest.skip("the native core was not built")
     return request.param

@@ -7,61 +7,50 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import oracle
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators import (
-    ArticulationActuators,
-    DCMotorClampingConfig,
-    DelayConfig,
-    MaxEffortClampingConfig,
-    PDControlConfig,
-    PIDControlConfig,
-    PositionBasedClampingConfig,
-    Simulation,
-    add_actuator,
-    use_host,
-)
-from isaacsim.core.experimental.actuators.components.quiet_warp import quiet_warp
-from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
+from isaacsim.core.experimental.actuators.base.quiet_warp import quiet_warp
+from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from peers import newton_actuator
 from pxr import Usd, UsdPhysics
 from stages import stage_of
 
 ROOT, DT = "/Robot", 0.01
-TABLE = PositionBasedClampingConfig([-1.0, 0.0, 1.0], [2.0, 20.0, 5.0])
+TABLE = aa.PositionBasedClampingConfig([-1.0, 0.0, 1.0], [2.0, 20.0, 5.0])
 # joint name -> controller, clamps as authored, delay
-MIXED: dict[str, tuple[Any, list[Any], DelayConfig | None]] = {
-    "hip": (PDControlConfig(40.0, 2.0, 1.0), [MaxEffortClampingConfig(25.0)], None),
-    "knee": (PIDControlConfig(30.0, 200.0, 1.0, 0.05), [MaxEffortClampingConfig(30.0)], DelayConfig(2)),
+MIXED: dict[str, tuple[Any, list[Any], aa.DelayConfig | None]] = {
+    "hip": (aa.PDControlConfig(40.0, 2.0, 1.0), [aa.MaxEffortClampingConfig(25.0)], None),
+    "knee": (aa.PIDControlConfig(30.0, 200.0, 1.0, 0.05), [aa.MaxEffortClampingConfig(30.0)], aa.DelayConfig(2)),
     "ankle": (
-        PDControlConfig(60.0, 1.0),
-        [MaxEffortClampingConfig(15.0), DCMotorClampingConfig(30.0, 1.5, 20.0)],
+        aa.PDControlConfig(60.0, 1.0),
+        [aa.MaxEffortClampingConfig(15.0), aa.DCMotorClampingConfig(30.0, 1.5, 20.0)],
         None,
     ),
-    "toe": (PIDControlConfig(50.0, 10.0, 0.0), [TABLE], None),
-    "finger": (PDControlConfig(50.0, 1.0), [TABLE, DCMotorClampingConfig(30.0, 2.0, 25.0)], DelayConfig(1)),
+    "toe": (aa.PIDControlConfig(50.0, 10.0, 0.0), [TABLE], None),
+    "finger": (aa.PDControlConfig(50.0, 1.0), [TABLE, aa.DCMotorClampingConfig(30.0, 2.0, 25.0)], aa.DelayConfig(1)),
 }
 # canonical order of the clamps read from USD
-ORDER = (DCMotorClampingConfig, PositionBasedClampingConfig, MaxEffortClampingConfig)
+ORDER = (aa.DCMotorClampingConfig, aa.PositionBasedClampingConfig, aa.MaxEffortClampingConfig)
 
 
-def stage_with(actuators: dict[str, tuple[Any, list[Any], DelayConfig | None]]) -> Usd.Stage:
+def stage_with(actuators: dict[str, tuple[Any, list[Any], aa.DelayConfig | None]]) -> Usd.Stage:
     stage = Usd.Stage.CreateInMemory()
     UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim(ROOT, "Xform"))
     for name, (controller, clamping, delay) in actuators.items():
         UsdPhysics.RevoluteJoint.Define(stage, f"{ROOT}/joints/{name}")
-        add_actuator(ROOT, name, name, controller, clamping=clamping, delay=delay, stage=stage)
+        aa.add_actuator(ROOT, name, name, controller, clamping=clamping, delay=delay, stage=stage)
     return stage
 
 
-def oracle_joint(controller: Any, clamping: list[Any], delay: DelayConfig | None) -> oracle.Joint:
+def oracle_joint(controller: Any, clamping: list[Any], delay: aa.DelayConfig | None) -> oracle.Joint:
     clamps: list[tuple] = []
     for clamp in sorted(clamping, key=lambda clamp: ORDER.index(type(clamp))):
-        if isinstance(clamp, MaxEffortClampingConfig):
+        if isinstance(clamp, aa.MaxEffortClampingConfig):
             clamps.append(("max", clamp.max_effort))
-        elif isinstance(clamp, DCMotorClampingConfig):
+        elif isinstance(clamp, aa.DCMotorClampingConfig):
             clamps.append(("dc", clamp.saturation_effort, clamp.velocity_limit, clamp.max_motor_effort))
         else:
             clamps.append(("table", clamp.lookup_positions, clamp.lookup_efforts))
@@ -75,9 +64,9 @@ def test_mixed_robot_agrees_with_oracle_and_newton(rng: np.random.Generator) -> 
     stage = stage_with(MIXED)
     host = ArraysHost(names, robots, path=ROOT, stage=stage)
     joints = [[oracle_joint(*parts) for parts in MIXED.values()] for _ in range(robots)]
-    with use_host(host), quiet_warp(), warnings.catch_warnings():
+    with aa.use_host(host), quiet_warp(), warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
-        wrapper = ArticulationActuators(f"{ROOT}_.*")
+        wrapper = aa.ArticulationActuators(f"{ROOT}_.*")
         host.play()
         peers = [
             newton_actuator(stage.GetPrimAtPath(f"{ROOT}/Actuators/{name}"), column, robots, len(names))
@@ -114,12 +103,12 @@ def test_mixed_robot_agrees_with_oracle_and_newton(rng: np.random.Generator) -> 
 @pytest.mark.parametrize("clamps", [[0, 1], [1, 0]])
 def test_max_effort_holds_in_whatever_order_it_was_authored(clamps: list[int]) -> None:
     """Far beyond no-load speed the motor brakes with all it has, yet never above the plain limit."""
-    both = [MaxEffortClampingConfig(10.0), DCMotorClampingConfig(100.0, 10.0, np.inf)]
+    both = [aa.MaxEffortClampingConfig(10.0), aa.DCMotorClampingConfig(100.0, 10.0, np.inf)]
     host = ArraysHost(
-        ["knee"], path=ROOT, stage=stage_with({"knee": (PDControlConfig(1.0, 0.0), [both[i] for i in clamps], None)})
+        ["knee"], path=ROOT, stage=stage_with({"knee": (aa.PDControlConfig(1.0, 0.0), [both[i] for i in clamps], None)})
     )
-    with use_host(host):
-        wrapper = ArticulationActuators(ROOT)
+    with aa.use_host(host):
+        wrapper = aa.ArticulationActuators(ROOT)
         host.play()
         host.arrays().position_targets[:], host.arrays().velocities[:] = 30.0, 40.0
         host.step(DT)
@@ -130,10 +119,10 @@ def test_max_effort_holds_in_whatever_order_it_was_authored(clamps: list[int]) -
 def test_integral_follows_dt_and_reset() -> None:
     """The integral grows by error times dt, stops at its limit, and starts over after a reset."""
     host = ArraysHost(
-        ["knee"], path=ROOT, stage=stage_with({"knee": (PIDControlConfig(0.0, 10.0, 0.0, 0.05), [], None)})
+        ["knee"], path=ROOT, stage=stage_with({"knee": (aa.PIDControlConfig(0.0, 10.0, 0.0, 0.05), [], None)})
     )
-    with use_host(host):
-        wrapper = ArticulationActuators(ROOT)
+    with aa.use_host(host):
+        wrapper = aa.ArticulationActuators(ROOT)
         host.play()
         host.arrays().position_targets[:] = 1.0
         efforts = []
@@ -149,11 +138,11 @@ def test_integral_follows_dt_and_reset() -> None:
 
 def test_infinite_saturation_warns_and_switches_the_curve_off() -> None:
     """The limit of the motor stays, at any speed."""
-    clamps = [DCMotorClampingConfig(np.inf, 1.0, 5.0)]
-    host = ArraysHost(["knee"], path=ROOT, stage=stage_with({"knee": (PDControlConfig(100.0, 0.0), clamps, None)}))
-    with use_host(host):
+    clamps = [aa.DCMotorClampingConfig(np.inf, 1.0, 5.0)]
+    host = ArraysHost(["knee"], path=ROOT, stage=stage_with({"knee": (aa.PDControlConfig(100.0, 0.0), clamps, None)}))
+    with aa.use_host(host):
         with pytest.warns(UserWarning, match=r"Actuators/knee.*velocityLimit = 1 has no effect"):
-            wrapper = ArticulationActuators(ROOT)
+            wrapper = aa.ArticulationActuators(ROOT)
         host.play()
         host.arrays().position_targets[:], host.arrays().velocities[:] = 1.0, 50.0
         host.step(DT)
@@ -164,14 +153,14 @@ def test_infinite_saturation_warns_and_switches_the_curve_off() -> None:
 def test_pid_removes_the_sag_that_pd_leaves(robots: Path) -> None:
     """On real physics: the pendulum under PID stands at its target to 1e-3 rad, under PD it hangs below."""
     found = {}
-    for control in (PDControlConfig(20.0, 2.0), PIDControlConfig(20.0, 30.0, 2.0)):
+    for control in (aa.PDControlConfig(20.0, 2.0), aa.PIDControlConfig(20.0, 30.0, 2.0)):
         stage = stage_of(robots / "pendulum.usda")
-        add_actuator("/World/Pendulum", "hinge", "hinge", control, overwrite_existing=True, stage=stage)
-        with Simulation(stage) as sim:
-            wrapper = ArticulationActuators("/World/Pendulum")
+        aa.add_actuator("/World/Pendulum", "hinge", "hinge", control, overwrite_existing=True, stage=stage)
+        with aa.Simulation(stage) as sim:
+            wrapper = aa.ArticulationActuators("/World/Pendulum")
             sim.play()
             wrapper.articulation.set_dof_position_targets(0.8)
             sim.step(2400)
             found[type(control)] = abs(float(wrapper.articulation.get_dof_positions().numpy()[0, 0]) - 0.8)
-    assert found[PDControlConfig] > 0.1
-    assert found[PIDControlConfig] < 1e-3
+    assert found[aa.PDControlConfig] > 0.1
+    assert found[aa.PIDControlConfig] < 1e-3

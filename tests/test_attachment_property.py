@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 import warp as wp
@@ -23,17 +24,9 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from isaacsim.core.experimental.actuators import (
-    ActuatorConfig,
-    ArticulationActuators,
-    ControllerPID,
-    PIDControlConfig,
-    Simulation,
-    add_actuator,
-)
-from isaacsim.core.experimental.actuators.errors import HostError
-from isaacsim.core.experimental.actuators.hosts import opened
-from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
+from isaacsim.core.experimental.actuators.base.errors import HostError
+from isaacsim.core.experimental.actuators.simulators import opened
+from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from places import ROBOTS
 from pxr import Usd, UsdPhysics
 from stages import stage_of
@@ -54,7 +47,7 @@ class LawError(Exception):
     """Error of the user's law."""
 
 
-class Fragile(ControllerPID):
+class Fragile(aa.ControllerPID):
     """A user's PID law that can be made to fail."""
 
     calls_left: int | None = None
@@ -134,7 +127,7 @@ class Mujoco:
             for part, attribute in enumerate((drive.CreateStiffnessAttr, drive.CreateDampingAttr)):
                 self.authored[part, :, column] = (generation + 1) * (column + 1) / (part + 1)
                 attribute((generation + 1) * (column + 1) / (part + 1) / unit)
-        self.simulation = Simulation(stage, dt=self.dt, num_envs=ROWS)
+        self.simulation = aa.Simulation(stage, dt=self.dt, num_envs=ROWS)
         self.bus = self.simulation.bus
         self.play, self.step, self.stop = self.simulation.play, self.simulation.step, self.simulation.stop
         self.reset, self.close = self.simulation.reset, self.simulation.close
@@ -147,8 +140,8 @@ def _leg_stage() -> Usd.Stage:
     for name in Memory.joints:
         UsdPhysics.RevoluteJoint.Define(stage, f"/Robot/joints/{name}")
     for column in Memory.on_stage:
-        law = PIDControlConfig(KP_ON_STAGE, 1.0, 0.0, np.inf)
-        add_actuator("/Robot", Memory.joints[column], f"motor_{column}", law, stage=stage)
+        law = aa.PIDControlConfig(KP_ON_STAGE, 1.0, 0.0, np.inf)
+        aa.add_actuator("/Robot", Memory.joints[column], f"motor_{column}", law, stage=stage)
     return stage
 
 
@@ -159,7 +152,7 @@ def _leg_stage() -> Usd.Stage:
 class Expected:
     """Expected state of a wrapper."""
 
-    wrapper: ArticulationActuators | None
+    wrapper: aa.ArticulationActuators | None
     world: World
     kp: float
     rows: list[int]
@@ -374,7 +367,7 @@ class Life(RuleBasedStateMachine):
     def read_from_stage(self, auto: bool) -> None:
         real = self.world.real
         self.made(
-            lambda: ArticulationActuators(real.everywhere, auto_step_pre_physics=auto),
+            lambda: aa.ArticulationActuators(real.everywhere, auto_step_pre_physics=auto),
             Expected(None, self.world, KP_ON_STAGE, [0, 1], list(real.on_stage), auto),
         )
 
@@ -390,18 +383,18 @@ class Life(RuleBasedStateMachine):
         real = self.world.real
         columns = sorted({pick % len(real.joints) for pick in picked})
         # the first law may be one that fails, at the given call
-        laws = [ControllerPID if calls is None else Fragile] + [ControllerPID] * (len(columns) - 1)
+        laws = [aa.ControllerPID if calls is None else Fragile] + [aa.ControllerPID] * (len(columns) - 1)
         constants = [wp.full(len(rows), value, dtype=float, device="cpu") for value in (kp, 1.0, 0.0, np.inf)]
         pairs = [
-            (ActuatorConfig(law(*constants)), real.joints[column]) for law, column in zip(laws, columns, strict=True)
+            (aa.ActuatorConfig(law(*constants)), real.joints[column]) for law, column in zip(laws, columns, strict=True)
         ]
         paths = real.everywhere if len(rows) == ROWS else real.one.format(rows[0])
         one = Expected(None, self.world, kp, rows, columns, auto)
-        self.made(lambda: ArticulationActuators.from_actuators(paths, pairs, auto_step_pre_physics=auto), one)
+        self.made(lambda: aa.ArticulationActuators.from_actuators(paths, pairs, auto_step_pre_physics=auto), one)
         if calls is not None:
             self.law_will_fail(one, calls)
 
-    def made(self, make: Callable[[], ArticulationActuators], one: Expected) -> None:
+    def made(self, make: Callable[[], aa.ArticulationActuators], one: Expected) -> None:
         self.world.open.append(one)
         with overlaps(int(self.world.playing and self.world.attach(one))):
             one.wrapper = make()
@@ -409,7 +402,7 @@ class Life(RuleBasedStateMachine):
 
     # life
 
-    def pick(self, pick: int) -> tuple[Expected, ArticulationActuators]:
+    def pick(self, pick: int) -> tuple[Expected, aa.ArticulationActuators]:
         one = self.wrappers[pick % len(self.wrappers)]
         assert one.wrapper is not None
         return one, one.wrapper

@@ -20,8 +20,8 @@ from warm_python import warm_python
 # they are run from the repository root and not installed
 sys.path.append(str(REPOSITORY))
 
-from isaacsim.core.experimental.actuators import native
-from isaacsim.core.experimental.actuators.toolbox.plots import style
+from isaacsim.core.experimental.actuators.base import native
+from isaacsim.core.experimental.actuators.tools.plots import style
 
 from benchmarks import against, environment, identification, learning, loops, new_arrays, physx_loop
 from benchmarks.candidates import (
@@ -134,7 +134,7 @@ def test_picture_has_one_key_beside_its_panels(monkeypatch: pytest.MonkeyPatch, 
     assert figure.get_suptitle() == "Engine: one step on arrays, 12 joints, shared parameters: lower is faster"
     assert [panel.get_title(loc="left") for panel in panels] == ["PD", "PD+max"]
     assert [text.get_text() for text in key.get_legend().get_texts()] == [
-        *("ours", "newton per joint", "memory bandwidth alone"),
+        *("ours", "newton per joint", "memory bandwidth alone")
     ]
     np.testing.assert_allclose(panels[1].lines[1].get_ydata(), [1e2, 1024e2])
 

@@ -8,51 +8,20 @@ import pickle
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators import (
-    ActuatedArrays,
-    Actuator,
-    ActuatorConfig,
-    ActuatorGroup,
-    Articulation,
-    ArticulationActuators,
-    ClampingMaxEffort,
-    ClampingPositionBased,
-    ControllerPID,
-    DCMotorClampingConfig,
-    Delay,
-    DelayConfig,
-    LogUniform,
-    MaxEffortClampingConfig,
-    MotorConfig,
-    MujocoSimulation,
-    Normal,
-    PDControlConfig,
-    PIDControlConfig,
-    PositionBasedClampingConfig,
-    Recording,
-    Shard,
-    Simulation,
-    Uniform,
-    buzz,
-    inspect_robots,
-    lint,
-    motor_figures,
-    motors_of_model,
-    stability_of,
-)
-from isaacsim.core.experimental.actuators.action_graphs.runner import GraphError, GraphRunner
-from isaacsim.core.experimental.actuators.errors import (
+from isaacsim.core.experimental.actuators.base.errors import (
     ActuatorParseError,
     HostError,
     NetworkError,
     NotCopied,
     SimulationDivergedError,
 )
-from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
-from isaacsim.core.experimental.actuators.networks.load import NoSuchNetworkError
+from isaacsim.core.experimental.actuators.extension.action_graphs.runner import GraphError, GraphRunner
+from isaacsim.core.experimental.actuators.files.networks.load import NoSuchNetworkError
+from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from places import REPOSITORY, ROBOTS
 
 WAYS = [
@@ -76,17 +45,19 @@ def full(value: float, dtype: Any = wp.float32) -> wp.array:
     return wp.full(2, value, dtype=dtype, device="cpu")
 
 
-def actuator() -> Actuator:
-    law = ControllerPID(*(full(value) for value in (1.0, 2.0, 3.0, 4.0)))
+def actuator() -> aa.Actuator:
+    law = aa.ControllerPID(*(full(value) for value in (1.0, 2.0, 3.0, 4.0)))
     at = wp.array([0, 1], dtype=wp.uint32, device="cpu")
-    return Actuator(at, law, Delay(full(1, wp.int32), 2), [ClampingMaxEffort(full(5.0))])
+    return aa.Actuator(at, law, aa.Delay(full(1, wp.int32), 2), [aa.ClampingMaxEffort(full(5.0))])
 
 
-def arrays() -> ActuatedArrays:
-    return ActuatedArrays(["a", "b"], {".*": [PDControlConfig(20.0, 2.0), MaxEffortClampingConfig(3.0)]}, num_robots=2)
+def arrays() -> aa.ActuatedArrays:
+    return aa.ActuatedArrays(
+        ["a", "b"], {".*": [aa.PDControlConfig(20.0, 2.0), aa.MaxEffortClampingConfig(3.0)]}, num_robots=2
+    )
 
 
-def step(stepped: ActuatedArrays, target: float = 1.0) -> None:
+def step(stepped: aa.ActuatedArrays, target: float = 1.0) -> None:
     state = np.zeros((2, 2), np.float32)
     stepped.step(state, state, state + np.float32(target), 0.01)
 
@@ -95,30 +66,33 @@ def step(stepped: ActuatedArrays, target: float = 1.0) -> None:
 
 
 DATA: dict[str, Callable[[], Any]] = {
-    "configs": lambda: [PDControlConfig(1.0, 2.0), PIDControlConfig(1.0, 2.0, 3.0, 4.0), DelayConfig(3)],
-    "clamps": lambda: [DCMotorClampingConfig(60.0, 9.0, 40.0), PositionBasedClampingConfig([0.0, 1.0], [2.0, 3.0])],
-    "motor": lambda: MotorConfig.from_catalogue("mini_cheetah", kp=1.0, kd=1.0),
-    "motors of a model": lambda: motors_of_model(model()),
-    "actuator config": lambda: ActuatorConfig(PDControlConfig(1.0, 2.0), [MaxEffortClampingConfig(1.0)]),
-    "figures": lambda: motor_figures("mini_cheetah"),
-    "distributions": lambda: [Uniform(0.0, 1.0), LogUniform(1.0, 2.0), Normal(0.0, 1.0)],
-    "shard": lambda: Shard.of(10, rank=1, num_ranks=3),
-    "stability": lambda: stability_of([[0.25]], 1 / 200, kp=100.0, kd=120.0),
-    "findings": lambda: lint(ROBOTS / "pendulum.usda"),
-    "robots": lambda: inspect_robots(ROBOTS / "arm_2dof.usda"),
-    "buzz": lambda: buzz(np.sin(np.arange(200.0)), 0.01),
+    "configs": lambda: [aa.PDControlConfig(1.0, 2.0), aa.PIDControlConfig(1.0, 2.0, 3.0, 4.0), aa.DelayConfig(3)],
+    "clamps": lambda: [
+        aa.DCMotorClampingConfig(60.0, 9.0, 40.0),
+        aa.PositionBasedClampingConfig([0.0, 1.0], [2.0, 3.0]),
+    ],
+    "motor": lambda: aa.MotorConfig.from_catalogue("mini_cheetah", kp=1.0, kd=1.0),
+    "motors of a model": lambda: aa.motors_of_model(model()),
+    "actuator config": lambda: aa.ActuatorConfig(aa.PDControlConfig(1.0, 2.0), [aa.MaxEffortClampingConfig(1.0)]),
+    "figures": lambda: aa.motor_figures("mini_cheetah"),
+    "distributions": lambda: [aa.Uniform(0.0, 1.0), aa.LogUniform(1.0, 2.0), aa.Normal(0.0, 1.0)],
+    "shard": lambda: aa.Shard.of(10, rank=1, num_ranks=3),
+    "stability": lambda: aa.stability_of([[0.25]], 1 / 200, kp=100.0, kd=120.0),
+    "findings": lambda: aa.lint(ROBOTS / "pendulum.usda"),
+    "robots": lambda: aa.inspect_robots(ROBOTS / "arm_2dof.usda"),
+    "buzz": lambda: aa.buzz(np.sin(np.arange(200.0)), 0.01),
     "faults": lambda: faulty().faults,
     "saturation": lambda: recording().saturation(),
 }
 
 
-def faulty() -> ActuatedArrays:
+def faulty() -> aa.ActuatedArrays:
     stepped = arrays()
     step(stepped, np.nan)
     return stepped
 
 
-def recording() -> Recording:
+def recording() -> aa.Recording:
     stepped = arrays()
     with stepped.record() as log:
         for _ in range(3):
@@ -149,7 +123,7 @@ def test_recordings_come_back_with_what_they_had(where: str, again: Callable[[An
             assert len(log) == 3
     if where == "loaded":
         log.save(tmp_path / "log.npz")
-        log = Recording.load(tmp_path / "log.npz")
+        log = aa.Recording.load(tmp_path / "log.npz")
     if where != "within":
         other, expected = again(log), log.arrays()
     assert len(other) == 2 and other.signals == log.signals and other.joints == ["a", "b"]
@@ -163,8 +137,8 @@ def test_recordings_come_back_with_what_they_had(where: str, again: Callable[[An
 @pytest.mark.parametrize("again", WAYS)
 def test_saved_state_can_be_pickled(again: Callable[[Any], Any]) -> None:
     """And restored into other actuators of the same motors."""
-    motors = {".*": [PIDControlConfig(1.0, 2.0, 0.0, 10.0), DelayConfig(2)]}
-    first, second = (ActuatedArrays(["a", "b"], motors, num_robots=2) for _ in range(2))
+    motors = {".*": [aa.PIDControlConfig(1.0, 2.0, 0.0, 10.0), aa.DelayConfig(2)]}
+    first, second = (aa.ActuatedArrays(["a", "b"], motors, num_robots=2) for _ in range(2))
     step(first)
     second.restore_state(again(first.save_state()))
     now = np.zeros((2, 2), np.float32)
@@ -200,13 +174,13 @@ def simulated() -> Iterator[dict[str, Any]]:
     import mujoco
 
     with (
-        Simulation(REPOSITORY / "data/graphs/pd_from_usd.usda") as sim,
+        aa.Simulation(REPOSITORY / "data/graphs/pd_from_usd.usda") as sim,
         GraphRunner(sim) as runner,
-        Simulation(ROBOTS / "arm_2dof.usda") as arm,
+        aa.Simulation(ROBOTS / "arm_2dof.usda") as arm,
     ):
         arm.play()
-        wrapper, articulation = ArticulationActuators("/World/Arm"), Articulation("/World/Arm")
-        with MujocoSimulation(made := model(), mujoco.MjData(made)) as own:
+        wrapper, articulation = aa.ArticulationActuators("/World/Arm"), aa.Articulation("/World/Arm")
+        with aa.MujocoSimulation(made := model(), mujoco.MjData(made)) as own:
             yield {
                 "Simulation": arm,
                 "ArticulationActuators": wrapper,
@@ -224,18 +198,18 @@ def simulated() -> Iterator[dict[str, Any]]:
 @pytest.fixture(scope="module")
 def live() -> Iterator[dict[str, Any]]:
     made = actuator()
-    config = ActuatorConfig(made.controller)
+    config = aa.ActuatorConfig(made.controller)
     with simulated() as found:
         yield found | {
             "ActuatedArrays": arrays(),
             "ArraysHost": ArraysHost(["a"], 1),
-            "ActuatorGroup": ActuatorGroup([made]),
+            "ActuatorGroup": aa.ActuatorGroup([made]),
             "Actuator.State": made.state(),
             "Delay": made.delay,
             "Delay.State": made.state().delay_state,
             "Component.State": made.state().controller_state,
             "ClampingMaxEffort": made.clamping[0],
-            "ClampingPositionBased": ClampingPositionBased(None, [0.0], [1.0]),
+            "ClampingPositionBased": aa.ClampingPositionBased(None, [0.0], [1.0]),
             "ControllerPID": config.controller,
         }
 
@@ -260,9 +234,9 @@ def test_what_is_live_is_not_copied(name: str, again: Callable[[Any], Any], live
 def test_data_that_holds_something_live_says_what(again: Callable[[Any], Any]) -> None:
     """A config with components, and states in a list."""
     with pytest.raises(TypeError, match="ControllerPID cannot be copied"):
-        again(ActuatorConfig(actuator().controller))
+        again(aa.ActuatorConfig(actuator().controller))
     with pytest.raises(TypeError, match=r"Actuator\.State cannot be copied"):
-        again(ActuatorGroup([actuator()]).state())
+        again(aa.ActuatorGroup([actuator()]).state())
 
 
 def test_refused_copy_changes_nothing(live: dict[str, Any]) -> None:
@@ -277,7 +251,7 @@ def test_refused_copy_changes_nothing(live: dict[str, Any]) -> None:
     assert sim.step_count == before + 2
 
 
-class Own(ControllerPID):
+class Own(aa.ControllerPID):
     """A law of a user's who knows how to copy it."""
 
     def __reduce__(self) -> Any:

@@ -12,14 +12,15 @@ from places import REPOSITORY
 PAGE = REPOSITORY / "docs" / "Differences.md"
 TESTS = REPOSITORY / "tests"
 
-AUTHOR, DISCOVER, WRAPPER = "usd/test_author.py", "usd/test_discover.py", "test_articulation_actuators.py"
-ISAAC_SIM, PROPERTIES = "hosts/kit/test_isaac_sim.py", "hosts/test_dof_properties.py"
-NEWTON = "components/test_newton_classes.py"
+AUTHOR, DISCOVER = "files/usd/test_author.py", "files/usd/test_discover.py"
+WRAPPER, ATTACHMENT = "extension/test_articulation_actuators.py", "extension/test_attachment.py"
+ISAAC_SIM, PROPERTIES = "simulators/kit/test_isaac_sim.py", "simulators/test_dof_properties.py"
+NEWTON = "laws/contract/test_newton_classes.py"
 STAND_INS, NEWTON_DRIVES = "specs/test_stand_ins.py", "compat/test_newton_drives.py"
-PORTABILITY, LATER = "compat/test_portability.py", "pipeline/test_later_names.py"
-ASSEMBLY = "pipeline/test_assembly.py"
-GRU = "components/test_controller_neural_gru.py"
-ACTUATOR, COMPONENTS = "pipeline/test_actuator.py", "components/test_components.py"
+PORTABILITY, LATER = "compat/test_portability.py", "engine/test_later_names.py"
+ASSEMBLY = "engine/test_assembly.py"
+GRU = "laws/test_controller_neural_gru.py"
+ACTUATOR, COMPONENTS = "engine/test_actuator.py", "laws/test_components.py"
 
 # by section, the subject of each line, and where it is tested: file and function
 TESTED = {
@@ -53,16 +54,16 @@ TESTED = {
             "prims_read_back_as_written a_stand_in_holds_where_the_law_is_not_known",
         ),
         "numbers of prims on a stage not in meters and kilograms": (
-            "usd/test_units.py",
+            "files/usd/test_units.py",
             "numbers_are_converted_by_their_unit",
         ),
         "errors": (DISCOVER, "all_problems_are_reported_at_once problem_names_prim_attribute_layer_and_value"),
         "attributes that are not authored": (DISCOVER, "falls_back_to_the_schema plugin_changes_nothing"),
         "`delaySteps` not authored; 0": (DISCOVER, "falls_back_to_the_schema"),
-        "order of clamps": ("components/test_conformance_of_laws.py", "canonical_order"),
+        "order of clamps": ("laws/test_conformance_of_laws.py", "canonical_order"),
         "values over time beside a default value": (DISCOVER, "values_over_time_beside_a_default_value_are_named"),
         "schemas that differ from a known one by letters, case, separators, invisible characters or the prefix": (
-            "usd/test_similar_names.py",
+            "files/usd/test_similar_names.py",
             "name_in_look_alike_letters_is_known name_without_its_family_is_known",
         ),
         "values over time, wrong types, NaN": (DISCOVER, "problem_names_prim_attribute_layer_and_value"),
@@ -71,7 +72,7 @@ TESTED = {
             "unknown_schema_leaves_the_actuator_usable unknown_controller_leaves_the_joint_to_its_drive",
         ),
         "drives of revolute and prismatic joints named": (
-            "usd/test_instances.py",
+            "files/usd/test_instances.py",
             "drive_of_a_letter_is_that_of_the_axis drive_of_a_slide a_file_is_opened_with_its_drive",
         ),
         "attributes that no applied schema has": (
@@ -79,24 +80,24 @@ TESTED = {
             "property_without_effect_is_named unknown_schema_leaves_the_actuator_usable",
         ),
         "components from `register_actuator_component`": (
-            "pipeline/test_parse.py",
+            "files/test_parse.py",
             "registered_component_is_parsed_and_driven_from_usd",
         ),
     },
     "`ArticulationActuators`": {
         "constructor": (WRAPPER, "bad_construction_leaves_nothing_behind"),
         "a robot without `NewtonActuator` prims": (
-            "usd/test_other_drives.py",
+            "files/usd/test_other_drives.py",
             "drives_of_usd_are_named_with_their_gains_in_si actuators_of_mujoco_are_named",
         ),
         "`device`": (WRAPPER, "another_device_is_passed_over"),
         "a motor of `from_configs` without an effort limit, at a joint with one": (
-            "pipeline/test_motors.py",
+            "engine/test_motors.py",
             "a_motor_without_limit_at_a_joint_with_one_is_told the_word_for_the_limit_of_the_joint_is_its_number",
         ),
         "parameter arrays of `from_actuators`": (WRAPPER, "bad_construction_leaves_nothing_behind"),
         "one component in several configs, or driven by another open wrapper": (
-            "pipeline/test_user_components.py",
+            "engine/test_user_components.py",
             "component_of_several_joints_is_copied_for_the_second "
             "component_of_an_open_wrapper_is_copied_with_its_values",
         ),
@@ -108,62 +109,65 @@ TESTED = {
         "components read from USD": (NEWTON, "components_of_prims_are_instances_of_newtons"),
         "joint names that occur twice": (WRAPPER, "joints_of_the_same_name_are_told_apart_by_path"),
         "drive gains": (
-            "test_drives.py",
+            "simulators/test_drives.py",
             "drives_are_off_while_attached close_restores_only_gains_that_are_still_zero",
         ),
-        "efforts after `close()`": ("test_attachment.py", "no_effort_pushes_on_when_stepping_ends"),
+        "efforts after `close()`": (ATTACHMENT, "no_effort_pushes_on_when_stepping_ends"),
         "an input, parameter or effort that is not finite": (
-            "pipeline/test_not_finite.py",
+            "engine/test_not_finite.py",
             "input_that_is_not_finite_stops_its_joint_for_a_step input_that_is_not_finite_leaves_no_trace",
         ),
         "an exception in the physics callback": (WRAPPER, "error_in_the_callback_leaves_no_effort"),
         "feedforward": (WRAPPER, "bad_feedforward_changes_nothing feedforward_takes_subsets_and_stays"),
         "`step_actuators` before play": (WRAPPER, "step_before_play_says_so bad_time_step_is_refused"),
-        "`enable_auto_step_pre_physics` before play": ("test_attachment.py", "no_step_before_physics_is_ready"),
-        "two wrappers on one joint": ("test_drives.py", "overlap_warning_names_both"),
-        "stop, reload": ("hosts/kit/test_contract.py", "any_sequence_of_events every_pair_of_events"),
+        "`enable_auto_step_pre_physics` before play": (
+            "extension/test_attachment.py",
+            "no_step_before_physics_is_ready",
+        ),
+        "two wrappers on one joint": ("simulators/test_drives.py", "overlap_warning_names_both"),
+        "stop, reload": ("simulators/kit/test_contract.py", "any_sequence_of_events every_pair_of_events"),
         "another stage": (ISAAC_SIM, "wrapper_of_another_stage_stays_where_it_was"),
         "a path above several robots": (
             ISAAC_SIM,
             "prim_above_robots_means_all_of_them robots_with_different_joints_are_refused",
         ),
         "robots with other values than the first": (
-            "usd/test_own_values.py",
+            "files/usd/test_own_values.py",
             "copies_keep_what_they_say other_laws_are_refused",
         ),
         "`dir()` of the package": ("test_imports.py", "what_dir_gives_in_kit_is_loaded_already"),
         "`impl.controller_builders`": (
-            "impl/test_builders.py",
+            "compat/impl/test_builders.py",
             "first_call_says_what_to_write_instead controller_has_a_value_for_each_robot",
         ),
         "added": ("test_state_of_wrappers.py", "state_of_one_engine_goes_on_in_another"),
     },
     "The embedded articulation": {
         "indices and values": (
-            "hosts/test_articulation.py",
+            "simulators/test_articulation.py",
             "wrong_arguments_change_nothing getter_refuses_indices_out_of_range",
         ),
-        "links": ("hosts/test_body_state.py", "velocities_are_those_of_motion"),
+        "links": ("simulators/test_body_state.py", "velocities_are_those_of_motion"),
         "contact forces": (
-            "hosts/test_contacts.py",
+            "simulators/test_contacts.py",
             "feet_of_a_standing_quadruped_carry_it they_need_running_physics_and_mujoco",
         ),
         "masses of links": (
-            "hosts/mujoco/test_link_masses.py",
+            "simulators/mujoco/test_link_masses.py",
             "getters_tell_what_was_set what_no_link_can_have_is_refused",
         ),
-        "forces in joints": ("hosts/test_dynamics.py", "joint_forces_of_a_telescope"),
-        "fixed tendons": ("hosts/mujoco/test_tendons.py", "numbers_are_those_of_the_file"),
-        "missing": ("hosts/test_physics_articulation.py", "methods_said_to_be_missing_are"),
-        "added": ("hosts/test_body_state.py", "gravity_is_seen_from_the_root_link"),
+        "forces in joints": ("simulators/test_dynamics.py", "joint_forces_of_a_telescope"),
+        "fixed tendons": ("simulators/mujoco/test_tendons.py", "numbers_are_those_of_the_file"),
+        "missing": ("simulators/test_physics_articulation.py", "methods_said_to_be_missing_are"),
+        "added": ("simulators/test_body_state.py", "gravity_is_seen_from_the_root_link"),
         "mass matrices": (
-            "hosts/test_dynamics.py",
+            "simulators/test_dynamics.py",
             "mass_matrix_of_a_pendulum_is_its_inertia equations_of_motion_hold",
         ),
-        "largest velocities": ("hosts/mujoco/test_velocity_limits.py", "a_joint_stays_at_its_limit"),
+        "largest velocities": ("simulators/mujoco/test_velocity_limits.py", "a_joint_stays_at_its_limit"),
         "drive model": (PROPERTIES, "what_mujoco_lacks_is_refused_while_playing"),
         "gains that are too large for inertia and step": (
-            "toolbox/stability/test_robots.py",
+            "tools/stability/test_robots.py",
             "warning_comes_with_play_and_once",
         ),
         "static and dynamic friction": (PROPERTIES, "one_dry_friction_is_both"),
@@ -174,21 +178,18 @@ TESTED = {
         "names of targets": (ACTUATOR, "both_names_of_the_targets_are_found"),
         "`controller`, `Controller…`": (LATER, "later_names_are_ours drive_is_the_controller"),
         "effort mode implicit": (
-            "pipeline/test_group_effort.py",
+            "engine/implicit/test_group_effort.py",
             "efforts_are_newtons a_joint_with_a_bad_input_has_no_effort_and_others_are_solved "
             "what_cannot_be_solved_is_refused",
         ),
         "index of a position target": (ACTUATOR, "position_targets_stand_where_their_own_indices_say"),
         "`max_delay = 0`": (COMPONENTS, "depth_of_a_delay"),
-        "infinite saturation effort": (
-            "pipeline/test_not_finite.py",
-            "infinite_limit_is_none_for_as_long_as_it_stands",
-        ),
+        "infinite saturation effort": ("engine/test_not_finite.py", "infinite_limit_is_none_for_as_long_as_it_stands"),
         "NaN in a limit": (ACTUATOR, "limit_that_is_no_number_is_a_fault"),
-        "lookup table": ("components/test_clamping_position_based.py", "table_is_given_once half_a_table_is_refused"),
-        "`register_actuator_component`": ("pipeline/test_parse.py", "registering_twice_warns_and_builtins_stay"),
+        "lookup table": ("laws/test_clamping_position_based.py", "table_is_given_once half_a_table_is_refused"),
+        "`register_actuator_component`": ("files/test_parse.py", "registering_twice_warns_and_builtins_stay"),
         "`requires_grad=True`": (
-            "pipeline/test_gradients.py",
+            "engine/gradients/test_actuator_gradients.py",
             "gradients_are_newtons what_has_no_gradients_is_refused inputs_may_be_overwritten_after_the_step",
         ),
         "`custom_inputs`": (
@@ -196,7 +197,7 @@ TESTED = {
             "column_of_the_caller_agrees_with_the_oracle column_of_the_caller_has_to_be_there_and_fit",
         ),
         "a delay above its largest": (NEWTON, "unusable_components_are_refused_when_constructed"),
-        "added": ("components/test_conformance_of_laws.py", "law_agrees_with_the_oracle"),
+        "added": ("laws/test_conformance_of_laws.py", "law_agrees_with_the_oracle"),
     },
     "The same file in newton": {
         "`delaySteps` not authored": (PORTABILITY, "delay_that_is_not_authored_is_one_step"),
@@ -223,39 +224,39 @@ TESTED = {
         ),
     },
     "Networks": {
-        "reading a file": ("networks/test_malicious.py", "nothing_runs_opens_or_sends"),
+        "reading a file": ("files/networks/test_malicious.py", "nothing_runs_opens_or_sends"),
         "`allow_unsafe_torch_checkpoints`": (
-            "networks/test_trust.py",
+            "files/networks/test_trust.py",
             "who_does_not_trust_is_told_what_and_how path_grants_it_where_it_was_named",
         ),
-        "velocity that goes in": ("components/test_controller_neural_lstm.py", "agrees_with_the_oracle"),
+        "velocity that goes in": ("laws/test_controller_neural_lstm.py", "agrees_with_the_oracle"),
         "history of an MLP after a reset": (
-            "components/test_controller_neural_mlp.py",
+            "laws/test_controller_neural_mlp.py",
             "history_agrees_with_the_oracle first_step_fills_though_it_is_at_rest",
         ),
         "an operation that is not known": (
-            "networks/torch_formats/test_torchscript.py",
+            "files/networks/torch_formats/test_torchscript.py",
             "what_cannot_be_said_is_refused_and_named states_that_are_not_kept_as_they_are_refused",
         ),
         "`modelPath` of a stage": (
-            "usd/test_assets.py",
+            "files/usd/test_assets.py",
             "other_files_are_refused program_may_name_any_file listed_folders_are_open_to_any_stage",
         ),
         "`model_path` in `ActuatorParsed`": ("test_neural_actuators.py", "model_type_chooses_the_class"),
         "weights in another file": (
-            "networks/test_load.py",
+            "files/networks/test_load.py",
             "weights_may_lie_in_the_folder_of_the_file weights_elsewhere_are_refused",
         ),
-        "a file in a format of Torch's": ("networks/test_convert.py", "every_format_is_converted_bit_for_bit"),
+        "a file in a format of Torch's": ("files/networks/test_convert.py", "every_format_is_converted_bit_for_bit"),
         "states": (
-            "components/test_controller_neural_lstm.py",
+            "laws/test_controller_neural_lstm.py",
             "state_has_the_names_and_shapes_of_newton states_of_files_of_torch_are_tensors_where_torch_is_used",
         ),
     },
     "Kept for compatibility": {
         "Only the prims of the first matched robot are read": (DISCOVER, "each_robot_gets_its_own_actuators"),
-        "Overlapping wrappers are allowed": ("test_drives.py", "last_owner_restores"),
-        "A position-controlled integral": ("components/test_conformance_of_laws.py", "law_agrees_with_the_oracle"),
+        "Overlapping wrappers are allowed": ("simulators/test_drives.py", "last_owner_restores"),
+        "A position-controlled integral": ("laws/test_conformance_of_laws.py", "law_agrees_with_the_oracle"),
         "The delay also delays feedforward": (WRAPPER, "feedforward_passes_delay_and_clamp"),
         "The velocity and effort limits of the USD drive": (WRAPPER, "limits_of_a_drive_do_not_clamp"),
         "`reset()` keeps feedforward": (WRAPPER, "feedforward_takes_subsets_and_stays"),
@@ -267,10 +268,7 @@ TESTED = {
             "compat/isaac_lab/test_resolve.py",
             "a_joint_that_a_dictionary_leaves_out limits_of_implicit_models",
         ),
-        "`BamActuatorCfg` of 3.0": (
-            "compat/isaac_lab/test_servos.py",
-            "stages_of_a_servo what_is_not_run_is_refused",
-        ),
+        "`BamActuatorCfg` of 3.0": ("compat/isaac_lab/test_servos.py", "stages_of_a_servo what_is_not_run_is_refused"),
         "constant effort of a drive, on MuJoCo": (
             "compat/isaac_lab/test_groups.py",
             "constant_effort_of_a_drive_goes_with_its_gains",
@@ -286,7 +284,7 @@ TESTED = {
             "nothing_runs what_cannot_be_read_matters_where_it_is_used",
         ),
         "the side of `actuators compare --lab`": (
-            "toolbox/comparison/test_lab.py",
+            "tools/comparison/test_lab.py",
             "it_moves_as_with_groups delays_that_are_drawn_have_the_largest",
         ),
     },

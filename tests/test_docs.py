@@ -17,8 +17,8 @@ import isaacsim
 import isaacsim.core.experimental.actuators as package
 import pytest
 from fakes.extension_loader import BUNDLED_VERSION
-from isaacsim.core.experimental.actuators.toolbox.commands.arguments import SUBCOMMANDS
-from isaacsim.core.experimental.actuators.toolbox.commands.main import main
+from isaacsim.core.experimental.actuators.tools.commands.arguments import SUBCOMMANDS
+from isaacsim.core.experimental.actuators.tools.commands.main import main
 from physics_engines import installed
 from places import REPOSITORY
 from pxr import Sdf
@@ -59,12 +59,12 @@ LAB_ROBOTS = [
 ]
 # snippets that need an extra, by what they import, and the library it brings
 NEEDS = {
-    "actuators.toolbox.training import": "torch",
+    "actuators.tools.training import": "torch",
     "import torch": "torch",
     "import mujoco, mujoco_warp": "mujoco_warp",
 }
 # modules that import Kit, or the PhysX wheel where it is missing
-ABSENT = ["extension", "hosts.kit", "tests", *([] if find_spec("ovphysx") else ["hosts.physx"])]
+ABSENT = ["extension.entry", "simulators.kit", "tests", *([] if find_spec("ovphysx") else ["simulators.physx"])]
 MODULES = [
     name
     for _, name, _ in pkgutil.walk_packages(package.__path__, package.__name__ + ".")
@@ -216,8 +216,20 @@ def test_table_of_places_names_real_files() -> None:
     rows = re.findall(r"^\| (?:the|what) [^|]+ \| (.+) \|$", (REPOSITORY / "CONTRIBUTING.md").read_text(), re.MULTILINE)
     files = [file for row in rows for file in re.findall(r"`([\w/]+(?:\.\w+|/schemas))`", row) if "()" not in file]
     assert len(rows) >= 28 and len(files) >= len(rows)
-    roots = (REPOSITORY, Path(package.__path__[0]))
-    assert [file for file in files if not any((root / file).exists() for root in roots)] == []
+    assert not_there(files) == []
+
+
+def not_there(files: list[str]) -> list[str]:
+    roots = (REPOSITORY, REPOSITORY / "native", Path(package.__path__[0]))
+    return [file for file in files if not any((root / file).exists() for root in roots)]
+
+
+def test_way_of_a_step_names_real_files() -> None:
+    """Each station has its file, and the text has three screens of forty lines."""
+    text = (REPOSITORY / "docs" / "How_a_step_works.md").read_text()
+    files = re.findall(r"`((?:[\w]+/)*\w+\.(?:py|h|cpp|md))`", text)
+    assert len(files) > 30 and not_there(files) == []
+    assert len(text.splitlines()) <= 120
 
 
 @pytest.mark.parametrize("page", PAGES[1:], ids=lambda page: page.name)

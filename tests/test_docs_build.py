@@ -77,7 +77,7 @@ def test_api_shows_docstrings(pages: Path) -> None:
 def test_api_links_to_the_source(pages: Path) -> None:
     """A class links to the page of its module."""
     page = (pages / "api" / "articulation_actuators.html").read_text("utf-8")
-    link = "_modules/isaacsim/core/experimental/actuators/articulation_actuators.html"
+    link = "_modules/isaacsim/core/experimental/actuators/extension/articulation_actuators.html"
     assert f'href="../{link}#ArticulationActuators"' in page and (pages / link).exists()
 
 

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -45,6 +46,21 @@ QUICK = {
     "train_with_gymnasium": ["--quick"],
     "train_with_stable_baselines": ["--quick"],
 }
+
+# an example that gets Ctrl+C in its fifth step
+INTERRUPTED = """
+import runpy, signal
+from isaacsim.core.experimental.actuators import Simulation
+step = Simulation.step
+
+def interrupted(simulation, *arguments):
+    step(simulation, *arguments)
+    if simulation.step_count == 5:
+        signal.raise_signal(signal.SIGINT)
+
+Simulation.step = interrupted
+runpy.run_path({script!r}, run_name="__main__")
+"""
 
 
 def run(script: Path, *arguments: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
@@ -91,8 +107,34 @@ def test_three_scripts_choose_their_engine() -> None:
 
 @pytest.mark.parametrize("script", sorted(FOLDER.rglob("*.py")), ids=lambda script: script.stem)
 def test_example_is_short(script: Path) -> None:
-    """An example is read in one go; marks of what the documentation shows do not count."""
-    assert len([line for line in script.read_text().splitlines() if "# docs: " not in line]) < 80
+    """An example is read in one go; marks of what the documentation shows, and its end by Ctrl+C, do not count."""
+    assert (
+        len(
+            [
+                line
+                for line in script.read_text().splitlines()
+                if not re.search("# docs: |interrupts |^ *without_traceback", line)
+            ]
+        )
+        < 80
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("example", "said"), [("many_robots", "panda_joint7"), ("drive_from_python", "")])
+def test_an_interrupted_example_has_no_traceback(example: str, said: str) -> None:
+    """One with a single motion shows its results up to there; others end with one line."""
+    script = FOLDER / f"{example}.py"
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED.format(script=str(script)), *QUICK.get(example, [])],
+        capture_output=True,
+        text=True,
+        env=with_path(FOLDER),
+        check=False,
+    )
+    assert done.returncode != 0
+    assert said in done.stdout and "Traceback" not in done.stderr, done.stderr
+    assert done.stderr.splitlines()[-1].startswith("Interrupted"), done.stderr
 
 
 def test_example_check_can_fail(tmp_path: Path) -> None:

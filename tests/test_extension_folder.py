@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from fakes.extension_loader import BUNDLED_VERSION
-from start_in_kit import started, started_with_nodes
+from start_in_kit import STARTED, started, started_with_nodes
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "isaacsim.core.experimental.actuators"
@@ -64,7 +64,7 @@ def test_description_disclaims_affiliation(manifest):
 def test_version_is_the_same_everywhere(manifest):
     """Agree on one version in manifest, changelog and package."""
     versions = {"manifest": manifest["package"]["version"], "changelog": _changelog_entries()[0][0]}
-    for source in _package_folder().glob("*.py"):
+    for source in (_package_folder() / "base").glob("*.py"):
         if found := re.search(r'^__version__\s*(?::[^=]+)?=\s*"([^"]+)"', source.read_text("utf-8"), re.MULTILINE):
             versions[source.name] = found.group(1)
     assert "version.py" in versions and set(versions.values()) == {versions["manifest"]}, versions
@@ -74,7 +74,7 @@ def test_distribution_takes_its_version_from_the_package():
     """Write it down for people in version.py, for Kit in the manifest, and nowhere else."""
     settings = _read_toml("pyproject.toml")
     assert settings["project"]["dynamic"] == ["version"] and "version" not in settings["project"]
-    assert settings["tool"]["setuptools"]["dynamic"]["version"] == {"attr": f"{PACKAGE}.version.__version__"}
+    assert settings["tool"]["setuptools"]["dynamic"]["version"] == {"attr": f"{PACKAGE}.base.version.__version__"}
 
 
 def test_version_is_above_the_bundled_one(manifest):
@@ -113,8 +113,8 @@ def test_start_in_a_clone_imports_nothing_heavy(manifest):
     """Start once, without any library, and say which version runs, with its path."""
     said = started(ROOT)
     print(f"{said['modules']} modules in {said['seconds'] * 1e3:.1f} ms")
-    nodes = ["action_graphs", "action_graphs.nodes", "action_graphs.nodes.registration"]
-    assert said["ours"] == [*nodes, "cores", "extension", "moved", "usd", "version"] and said["others"] == []
+    nodes = ["extension.action_graphs", "extension.action_graphs.nodes", "extension.action_graphs.nodes.registration"]
+    assert said["ours"] == sorted([*STARTED, *nodes]) and said["others"] == []
     assert (said["entry points"], said["left"]) == (1, [])
     runs = f"{PACKAGE} {manifest['package']['version']} runs, from {ROOT}."
     assert said["log"][0].startswith(f"{runs} {BUNDLED_VERSION} does not, from /kit/exts/")
@@ -123,9 +123,10 @@ def test_start_in_a_clone_imports_nothing_heavy(manifest):
 def test_node_of_a_clone_is_registered_by_hand():
     """Register before the extension counts as enabled, with the icon, for OmniGraph finds nothing; take all back."""
     said = started_with_nodes(ROOT, ROOT / "python")
-    icon = _package_folder() / "action_graphs" / "nodes" / "icons" / "articulation_actuators.svg"
+    icon = _package_folder() / "extension" / "action_graphs" / "nodes" / "icons" / "articulation_actuators.svg"
     assert said["nodes"] == {f"{PACKAGE}.ArticulationActuators": str(icon)} and icon.is_file()
-    assert (said["subscriptions"], said["left"]) == (1, []) and "action_graphs.nodes.registration" in said["ours"]
+    assert (said["subscriptions"], said["left"]) == (1, [])
+    assert "extension.action_graphs.nodes.registration" in said["ours"]
 
 
 def test_kit_installs_nothing(manifest):

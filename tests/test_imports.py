@@ -25,12 +25,12 @@ def modules_after(code: str) -> set[str]:
         ("from isaacsim.core.experimental.actuators import PDControlConfig, DelayConfig", HEAVY),
         ("from isaacsim.core.experimental.actuators import add_actuator", ["newton", "mujoco"]),
         ("from isaacsim.core.experimental.actuators import ArticulationActuators, Simulation", ["newton", "mujoco"]),
-        ("import isaacsim.core.experimental.actuators.extension", HEAVY),
-        ("import isaacsim.core.experimental.actuators.hosts", HEAVY),
-        ("import isaacsim.core.experimental.actuators.hosts.port", HEAVY),
-        ("import isaacsim.core.experimental.actuators.hosts.current", HEAVY),
-        ("import isaacsim.core.experimental.actuators.hosts.binding", ["pxr", "newton", "mujoco", "torch"]),
-        ("import isaacsim.core.experimental.actuators.hosts.arrays", ["newton", "mujoco", "torch"]),
+        ("import isaacsim.core.experimental.actuators.extension.entry", HEAVY),
+        ("import isaacsim.core.experimental.actuators.simulators", HEAVY),
+        ("import isaacsim.core.experimental.actuators.simulators.port", HEAVY),
+        ("import isaacsim.core.experimental.actuators.simulators.current", HEAVY),
+        ("import isaacsim.core.experimental.actuators.simulators.binding", ["pxr", "newton", "mujoco", "torch"]),
+        ("import isaacsim.core.experimental.actuators.simulators.arrays", ["newton", "mujoco", "torch"]),
     ],
 )
 @pytest.mark.slow
@@ -43,7 +43,7 @@ def test_import_loads_nothing_heavy(code: str, absent: list[str]) -> None:
 def test_help_of_the_command_loads_nothing_heavy(arguments: list[str]) -> None:
     """Nor does an error in the arguments: nothing is loaded that only answers need."""
     code = f"""
-from isaacsim.core.experimental.actuators.toolbox.commands.main import main
+from isaacsim.core.experimental.actuators.tools.commands.main import main
 try:
     main({arguments})
 except SystemExit:

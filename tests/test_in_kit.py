@@ -32,7 +32,7 @@ def test_what_kit_tests_passes(monkeypatch: pytest.MonkeyPatch) -> None:
         world.app.manager.provide("omni.graph-1.141.0", "omni.usd-1.12.0", "omni.warp.core-1.8.0")
         graph.hear_of(world.app.manager)
         # the package was imported outside Kit before, without its base class
-        package, extension = importlib.import_module(PACKAGE), importlib.import_module(f"{PACKAGE}.extension")
+        package, extension = importlib.import_module(PACKAGE), importlib.import_module(f"{PACKAGE}.extension.entry")
         monkeypatch.setattr(package, "Extension", extension.Extension)
         world.app.manager.set_extension_enabled_immediate(EXT_ID, True)
         modules = modules_of_tests()

@@ -5,34 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators import (
-    ActuatedArrays,
-    DelayConfig,
-    EffortDelayConfig,
-    EncoderConfig,
-    PDControlConfig,
-    RateConfig,
-    TimedDelayConfig,
-    Uniform,
-    add_motors,
-    inspect_robots,
-    lint,
-    load_motors,
-    motors_of,
-    save_motors,
-)
 from isaacsim.core.experimental.actuators.specs.fields import parameters_of
 from robot_files import ARM, edited
 
-PD = PDControlConfig(30.0, 2.0)
+PD = aa.PDControlConfig(30.0, 2.0)
 # numbers that single precision holds
 CONFIGS: list[Any] = [
-    EncoderConfig(0.125, -0.25, 0.5, 0.25, 1.5, "register", 0.75, 0.0625, 7, "motor", 2000),
-    TimedDelayConfig(0.125, 2.5, 3, 4, 0.25, 5, 1000),
-    EffortDelayConfig(0.125, 1.5, 900),
-    RateConfig(4, 250.0, 0.375),
+    aa.EncoderConfig(0.125, -0.25, 0.5, 0.25, 1.5, "register", 0.75, 0.0625, 7, "motor", 2000),
+    aa.TimedDelayConfig(0.125, 2.5, 3, 4, 0.25, 5, 1000),
+    aa.EffortDelayConfig(0.125, 1.5, 900),
+    aa.RateConfig(4, 250.0, 0.375),
 ]
 each_config = pytest.mark.parametrize("config", CONFIGS, ids=lambda config: type(config).__name__)
 
@@ -52,45 +37,49 @@ def other_than_default(config: Any) -> bool:
 def test_files_give_all_fields_back(config: Any, tmp_path: Path) -> None:
     """Of USD, YAML, TOML and JSON; none of the fields has its default."""
     assert other_than_default(config)
-    file = edited(tmp_path, lambda stage: add_motors(ARM, {".*": [PD, config]}, stage=stage, overwrite_existing=True))
-    for motor in motors_of(str(file)).values():
+    file = edited(
+        tmp_path, lambda stage: aa.add_motors(ARM, {".*": [PD, config]}, stage=stage, overwrite_existing=True)
+    )
+    for motor in aa.motors_of(str(file)).values():
         assert found_in(motor.stages, config) == config
     for ending in ("yaml", "toml", "json"):
-        save_motors(tmp_path / f"motors.{ending}", {".*": [PD, config]})
-        assert found_in(load_motors(tmp_path / f"motors.{ending}")[".*"].stages, config) == config
+        aa.save_motors(tmp_path / f"motors.{ending}", {".*": [PD, config]})
+        assert found_in(aa.load_motors(tmp_path / f"motors.{ending}")[".*"].stages, config) == config
 
 
 @each_config
 def test_inspection_shows_all_fields_with_units(config: Any, tmp_path: Path) -> None:
     """As they are in the file; `lint` has no complaint but that newton does not know the law."""
-    file = edited(tmp_path, lambda stage: add_motors(ARM, {".*": [PD, config]}, stage=stage, overwrite_existing=True))
-    (robot,) = inspect_robots(file)
+    file = edited(
+        tmp_path, lambda stage: aa.add_motors(ARM, {".*": [PD, config]}, stage=stage, overwrite_existing=True)
+    )
+    (robot,) = aa.inspect_robots(file)
     for actuator in robot.actuators:
         assert found_in(actuator.stages, config) == config
         shown = {name: value for (_, name), value in actuator.values.items() if name in parameters_of(config)}
         for name, one in parameters_of(config).items():
             assert shown[name].value == one.number(getattr(config, name)) or shown[name].value == getattr(config, name)
             assert shown[name].unit in one.unit.split(" or ")
-    assert not [finding for finding in lint(file) if finding.severity == "error"]
+    assert not [finding for finding in aa.lint(file) if finding.severity == "error"]
 
 
 @pytest.mark.parametrize(
     ("config", "name", "drawn"),
     [
-        (EncoderConfig(latency=0.02), "latency", Uniform(0.0, 0.01)),
-        (EncoderConfig(latency_steps=4), "latency_steps", Uniform(0.0, 4.0)),
-        (EncoderConfig(), "bias", Uniform(-0.1, 0.1)),
-        (EncoderConfig(), "noise", Uniform(0.0, 0.1)),
-        (TimedDelayConfig(steps=3), "steps", Uniform(0.0, 3.0)),
-        (TimedDelayConfig(random_steps=3), "random_steps", Uniform(0, 3)),
-        (EffortDelayConfig(seconds=0.02), "seconds", Uniform(0.0, 0.02)),
-        (RateConfig(), "phase", Uniform(0.0, 1.0)),
-        (RateConfig(), "decimation", Uniform(1, 6)),
+        (aa.EncoderConfig(latency=0.02), "latency", aa.Uniform(0.0, 0.01)),
+        (aa.EncoderConfig(latency_steps=4), "latency_steps", aa.Uniform(0.0, 4.0)),
+        (aa.EncoderConfig(), "bias", aa.Uniform(-0.1, 0.1)),
+        (aa.EncoderConfig(), "noise", aa.Uniform(0.0, 0.1)),
+        (aa.TimedDelayConfig(steps=3), "steps", aa.Uniform(0.0, 3.0)),
+        (aa.TimedDelayConfig(random_steps=3), "random_steps", aa.Uniform(0, 3)),
+        (aa.EffortDelayConfig(seconds=0.02), "seconds", aa.Uniform(0.0, 0.02)),
+        (aa.RateConfig(), "phase", aa.Uniform(0.0, 1.0)),
+        (aa.RateConfig(), "decimation", aa.Uniform(1, 6)),
     ],
 )
-def test_robots_may_draw_their_own(config: Any, name: str, drawn: Uniform) -> None:
+def test_robots_may_draw_their_own(config: Any, name: str, drawn: aa.Uniform) -> None:
     """At construction; efforts of robots with equal signals then differ, or their controllers run at other steps."""
-    arrays = ActuatedArrays(["j"], {"j": [PD, config]}, num_robots=16)
+    arrays = aa.ActuatedArrays(["j"], {"j": [PD, config]}, num_robots=16)
     arrays.randomize({name: drawn}, seed=3)
     (component,) = [one for one in arrays.actuators[0].stages if name in type(one).PARAMETERS]
     values = component.read(name)
@@ -107,33 +96,33 @@ def test_robots_may_draw_their_own(config: Any, name: str, drawn: Uniform) -> No
 @pytest.mark.parametrize(
     ("config", "name", "drawn", "most"),
     [
-        (EncoderConfig(latency_steps=2), "latency_steps", Uniform(0.0, 5.0), 2),
-        (TimedDelayConfig(steps=1, random_steps=2), "random_steps", Uniform(0, 3), 2),
-        (EffortDelayConfig(max_steps=4), "steps", Uniform(0.0, 4.5), 4),
+        (aa.EncoderConfig(latency_steps=2), "latency_steps", aa.Uniform(0.0, 5.0), 2),
+        (aa.TimedDelayConfig(steps=1, random_steps=2), "random_steps", aa.Uniform(0, 3), 2),
+        (aa.EffortDelayConfig(max_steps=4), "steps", aa.Uniform(0.0, 4.5), 4),
     ],
 )
-def test_draws_beyond_what_is_kept_are_refused(config: Any, name: str, drawn: Uniform, most: int) -> None:
+def test_draws_beyond_what_is_kept_are_refused(config: Any, name: str, drawn: aa.Uniform, most: int) -> None:
     """As a delay would be cut there; more can be kept."""
-    arrays = ActuatedArrays(["j"], {"j": [PD, config]}, num_robots=4)
+    arrays = aa.ActuatedArrays(["j"], {"j": [PD, config]}, num_robots=4)
     with pytest.raises(ValueError, match=rf"randomize: {name} of j, .*: must be <= {most}, of which the past is kept"):
         arrays.randomize({name: drawn}, seed=1)
 
 
 def test_sides_and_rows_are_not_drawn() -> None:
     """What says where or how a law runs is no parameter of it."""
-    arrays = ActuatedArrays(["j"], {"j": [PD, EncoderConfig(latency_steps=2)]}, num_robots=4)
+    arrays = aa.ActuatedArrays(["j"], {"j": [PD, aa.EncoderConfig(latency_steps=2)]}, num_robots=4)
     for name in ("side", "max_steps"):
         with pytest.raises(ValueError, match=f"randomize: {name}: no joint has it"):
-            arrays.randomize({name: Uniform(0, 1)}, seed=1)
+            arrays.randomize({name: aa.Uniform(0, 1)}, seed=1)
 
 
 def test_delays_of_newton_stay_a_number_of_steps(tmp_path: Path) -> None:
     """A file with either kind of delay has one of newton beside the timed one, of its mean."""
-    for delay, listed in ((DelayConfig(2), 2), (TimedDelayConfig(steps=2, random_steps=2), 3)):
+    for delay, listed in ((aa.DelayConfig(2), 2), (aa.TimedDelayConfig(steps=2, random_steps=2), 3)):
         file = edited(
             tmp_path,
-            lambda stage, delay=delay: add_motors(ARM, {".*": [PD, delay]}, stage=stage, overwrite_existing=True),
+            lambda stage, delay=delay: aa.add_motors(ARM, {".*": [PD, delay]}, stage=stage, overwrite_existing=True),
         )
         text = file.read_text("utf-8")
         assert f"newton:delaySteps = {listed}" in text
-        assert found_in(next(iter(motors_of(str(file)).values())).stages, delay) == delay
+        assert found_in(next(iter(aa.motors_of(str(file)).values())).stages, delay) == delay

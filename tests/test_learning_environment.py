@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ sys.path.append(str(REPOSITORY / "standalone_examples"))
 
 import gymnasium
 from gymnasium.utils.env_checker import check_env
+from isaacsim.core.experimental.actuators import MotorConfig, save_motors
+from isaacsim.core.experimental.actuators.tools.identification import from_identified
 from learning import ANYMAL, Quadrupeds
 from learning.one import Quadruped
 from learning.search import SHAPE, act
@@ -227,3 +230,13 @@ class TestStableBaselines:
         model.learn(96)
         assert model.ep_info_buffer and model.ep_info_buffer[0]["l"] == 10
         assert (returns(model, adapter, 1) != before).any()
+
+
+def test_motors_are_drawn_from_those_identified(tmp_path: Path) -> None:
+    """Of a file with intervals."""
+    save_motors(tmp_path / "motors.yaml", {".*": MotorConfig(intervals={"kp": (110.0, 120.0)})})
+    robots = Quadrupeds(2, 0.2, vary=from_identified(tmp_path / "motors.yaml"))
+    robots.reset(seed=1)
+    gains = robots._motors.actuators[0].controller.kp.numpy()
+    assert 110.0 <= gains.min() < gains.max() <= 120.0
+    robots.close()

@@ -6,18 +6,11 @@ import math
 from importlib.util import find_spec
 from pathlib import Path
 
+import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import oracle
 import pytest
 from closeness import assert_close
-from isaacsim.core.experimental.actuators import (
-    Articulation,
-    ArticulationActuators,
-    MaxEffortClampingConfig,
-    PDControlConfig,
-    Simulation,
-    add_actuator,
-)
 from pxr import Usd, UsdPhysics
 from stages import stage_of
 
@@ -41,8 +34,8 @@ def deactivate(stage: Usd.Stage, *actuators: str) -> None:
 @pytest.mark.parametrize("targets", REACH)
 def test_arm_reaches_its_targets(robots: Path, targets: np.ndarray) -> None:
     """PD and effort limits from the file, gravity as feedforward: 0.01 rad on every joint after 3 s."""
-    with Simulation(robots / "franka_panda.usda") as sim:
-        arm, actuators = Articulation(PANDA), ArticulationActuators(PANDA)
+    with aa.Simulation(robots / "franka_panda.usda") as sim:
+        arm, actuators = aa.Articulation(PANDA), aa.ArticulationActuators(PANDA)
         sim.play()
         assert (np.abs(targets - arm.get_dof_positions().numpy()[0]) >= 0.5 - 1e-6).all()
         arm.set_dof_position_targets(targets)
@@ -57,8 +50,8 @@ def test_arm_reaches_its_targets(robots: Path, targets: np.ndarray) -> None:
 @pytest.mark.parametrize("targets", REACH)
 def test_arm_misses_its_targets_without_actuators(robots: Path, targets: np.ndarray) -> None:
     """The soft drives of the file alone stay more than 0.1 rad away."""
-    with Simulation(robots / "franka_panda.usda") as sim:
-        arm = Articulation(PANDA)
+    with aa.Simulation(robots / "franka_panda.usda") as sim:
+        arm = aa.Articulation(PANDA)
         sim.play()
         arm.set_dof_position_targets(targets)
         sim.step(1440)
@@ -76,16 +69,16 @@ def test_arm_has_the_published_figures(robots: Path) -> None:
         assert actuator.GetAttribute("newton:maxEffort").Get() == (87 if number < 5 else 12)
 
 
-def contacts(sim: Simulation) -> set[str]:
+def contacts(sim: aa.Simulation) -> set[str]:
     """Names of the shapes that touch the ground."""
-    data, model = sim._host.data(), sim._host.model
+    data, model = sim.data(), sim.model
     names = {model.geom(geom).name for contact in data.contact for geom in (contact.geom1, contact.geom2)}
     return {name for name in names if "ground" not in name}
 
 
-def heights(sim: Simulation, steps: int) -> np.ndarray:
+def heights(sim: aa.Simulation, steps: int) -> np.ndarray:
     """Height of the base [m] after every step."""
-    robot, found = Articulation(ANYMAL), []
+    robot, found = aa.Articulation(ANYMAL), []
     for _ in range(steps):
         sim.step()
         found.append(robot.get_world_poses()[0].numpy()[0, 2])
@@ -94,10 +87,10 @@ def heights(sim: Simulation, steps: int) -> np.ndarray:
 
 def test_quadruped_stands(robots: Path) -> None:
     """Free base, four feet on the ground and nothing else: the height stays within 2 cm for 5 s."""
-    with Simulation(robots / "anymal_c.usda") as sim:
-        actuators = ArticulationActuators(ANYMAL)
+    with aa.Simulation(robots / "anymal_c.usda") as sim:
+        actuators = aa.ArticulationActuators(ANYMAL)
         sim.play()
-        start = Articulation(ANYMAL).get_world_poses()[0].numpy()[0, 2]
+        start = aa.Articulation(ANYMAL).get_world_poses()[0].numpy()[0, 2]
         assert np.abs(heights(sim, 1200) - start).max() < 0.02
         touching = contacts(sim)
         assert len(touching) == 4 and all("SHANK" in name for name in touching)
@@ -108,9 +101,9 @@ def test_quadruped_collapses_with_its_actuators_deactivated(robots: Path) -> Non
     """It is the prims that hold it up."""
     stage = stage_of(robots / "anymal_c.usda")
     deactivate(stage, *[str(prim.GetPath()) for prim in stage.GetPrimAtPath(f"{ANYMAL}/Actuators").GetChildren()])
-    with Simulation(stage) as sim:
+    with aa.Simulation(stage) as sim:
         with pytest.warns(UserWarning, match="no actuator found"):
-            actuators = ArticulationActuators(ANYMAL)
+            actuators = aa.ArticulationActuators(ANYMAL)
         sim.play()
         assert actuators.actuators == []
         assert heights(sim, 480)[-1] < 0.3
@@ -118,8 +111,8 @@ def test_quadruped_collapses_with_its_actuators_deactivated(robots: Path) -> Non
 
 def first_efforts(path: Path) -> np.ndarray:
     """Efforts [N·m] of the first step towards a small displacement."""
-    with Simulation(path) as sim:
-        arm, actuators = Articulation(PANDA), ArticulationActuators(PANDA)
+    with aa.Simulation(path) as sim:
+        arm, actuators = aa.Articulation(PANDA), aa.ArticulationActuators(PANDA)
         sim.play()
         arm.set_dof_position_targets(HOME + 0.01)
         actuators.step_actuators(sim.dt)
@@ -144,8 +137,8 @@ def test_the_file_decides(robots: Path, tmp_path: Path) -> None:
 def test_logged_states_through_the_oracle_give_the_applied_efforts(robots: Path, rng: np.random.Generator) -> None:
     """Record what the actuators saw and what physics got, over a motion with moving targets and feedforward."""
     log: list[tuple[np.ndarray, ...]] = []
-    with Simulation(robots / "franka_panda.usda") as sim:
-        arm, actuators = Articulation(PANDA), ArticulationActuators(PANDA)
+    with aa.Simulation(robots / "franka_panda.usda") as sim:
+        arm, actuators = aa.Articulation(PANDA), aa.ArticulationActuators(PANDA)
         sim.play()
         getters = (arm.get_dof_positions, arm.get_dof_velocities, arm.get_dof_position_targets)
         feedforward = np.zeros(7, np.float32)
@@ -182,8 +175,8 @@ def test_drive_is_off_on_owned_joints_and_on_elsewhere(robots: Path) -> None:
     stage = stage_of(robots / "franka_panda.usda")
     deactivate(stage, f"{PANDA}/Actuators/panda_joint2", f"{PANDA}/Actuators/panda_joint6")
     owned = np.array([0, 2, 3, 4, 6])
-    with Simulation(stage) as sim:
-        arm, actuators = Articulation(PANDA), ArticulationActuators(PANDA)
+    with aa.Simulation(stage) as sim:
+        arm, actuators = aa.Articulation(PANDA), aa.ArticulationActuators(PANDA)
         sim.play()
         assert actuators.actuated_dof_indices == owned.tolist()
         arm.set_dof_position_targets(HOME + 0.2)
@@ -196,13 +189,13 @@ def test_drive_is_off_on_owned_joints_and_on_elsewhere(robots: Path) -> None:
 
 def test_close_gives_the_drives_back(robots: Path) -> None:
     """Gains bit-equal to before, no effort left, and the arm comes to rest on its drives where it did before."""
-    with Simulation(robots / "franka_panda.usda") as sim:
-        arm = Articulation(PANDA)
+    with aa.Simulation(robots / "franka_panda.usda") as sim:
+        arm = aa.Articulation(PANDA)
         sim.play()
         sim.step(1440)
         resting = arm.get_dof_positions().numpy()
         before = [gains.numpy().tobytes() for gains in arm.get_dof_gains()]
-        actuators = ArticulationActuators(PANDA)
+        actuators = aa.ArticulationActuators(PANDA)
         assert not any(gains.numpy().any() for gains in arm.get_dof_gains())
         sim.step(200)
         actuators.close()
@@ -228,8 +221,8 @@ def test_pendulum_follows_the_closed_form(robots: Path) -> None:
     target, dt = 0.3, 1 / 2000
     decay = KD / (2 * INERTIA)
     frequency = math.sqrt(KP / INERTIA - decay**2)
-    with Simulation(pendulum_without_gravity(robots), dt=dt) as sim:
-        robot, _actuators = Articulation(PENDULUM), ArticulationActuators(PENDULUM)
+    with aa.Simulation(pendulum_without_gravity(robots), dt=dt) as sim:
+        robot, _actuators = aa.Articulation(PENDULUM), aa.ArticulationActuators(PENDULUM)
         sim.play()
         robot.set_dof_position_targets(target)
         for _ in range(40):
@@ -244,8 +237,8 @@ def test_pendulum_follows_the_discrete_solution(robots: Path) -> None:
     """The same law sampled once per step, as a linear recurrence: equal to float32 rounding."""
     target, dt = 0.3, 1 / 240
     angle = speed = 0.0
-    with Simulation(pendulum_without_gravity(robots), dt=dt) as sim:
-        robot, _actuators = Articulation(PENDULUM), ArticulationActuators(PENDULUM)
+    with aa.Simulation(pendulum_without_gravity(robots), dt=dt) as sim:
+        robot, _actuators = aa.Articulation(PENDULUM), aa.ArticulationActuators(PENDULUM)
         sim.play()
         robot.set_dof_position_targets(target)
         for _ in range(240):
@@ -257,8 +250,8 @@ def test_pendulum_follows_the_discrete_solution(robots: Path) -> None:
 
 def test_pendulum_rests_where_gravity_balances_the_spring(robots: Path) -> None:
     """At rest `kp·(θ* − θ) = m·g·L·sin θ`."""
-    with Simulation(robots / "pendulum.usda") as sim:
-        robot, _actuators = Articulation(PENDULUM), ArticulationActuators(PENDULUM)
+    with aa.Simulation(robots / "pendulum.usda") as sim:
+        robot, _actuators = aa.Articulation(PENDULUM), aa.ArticulationActuators(PENDULUM)
         sim.play()
         robot.set_dof_position_targets(0.8)
         sim.step(2400)
@@ -278,14 +271,14 @@ def test_robots_nobody_here_wrote(file: str, root: str) -> None:
     if not (WHEEL / file).exists():
         pytest.skip(f"this newton does not ship {file}")
     stage = stage_of(WHEEL / file)
-    with Simulation(stage, dt=1 / 1000) as sim:
-        robot = Articulation(root)
+    with aa.Simulation(stage, dt=1 / 1000) as sim:
+        robot = aa.Articulation(root)
         names = robot.dof_names
         assert any(":" in name for name in names) is (file == "humanoid.usda")
         for number, name in enumerate(names):
-            config = PDControlConfig(kp=5.0, kd=0.2)
-            add_actuator(root, name, f"motor_{number}", config, clamping=[MaxEffortClampingConfig(20.0)])
-        actuators = ArticulationActuators(root)
+            config = aa.PDControlConfig(kp=5.0, kd=0.2)
+            aa.add_actuator(root, name, f"motor_{number}", config, clamping=[aa.MaxEffortClampingConfig(20.0)])
+        actuators = aa.ArticulationActuators(root)
         sim.play()
         owned = actuators.actuated_dof_indices
         assert owned == list(range(len(names)))

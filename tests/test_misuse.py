@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 import warp as wp
@@ -10,13 +11,10 @@ from isaacsim.core.experimental.actuators import (
     Actuator,
     ActuatorConfig,
     ActuatorGroup,
-    Articulation,
     ArticulationActuators,
     ClampingPositionBased,
     ControllerNeuralMLP,
     ControllerPD,
-    Delay,
-    DelayConfig,
     PDControlConfig,
     Recording,
     Simulation,
@@ -33,21 +31,21 @@ from isaacsim.core.experimental.actuators import (
     save_motors,
     stability_of,
 )
-from isaacsim.core.experimental.actuators.action_graphs.runner import GraphRunner, register_node_type
 from isaacsim.core.experimental.actuators.compat import newton_actuators
 from isaacsim.core.experimental.actuators.compat.isaac_lab import IdealPDActuator, groups_of
 from isaacsim.core.experimental.actuators.compat.newton_actuators import ActuatorPD
-from isaacsim.core.experimental.actuators.toolbox.inspection.compare import differences
-from isaacsim.core.experimental.actuators.toolbox.inspection.fix import fix
-from isaacsim.core.experimental.actuators.toolbox.training import ActuatorLog, train_actuator
-from isaacsim.core.experimental.actuators.toolbox.trials.step_response import step_response
+from isaacsim.core.experimental.actuators.extension.action_graphs.runner import GraphRunner, register_node_type
+from isaacsim.core.experimental.actuators.tools.inspection.compare import differences
+from isaacsim.core.experimental.actuators.tools.inspection.fix import fix
+from isaacsim.core.experimental.actuators.tools.training import ActuatorLog, train_actuator
+from isaacsim.core.experimental.actuators.tools.trials.step_response import step_response
 from places import ROBOTS
 
 MANY, ONES = np.broadcast_to(0.0, 10**10), np.broadcast_to(1, 10**10)
 MOTORS = {".*": [PDControlConfig(1.0, 1.0)]}
 INDICES = wp.array([0, 1], dtype=wp.uint32, device="cpu")
 PD = ControllerPD(*(wp.zeros(2, dtype=wp.float32, device="cpu") for _ in range(2)))
-DELAY = Delay(wp.zeros(2, dtype=wp.int32, device="cpu"), 1)
+DELAY = aa.Delay(wp.zeros(2, dtype=wp.int32, device="cpu"), 1)
 LOG = ActuatorLog(0.1, *np.zeros((4, 50, 1)))
 
 
@@ -65,7 +63,7 @@ def sim():
 
 @pytest.fixture
 def robot(sim):
-    return Articulation("/World/Pendulum")
+    return aa.Articulation("/World/Pendulum")
 
 
 @pytest.mark.parametrize(
@@ -239,7 +237,7 @@ def test_delay_beyond_all_numbers_is_refused(sim: Simulation) -> None:
     """An integer of Python may be larger than any number of floating point."""
     with (
         ArticulationActuators.from_configs(
-            "/World/Pendulum", {".*": [PDControlConfig(1.0, 1.0), DelayConfig(3)]}
+            "/World/Pendulum", {".*": [PDControlConfig(1.0, 1.0), aa.DelayConfig(3)]}
         ) as one,
         pytest.raises(ValueError, match="its numbers must be finite"),
     ):

@@ -7,31 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators import (
-    ActuatorConfig,
-    ArticulationActuators,
-    ClampingMaxEffort,
-    ControllerNeuralGRU,
-    ControllerNeuralLSTM,
-    ControllerNeuralMLP,
-    DelayConfig,
-    MaxEffortClampingConfig,
-    NeuralControlConfig,
-    PDControlConfig,
-    Simulation,
-    add_actuator,
-    load_metadata,
-    parse_actuator_prim,
-    trust_checkpoints,
-    use_host,
-)
-from isaacsim.core.experimental.actuators.errors import ActuatorParseError
-from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
-from isaacsim.core.experimental.actuators.networks.checkpoint import CheckpointPath
-from isaacsim.core.experimental.actuators.networks.network import Linear, Network
+from isaacsim.core.experimental.actuators.base.errors import ActuatorParseError
+from isaacsim.core.experimental.actuators.laws.networks.checkpoint import CheckpointPath
+from isaacsim.core.experimental.actuators.laws.networks.network import Linear, Network
+from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from neural_twin import Twin, random_motion, random_network, write_network
 from pxr import Usd, UsdPhysics
 from stages import stage_of
@@ -70,13 +53,13 @@ def stage_with(folder: Path, joints: dict[str, tuple[str, int | None, float | No
     for name, (kind, delay, limit) in joints.items():
         UsdPhysics.RevoluteJoint.Define(stage, f"{ROOT}/joints/{name}")
         path = write_network(folder / f"{kind}.safetensors", *NETWORKS[kind])
-        add_actuator(
+        aa.add_actuator(
             ROOT,
             name,
             name,
-            NeuralControlConfig(path),
-            clamping=[] if limit is None else [MaxEffortClampingConfig(limit)],
-            delay=None if delay is None else DelayConfig(delay),
+            aa.NeuralControlConfig(path),
+            clamping=[] if limit is None else [aa.MaxEffortClampingConfig(limit)],
+            delay=None if delay is None else aa.DelayConfig(delay),
             stage=stage,
         )
     return stage
@@ -92,8 +75,8 @@ class Bench:
         joints = {f"{kind}_{number}": (kind, delay, limit) for number, kind in enumerate(kinds)}
         self.stage = stage_with(folder, joints)
         self.host = ArraysHost(list(joints), ROBOTS, path=ROOT, stage=self.stage)
-        with use_host(self.host):
-            self.wrapper = ArticulationActuators(f"{ROOT}_.*")
+        with aa.use_host(self.host):
+            self.wrapper = aa.ArticulationActuators(f"{ROOT}_.*")
             self.host.play()
         self.delay, self.limit = delay, limit
 
@@ -233,13 +216,13 @@ def test_one_prim_with_several_joints_has_one_component(tmp_path: Path, rng: np.
     for name in names:
         UsdPhysics.RevoluteJoint.Define(stage, f"{ROOT}/joints/{name}")
     path = write_network(tmp_path / "leg.safetensors", *NETWORKS["mlp"])
-    add_actuator(ROOT, names, "leg", NeuralControlConfig(path), stage=stage)
+    aa.add_actuator(ROOT, names, "leg", aa.NeuralControlConfig(path), stage=stage)
     host = ArraysHost(names, ROBOTS, path=ROOT, stage=stage)
-    with use_host(host):
-        wrapper = ArticulationActuators(f"{ROOT}_.*")
+    with aa.use_host(host):
+        wrapper = aa.ArticulationActuators(f"{ROOT}_.*")
         host.play()
     (actuator,) = wrapper.actuators
-    assert isinstance(actuator.controller, ControllerNeuralMLP) and actuator.num_actuators == ROBOTS * 2
+    assert isinstance(actuator.controller, aa.ControllerNeuralMLP) and actuator.num_actuators == ROBOTS * 2
     twin, arrays = Twin(*NETWORKS["mlp"], ROBOTS * 2), host.arrays()
     assert arrays is not None
     for signals in motion(rng, 30, 2):
@@ -251,11 +234,11 @@ def test_one_prim_with_several_joints_has_one_component(tmp_path: Path, rng: np.
 def test_model_type_chooses_the_class(tmp_path: Path) -> None:
     """In the wrapper and in the public parser, whose arguments make the controller."""
     bench = Bench(tmp_path)
-    classes = [ControllerNeuralMLP, ControllerNeuralLSTM, ControllerNeuralGRU]
+    classes = [aa.ControllerNeuralMLP, aa.ControllerNeuralLSTM, aa.ControllerNeuralGRU]
     for actuator, expected in zip(bench.wrapper.actuators, classes, strict=True):
         assert isinstance(actuator.controller, expected)
     for name, expected in zip(("mlp_0", "lstm_1", "gru_2"), classes, strict=True):
-        parsed = parse_actuator_prim(bench.stage.GetPrimAtPath(f"{ROOT}/Actuators/{name}"))
+        parsed = aa.parse_actuator_prim(bench.stage.GetPrimAtPath(f"{ROOT}/Actuators/{name}"))
         assert parsed is not None and parsed.controller_class is expected
         path = parsed.controller_kwargs["model_path"]
         assert isinstance(path, CheckpointPath) and Path(path).is_file() and copy.deepcopy(path) == path
@@ -271,9 +254,9 @@ def test_what_is_wrong_with_files_is_told_at_once(tmp_path: Path) -> None:
     (tmp_path / "mlp.safetensors").write_bytes(b"cos\nsystem\n(S'true'\ntR.")
     (tmp_path / "lstm.safetensors").unlink()
     write_network(tmp_path / "gru.safetensors", NETWORKS["gru"][0], {"model_type": "mlp"})
-    with use_host(ArraysHost(["hip", "knee", "toe"], path=ROOT, stage=stage)):
+    with aa.use_host(ArraysHost(["hip", "knee", "toe"], path=ROOT, stage=stage)):
         with pytest.raises(ActuatorParseError) as caught:
-            ArticulationActuators(ROOT)
+            aa.ArticulationActuators(ROOT)
     assert [told.partition(" = ")[0] for told in caught.value.issues] == [
         f"<{ROOT}/Actuators/{name}>.newton:modelPath" for name in ("hip", "knee", "toe")
     ]
@@ -299,11 +282,11 @@ def test_step_that_the_network_was_not_trained_for_leaves_no_effort(tmp_path: Pa
 def test_built_in_python(tmp_path: Path, rng: np.random.Generator) -> None:
     """A controller of a path in `from_actuators`, the same on two joints."""
     path = write_network(tmp_path / "lstm.safetensors", *NETWORKS["lstm"])
-    limit = ClampingMaxEffort(wp.full(ROBOTS, LIMIT, dtype=wp.float32, device="cpu"))
-    config = ActuatorConfig(ControllerNeuralLSTM(path), [limit])
+    limit = aa.ClampingMaxEffort(wp.full(ROBOTS, LIMIT, dtype=wp.float32, device="cpu"))
+    config = aa.ActuatorConfig(aa.ControllerNeuralLSTM(path), [limit])
     host = ArraysHost(["hip", "knee"], ROBOTS, path=ROOT)
-    with use_host(host):
-        wrapper = ArticulationActuators.from_actuators(f"{ROOT}_.*", [(config, "hip"), (config, "knee")])
+    with aa.use_host(host):
+        wrapper = aa.ArticulationActuators.from_actuators(f"{ROOT}_.*", [(config, "hip"), (config, "knee")])
         host.play()
     twins, arrays = [Twin(*NETWORKS["lstm"], ROBOTS) for _ in range(2)], host.arrays()
     assert arrays is not None
@@ -319,9 +302,9 @@ def test_built_in_python(tmp_path: Path, rng: np.random.Generator) -> None:
 def test_metadata_of_a_file(tmp_path: Path) -> None:
     """As written, and as a JSON file beside it adds."""
     path = write_network(tmp_path / "mlp.safetensors", *NETWORKS["mlp"])
-    assert load_metadata(path) == NETWORKS["mlp"][1]
+    assert aa.load_metadata(path) == NETWORKS["mlp"][1]
     path.with_suffix(".json").write_text('{"pos_scale": 7.0, "author": "bench 4"}')
-    assert load_metadata(str(path)) == NETWORKS["mlp"][1] | {"pos_scale": 7.0, "author": "bench 4"}
+    assert aa.load_metadata(str(path)) == NETWORKS["mlp"][1] | {"pos_scale": 7.0, "author": "bench 4"}
 
 
 def test_linear_network_drives_physics_as_the_pd_law_that_it_is(robots: Path, tmp_path: Path) -> None:
@@ -330,11 +313,11 @@ def test_linear_network_drives_physics_as_the_pd_law_that_it_is(robots: Path, tm
     network = Network(2, (Linear(0, np.float32([[kp / 2, -kd / 4]]), np.float32([0.0])),))
     metadata = {"model_type": "mlp", "pos_scale": 2.0, "vel_scale": 4.0}
     path = write_network(tmp_path / "pd.safetensors", network, metadata)
-    for config in (PDControlConfig(kp, kd), NeuralControlConfig(path)):
+    for config in (aa.PDControlConfig(kp, kd), aa.NeuralControlConfig(path)):
         stage = stage_of(robots / "pendulum.usda")
-        add_actuator("/World/Pendulum", "hinge", "hinge", config, overwrite_existing=True, stage=stage)
-        with Simulation(stage) as sim:
-            wrapper = ArticulationActuators("/World/Pendulum")
+        aa.add_actuator("/World/Pendulum", "hinge", "hinge", config, overwrite_existing=True, stage=stage)
+        with aa.Simulation(stage) as sim:
+            wrapper = aa.ArticulationActuators("/World/Pendulum")
             sim.play()
             wrapper.articulation.set_dof_position_targets(0.8)
             positions = []
@@ -342,8 +325,8 @@ def test_linear_network_drives_physics_as_the_pd_law_that_it_is(robots: Path, tm
                 sim.step(1)
                 positions.append(float(wrapper.articulation.get_dof_positions().numpy()[0, 0]))
             found[type(config)] = np.array(positions)
-    assert np.ptp(found[PDControlConfig]) > 0.3
-    np.testing.assert_allclose(found[NeuralControlConfig], found[PDControlConfig], atol=1e-4)
+    assert np.ptp(found[aa.PDControlConfig]) > 0.3
+    np.testing.assert_allclose(found[aa.NeuralControlConfig], found[aa.PDControlConfig], atol=1e-4)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -353,7 +336,7 @@ def test_agrees_with_newtons_own(kind: str, tmp_path: Path, rng: np.random.Gener
     newton = pytest.importorskip("newton.actuators", reason="newton is not installed")
     pytest.importorskip("warp_nn", reason="newton evaluates networks with Warp-NN, which is not installed")
     pytest.importorskip("onnx", reason="newton reads networks with onnx, which is not installed")
-    from isaacsim.core.experimental.actuators.networks import onnx
+    from isaacsim.core.experimental.actuators.files.networks import onnx
 
     network, metadata = NETWORKS[kind]
     if kind == "lstm":
@@ -365,7 +348,7 @@ def test_agrees_with_newtons_own(kind: str, tmp_path: Path, rng: np.random.Gener
     drive, count = getattr(newton, f"DriveNeural{kind.upper()}")(str(path)), 4
     drive.finalize(wp.get_device("cpu"), count)
     states = [drive.state(count, wp.get_device("cpu")) for _ in range(2)]
-    ours = {"mlp": ControllerNeuralMLP, "lstm": ControllerNeuralLSTM, "gru": ControllerNeuralGRU}[kind](path)
+    ours = {"mlp": aa.ControllerNeuralMLP, "lstm": aa.ControllerNeuralLSTM, "gru": aa.ControllerNeuralGRU}[kind](path)
     ours.finalize("cpu", count)
     own = [ours.state(count, "cpu") for _ in range(2)]
     at = wp.array(np.arange(count), dtype=wp.uint32, device="cpu")
@@ -389,16 +372,16 @@ def test_wrapper_runs_what_is_not_recognised_if_trusted(tmp_path: Path, run_by_t
     stage = Usd.Stage.CreateInMemory()
     UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim(ROOT, "Xform"))
     UsdPhysics.RevoluteJoint.Define(stage, f"{ROOT}/joints/knee")
-    config = NeuralControlConfig(unknown_file(tmp_path / "knee.pt"))
-    add_actuator(ROOT, "knee", "knee", config, clamping=[MaxEffortClampingConfig(0.4)], stage=stage)
+    config = aa.NeuralControlConfig(unknown_file(tmp_path / "knee.pt"))
+    aa.add_actuator(ROOT, "knee", "knee", config, clamping=[aa.MaxEffortClampingConfig(0.4)], stage=stage)
     host = ArraysHost(["knee"], ROBOTS, path=ROOT, stage=stage)
-    with use_host(host):
+    with aa.use_host(host):
         host.play()
         arrays = host.arrays()
         assert arrays is not None
         for trusted in (True, False):
-            with trust_checkpoints([] if trusted else [tmp_path]):
-                wrapper = ArticulationActuators(f"{ROOT}_.*", trusted=trusted)
+            with aa.trust_checkpoints([] if trusted else [tmp_path]):
+                wrapper = aa.ArticulationActuators(f"{ROOT}_.*", trusted=trusted)
             assert wrapper.actuators[0].is_graphable() is False
             arrays.position_targets[:], arrays.velocities[:] = [0.1, 0.2, 0.3], [0.1, 0.1, 0.2]
             host.step(DT)
@@ -406,7 +389,7 @@ def test_wrapper_runs_what_is_not_recognised_if_trusted(tmp_path: Path, run_by_t
             np.testing.assert_allclose(arrays.efforts, np.float32([0.2, 0.3, 0.4]), rtol=1e-6)
             wrapper.close()
             with pytest.raises(ActuatorParseError) as caught:
-                ArticulationActuators(f"{ROOT}_.*")
+                aa.ArticulationActuators(f"{ROOT}_.*")
             (told,) = caught.value.issues
             assert told.startswith(f"<{ROOT}/Actuators/knee>.newton:modelPath = ") and "knee.pt: " in told
             assert "operation ldexp" in told and "trusted=True" in told and "networks convert --trusted IN OUT" in told

@@ -12,21 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators import (
-    ActuatorConfig,
-    ArticulationActuators,
-    ClampingDCMotor,
-    ClampingMaxEffort,
-    ControllerPD,
-    ControllerPID,
-    Delay,
-    use_host,
-)
-from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
-from isaacsim.core.experimental.actuators.native import core
+from isaacsim.core.experimental.actuators.base.native import core
+from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 
 pytestmark = pytest.mark.skipif(core is None, reason="the native core was not built")
 
@@ -34,37 +25,34 @@ TICKS, ROBOTS, DT = 10_000, 3, 0.005
 
 
 @pytest.fixture
-def wrapper() -> Iterator[ArticulationActuators]:
+def wrapper() -> Iterator[aa.ArticulationActuators]:
     """A mixed robot: PD with a motor, PID with a delay, PD with a limit."""
 
     def full(value: float) -> wp.array:
         return wp.full(ROBOTS, value, dtype=wp.float32, device="cpu")
 
-    lag = Delay(wp.full(ROBOTS, 2, dtype=wp.int32, device="cpu"), 2)
-    motor = ClampingDCMotor(full(9), full(5), full(9))
+    lag = aa.Delay(wp.full(ROBOTS, 2, dtype=wp.int32, device="cpu"), 2)
+    motor = aa.ClampingDCMotor(full(9), full(5), full(9))
     configs = [
-        ActuatorConfig(ControllerPD(full(10), full(1)), [motor]),
-        ActuatorConfig(ControllerPID(full(10), full(1), full(1), full(1)), [ClampingMaxEffort(full(8))], lag),
-        ActuatorConfig(ControllerPD(full(10), full(1)), [ClampingMaxEffort(full(8))]),
+        aa.ActuatorConfig(aa.ControllerPD(full(10), full(1)), [motor]),
+        aa.ActuatorConfig(aa.ControllerPID(full(10), full(1), full(1), full(1)), [aa.ClampingMaxEffort(full(8))], lag),
+        aa.ActuatorConfig(aa.ControllerPD(full(10), full(1)), [aa.ClampingMaxEffort(full(8))]),
     ]
     host = ArraysHost(["hip", "knee", "ankle"], ROBOTS)
-    with use_host(host):
+    with aa.use_host(host):
         host.play()
         host.arrays().position_targets[:] = np.linspace(-1, 1, 3 * ROBOTS)
         pairs = list(zip(configs, ("hip", "knee", "ankle"), strict=True))
-        with ArticulationActuators.from_actuators("/Robot_.*", pairs) as made:
+        with aa.ArticulationActuators.from_actuators("/Robot_.*", pairs) as made:
             for _ in range(100):
                 made.step_actuators(DT)
             yield made
 
 
-def test_ten_thousand_ticks_keep_no_memory(wrapper: ArticulationActuators) -> None:
+def test_ten_thousand_ticks_keep_no_memory(wrapper: aa.ArticulationActuators) -> None:
     """At most a handful of Python objects more than before, and less than a kilobyte in between."""
-    gc.collect()
-    before = sys.getallocatedblocks()
-    for _ in range(TICKS):
-        wrapper.step_actuators(DT)
-    assert sys.getallocatedblocks() - before <= 4
+    # a worker's own threads allocate too, now and then: what a tick keeps, it keeps in every turn
+    assert min(kept_by_ticks(wrapper) for _ in range(3)) <= 4
 
     tracemalloc.start()
     try:
@@ -79,7 +67,16 @@ def test_ten_thousand_ticks_keep_no_memory(wrapper: ArticulationActuators) -> No
     assert peak - start < 1000
 
 
-def test_a_tick_asks_warp_for_nothing(wrapper: ArticulationActuators) -> None:
+def kept_by_ticks(wrapper: aa.ArticulationActuators) -> int:
+    """How many more objects there are after all ticks."""
+    gc.collect()
+    before = sys.getallocatedblocks()
+    for _ in range(TICKS):
+        wrapper.step_actuators(DT)
+    return sys.getallocatedblocks() - before
+
+
+def test_a_tick_asks_warp_for_nothing(wrapper: aa.ArticulationActuators) -> None:
     """No launch, no copy, no new array, no synchronisation."""
     asked: list[str] = []
 
@@ -113,7 +110,7 @@ import numpy as np, warp as wp
 from isaacsim.core.experimental.actuators import (
     ActuatorConfig, ArticulationActuators, ClampingMaxEffort, ControllerPID, Delay, use_host
 )
-from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
+from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 
 allocations, robots = ctypes.CDLL(None).allocations, int(sys.argv[1])
 full = lambda value, dtype=wp.float32: wp.full(robots, value, dtype=dtype, device="cpu")

@@ -12,27 +12,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators import (
-    ActuatedArrays,
-    ArticulationActuators,
-    DelayConfig,
-    PIDControlConfig,
-    Simulation,
-)
-from isaacsim.core.experimental.actuators.errors import HostError
+from isaacsim.core.experimental.actuators.base.errors import HostError
 from places import ROBOTS
 
-MOTORS = {".*": [PIDControlConfig(20.0, 5.0, 2.0, 10.0), DelayConfig(2)]}
+MOTORS = {".*": [aa.PIDControlConfig(20.0, 5.0, 2.0, 10.0), aa.DelayConfig(2)]}
 ARM = ROBOTS / "arm_2dof.usda"
 
 
 class Arm:
     """A robot that plays, and what callbacks do with it."""
 
-    def __init__(self, sim: Simulation) -> None:
-        self.sim, self.wrapper = sim, ArticulationActuators("/World/Arm")
+    def __init__(self, sim: aa.Simulation) -> None:
+        self.sim, self.wrapper = sim, aa.ArticulationActuators("/World/Arm")
         sim.play()
         self.wrapper.articulation.set_dof_position_targets(0.3)
         sim.step(3)
@@ -43,7 +37,7 @@ class Arm:
 
 @pytest.fixture
 def arm() -> Any:
-    with Simulation(ARM) as sim:
+    with aa.Simulation(ARM) as sim:
         yield Arm(sim)
 
 
@@ -54,7 +48,7 @@ def outcome(arm: Arm) -> np.ndarray:
 
 def undisturbed(steps: int) -> np.ndarray:
     """Where it is after so many more steps that nothing came between."""
-    with Simulation(ARM) as sim:
+    with aa.Simulation(ARM) as sim:
         alone = Arm(sim)
         sim.step(steps)
         return outcome(alone)
@@ -189,9 +183,9 @@ def test_simulations_of_several_threads_are_their_own() -> None:
         sim.step(5)
         found[number] = wrapper.articulation.get_dof_positions().numpy()
 
-    made: list[tuple[Simulation, ArticulationActuators]] = []
+    made: list[tuple[aa.Simulation, aa.ArticulationActuators]] = []
     for _ in range(3):
-        arm = Arm(Simulation(ARM))
+        arm = Arm(aa.Simulation(ARM))
         made.append((arm.sim, arm.wrapper))
     threads = [threading.Thread(target=work, args=(number,), daemon=True) for number in range(3)]
     for thread in threads:
@@ -281,9 +275,9 @@ def test_children_compute_what_their_parent_would(way: str, tmp_path: Path) -> N
 
 def test_arrays_that_a_thread_made_are_stepped_by_another() -> None:
     """As they are by one."""
-    made: list[ActuatedArrays] = []
-    in_thread(lambda: made.append(ActuatedArrays(["a"], MOTORS)))
+    made: list[aa.ActuatedArrays] = []
+    in_thread(lambda: made.append(aa.ActuatedArrays(["a"], MOTORS)))
     now = np.zeros((1, 1), np.float32)
-    alone = ActuatedArrays(["a"], MOTORS)
+    alone = aa.ActuatedArrays(["a"], MOTORS)
     for _ in range(4):
         np.testing.assert_array_equal(made[0].step(now, now, now + 1, 0.01), alone.step(now, now, now + 1, 0.01))

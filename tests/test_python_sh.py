@@ -22,7 +22,7 @@ case "$*" in
         mkdir -p "$3/bin"; cat "$0" >"$3/bin/python"; chmod +x "$3/bin/python"; : >"$3/pip" ;;
     "-m pip --version") [ -e "${0%/bin/python}/pip" ] ;;
     "-c import fcntl; "*) exec "$LOCKS" "$@" ;;
-    *"import isaacsim.core.experimental.actuators.native.core") [ "${CORE:-there}" = there ] ;;
+    *"import isaacsim.core.experimental.actuators.base.native.core") [ "${CORE:-there}" = there ] ;;
     *"-m pip install --quiet"*"--upgrade pip setuptools") ;;
     *"-m pip install"*)
         echo "Collecting warp-lang"
@@ -87,6 +87,19 @@ def test_changed_requirements_install_again(project: Path) -> None:
     with (project / "pyproject.toml").open("a") as file:
         file.write("\n")
     assert "Collecting" in run(project, "script.py").stderr
+
+
+def test_changed_header_builds_the_core_alone(project: Path) -> None:
+    """Without network; a core that does not compile is told, and tried again."""
+    header = project / "native" / "step.h"
+    header.parent.mkdir()
+    for text in ("one", "two", "three"):
+        header.write_text(text)
+        done = run(project, "script.py", PIP="works" if text == "one" else "fails")
+        assert (done.returncode, done.stdout) == (0, "ran: script.py\n"), done.stderr
+        assert ("Collecting" in done.stderr) == (text == "one")
+        assert ("building the native core, which has changed" in done.stderr) == (text != "one")
+    assert run(project, "script.py", PIP="fails").stderr == ""
 
 
 def test_vanished_interpreter_is_noticed(project: Path) -> None:

@@ -6,25 +6,11 @@ import math
 from types import SimpleNamespace
 from typing import Any
 
+import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators import (
-    Actuator,
-    ActuatorConfig,
-    ActuatorGroup,
-    ArticulationActuators,
-    ClampingMaxEffort,
-    ControllerPD,
-    ControllerPID,
-    Delay,
-    DelayConfig,
-    PDControlConfig,
-    add_actuator,
-    parse_actuator_prim,
-    use_host,
-)
-from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
+from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from pxr import Sdf, Usd, UsdPhysics
 
 N, DT = 4, 0.01
@@ -32,14 +18,14 @@ N, DT = 4, 0.01
 LARGEST = 4096
 
 
-class OwnPD(ControllerPD):
+class OwnPD(aa.ControllerPD):
     """A law that computes arrays."""
 
     def compute(self, *args: Any, **named: Any) -> None:
         super().compute(*args, **named)
 
 
-class OwnPID(ControllerPID):
+class OwnPID(aa.ControllerPID):
     """The same with a memory."""
 
     def compute(self, *args: Any, **named: Any) -> None:
@@ -62,10 +48,10 @@ class Robot:
     """An actuator on arrays of one's own."""
 
     def __init__(self, law: type, group: bool) -> None:
-        gains = [full(value) for value in ((9, 40, 1, 10) if issubclass(law, ControllerPID) else (9, 1))]
+        gains = [full(value) for value in ((9, 40, 1, 10) if issubclass(law, aa.ControllerPID) else (9, 1))]
         at = wp.array(np.arange(N), dtype=wp.uint32, device="cpu")
-        self.actuator = Actuator(at, law(*gains), Delay(full(1, wp.int32), 2), [ClampingMaxEffort(full(5))])
-        self.stepped: Any = ActuatorGroup([self.actuator]) if group else self.actuator
+        self.actuator = aa.Actuator(at, law(*gains), aa.Delay(full(1, wp.int32), 2), [aa.ClampingMaxEffort(full(5))])
+        self.stepped: Any = aa.ActuatorGroup([self.actuator]) if group else self.actuator
         self.now, self.after = self.stepped.state(), self.stepped.state()
         self.state = SimpleNamespace(joint_q=full(0.5), joint_qd=full(0.25))
         names = ("joint_target_pos", "joint_target_vel", "joint_act", "joint_f")
@@ -90,7 +76,7 @@ class Robot:
 
 
 @pytest.mark.parametrize("group", [False, True], ids=["actuator", "group"])
-@pytest.mark.parametrize("law", [ControllerPD, ControllerPID, OwnPD, OwnPID])
+@pytest.mark.parametrize("law", [aa.ControllerPD, aa.ControllerPID, OwnPD, OwnPID])
 @pytest.mark.parametrize("dt", [-1.0, -1e-9, math.nan, math.inf, -math.inf])
 def test_time_step_that_cannot_be_is_refused(dt: float, law: type, group: bool) -> None:
     """Of laws that need none, too: it would be taken for the step of another law's integral."""
@@ -103,7 +89,7 @@ def test_time_step_that_cannot_be_is_refused(dt: float, law: type, group: bool) 
     robot.step(DT)
 
 
-@pytest.mark.parametrize("law", [ControllerPID, OwnPID])
+@pytest.mark.parametrize("law", [aa.ControllerPID, OwnPID])
 def test_law_with_an_integral_is_not_stepped_without_a_time_step(law: type) -> None:
     """None is for laws without one."""
     robot = Robot(law, group=False)
@@ -122,20 +108,20 @@ def test_law_with_an_integral_is_not_stepped_without_a_time_step(law: type) -> N
 def test_largest_delay_that_cannot_be_is_refused(most: Any) -> None:
     """When it is given, with the number; nothing is allocated."""
     with refused("max_delay = ", "must be"):
-        Delay(full(0, wp.int32), most)
+        aa.Delay(full(0, wp.int32), most)
 
 
 @pytest.mark.parametrize(("steps", "most"), [(5, 2), (-3, 2), (1, 0), (2**31 - 1, LARGEST), (-(2**31), 0)])
 def test_delay_out_of_its_range_is_refused(steps: int, most: int) -> None:
     """With the delay and the largest one."""
     with refused("delay_steps", str(steps)):
-        Delay(full(steps, wp.int32), most)
+        aa.Delay(full(steps, wp.int32), most)
 
 
 @pytest.mark.parametrize("largest", [0, 1, LARGEST])
 def test_delay_up_to_the_largest_is_taken(largest: int) -> None:
     """The bounds themselves are good."""
-    assert Delay(full(largest, wp.int32), largest).max_delay == largest
+    assert aa.Delay(full(largest, wp.int32), largest).max_delay == largest
 
 
 def stage_with_a_knee() -> Usd.Stage:
@@ -151,7 +137,9 @@ def test_authored_delay_that_cannot_be_is_refused(steps: Any) -> None:
     stage = stage_with_a_knee()
     before = stage.ExportToString()
     with refused("delay", "Correct|Author|Use|must be"):
-        add_actuator("/Robot", "knee", "motor", PDControlConfig(1.0, 0.0), delay=DelayConfig(steps), stage=stage)
+        aa.add_actuator(
+            "/Robot", "knee", "motor", aa.PDControlConfig(1.0, 0.0), delay=aa.DelayConfig(steps), stage=stage
+        )
     assert stage.ExportToString() == before
 
 
@@ -159,10 +147,12 @@ def test_authored_delay_that_cannot_be_is_refused(steps: Any) -> None:
 def test_delay_in_a_file_that_cannot_be_is_refused(steps: int) -> None:
     """The message names the prim and its attribute."""
     stage = stage_with_a_knee()
-    prim = add_actuator("/Robot", "knee", "motor", PDControlConfig(1.0, 0.0), delay=DelayConfig(1), stage=stage)
+    prim = aa.add_actuator(
+        "/Robot", "knee", "motor", aa.PDControlConfig(1.0, 0.0), delay=aa.DelayConfig(1), stage=stage
+    )
     prim.CreateAttribute("newton:delaySteps", Sdf.ValueTypeNames.Int).Set(steps)
     with pytest.raises(ValueError, match=rf"<{prim.GetPath()}>.newton:delaySteps = {steps}"):
-        parse_actuator_prim(prim)
+        aa.parse_actuator_prim(prim)
 
 
 # wrappers
@@ -176,14 +166,14 @@ def host() -> ArraysHost:
     return made
 
 
-def wrap(host: ArraysHost, config: Any = None) -> ArticulationActuators:
+def wrap(host: ArraysHost, config: Any = None) -> aa.ArticulationActuators:
     made = (
-        ActuatorConfig(ControllerPD(full(1.0), full(0.0)), [], Delay(full(1, wp.int32), 3))
+        aa.ActuatorConfig(aa.ControllerPD(full(1.0), full(0.0)), [], aa.Delay(full(1, wp.int32), 3))
         if config is None
         else config
     )
-    with use_host(host):
-        return ArticulationActuators.from_actuators("/Robot_.*", [(made, "knee")])
+    with aa.use_host(host):
+        return aa.ArticulationActuators.from_actuators("/Robot_.*", [(made, "knee")])
 
 
 @pytest.mark.parametrize(
@@ -231,14 +221,17 @@ def test_delays_that_cannot_be_drawn_are_refused(
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: ActuatorConfig(None), ["controller"]),
-        (lambda: ActuatorConfig(ControllerPD(full(1.0), full(0.0)), [None]), ["clamp"]),
-        (lambda: ActuatorConfig(ControllerPD(full(1.0), full(0.0)), [], 3), ["delay"]),
-        (lambda: ActuatorConfig(ControllerPD(full(1.0), full(0.0)), [ClampingMaxEffort(None)]), ["max_effort"]),
-        (lambda: ActuatorConfig(ControllerPD(None, full(0.0))), ["kp"]),
-        (lambda: ActuatorConfig(ControllerPD(full(1.0), full(0.0)), [], Delay(None, 3)), ["delay_steps"]),
-        (lambda: ActuatorConfig(OwnPD(full(1.0, count=1), full(0.0, count=1))), ["kp", "1", str(N)]),
-        (lambda: ActuatorConfig(OwnPD(full(1.0, count=N + 1), full(0.0, count=N + 1))), ["kp", str(N + 1), str(N)]),
+        (lambda: aa.ActuatorConfig(None), ["controller"]),
+        (lambda: aa.ActuatorConfig(aa.ControllerPD(full(1.0), full(0.0)), [None]), ["clamp"]),
+        (lambda: aa.ActuatorConfig(aa.ControllerPD(full(1.0), full(0.0)), [], 3), ["delay"]),
+        (
+            lambda: aa.ActuatorConfig(aa.ControllerPD(full(1.0), full(0.0)), [aa.ClampingMaxEffort(None)]),
+            ["max_effort"],
+        ),
+        (lambda: aa.ActuatorConfig(aa.ControllerPD(None, full(0.0))), ["kp"]),
+        (lambda: aa.ActuatorConfig(aa.ControllerPD(full(1.0), full(0.0)), [], aa.Delay(None, 3)), ["delay_steps"]),
+        (lambda: aa.ActuatorConfig(OwnPD(full(1.0, count=1), full(0.0, count=1))), ["kp", "1", str(N)]),
+        (lambda: aa.ActuatorConfig(OwnPD(full(1.0, count=N + 1), full(0.0, count=N + 1))), ["kp", str(N + 1), str(N)]),
     ],
 )
 def test_actuator_that_cannot_be_is_refused(make: Any, words: list[str], host: ArraysHost) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
-from isaacsim.core.experimental.actuators import Articulation, Simulation
-from resting import ARM, BASE, LOAD, chain, held, rest, rest_on_arrays, so101
+from isaacsim.core.experimental.actuators import Articulation, LuGreFrictionConfig, Simulation
+from resting import ARM, BASE, LOAD, chain, held, humanoid, rest, rest_on_arrays, so101
 
 STEPS = [0.001, 0.002, 0.005]
 ENGINES = [
@@ -41,6 +42,26 @@ def test_chain_of_six_rests(tmp_path: Path) -> None:
     """Its joints are coupled so much that friction computed joint by joint would shake them at 0.08 rad/s."""
     found = rest(chain(tmp_path, armature=0.03), BASE, "mujoco", 0.002, LOAD)
     assert found.rms <= 1e-3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("mode", "kick", "rms"),
+    [("explicit", 0.0, 3e-3), ("implicit", 0.0, 3e-3), ("in_engine", 0.0, 1.5e-3), ("in_engine", 1.0, 2e-3)],
+)
+def test_humanoid_stands_still(mode: Any, kick: float, rms: float) -> None:
+    """Its legs on the ground move the whole robot; each joint by its own effective inertia would alternate."""
+    found = humanoid(mode, kick)
+    # with steps that are ten times shorter it sinks by 0.011, and by 0.014 after the kick
+    assert found.rms <= rms and found.alternating < 0.1 and found.sunk == pytest.approx(0.012, abs=3e-3), found
+
+
+@pytest.mark.slow
+def test_bristles_of_a_humanoid_do_not_vibrate() -> None:
+    """Nor do those of LuGre, which would shake it at 1.3 rad/s."""
+    bristles = LuGreFrictionConfig(300.0, 2.0, coulomb=0.5, static=0.5)
+    found = humanoid("explicit", friction=bristles)
+    assert found.rms <= 3e-3 and found.alternating < 0.1, found
 
 
 @pytest.mark.parametrize("factor", [0.25, 0.5, 1.9])

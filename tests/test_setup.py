@@ -128,8 +128,29 @@ def test_core_of_a_clone_has_the_best_instruction_set_of_its_processor(
 ) -> None:
     """Each takes a third of the time to build. A wheel has them all; so has a clone that asks, of its processor."""
     monkeypatch.setenv("ACTUATORS_VARIANTS", wish)
-    (project / "isaacsim/core/experimental/actuators/native").mkdir(parents=True)
+    (project / "isaacsim/core/experimental/actuators/base/native").mkdir(parents=True)
     code, said, _ = build(project, command=command)
     assert code == 0, said
     sources = {path.parents[1].name for path in project.glob("build/temp*/*/native/step.o")}
     assert sources == expected
+
+
+@pytest.mark.slow
+def test_core_is_compiled_again_only_where_something_has_changed(project: Path) -> None:
+    """For another extra nothing is; a header, an option, a compiler of another version or a wish compiles it."""
+
+    def compiles(*command: str) -> bool:
+        shutil.rmtree(project / "dist", ignore_errors=True)
+        code, said, wheels = build(project, command=command or ("bdist_wheel",))
+        assert code == 0 and (command or len(wheels) == 1), said
+        assert ("compiling the native core" in said) != ("the native core has not changed: taken from" in said), said
+        return "compiling the native core" in said
+
+    assert compiles() and not compiles()
+    with next((project / "native").glob("*.h")).open("a") as header:
+        header.write("// changed\n")
+    assert compiles() and not compiles()
+    with (project / "compiler").open("a") as compiler:
+        compiler.write('[ -n "$made" ] || echo version 2\n')
+    assert compiles() and not compiles()
+    assert compiles("build_ext", "--force")

@@ -6,28 +6,20 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-import isaacsim.core.experimental.actuators.native as native
+import isaacsim.core.experimental.actuators as aa
+import isaacsim.core.experimental.actuators.base.native as native
 import numpy as np
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators import (
-    ActuatorConfig,
-    ArticulationActuators,
-    ClampingMaxEffort,
-    ControllerPD,
-    ControllerPID,
-    Delay,
-    use_host,
-)
-from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
-from isaacsim.core.experimental.actuators.pipeline.step import state
+from isaacsim.core.experimental.actuators.engine.step import state
+from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 
 NAMES = ["hip", "knee", "ankle"]
 ROBOTS, DT = 3, 0.01
 State = dict[str, Any]
 
 
-class Own(ControllerPID):
+class Own(aa.ControllerPID):
     """A law with a memory that computes arrays, and so stands between the phases of a step."""
 
     def compute(self, *args: Any, **named: Any) -> None:
@@ -57,14 +49,19 @@ class Legs:
             return made(array(3.0), array(20.0), array(0.5), array(1.0))
 
         pairs = [
-            (ActuatorConfig(ControllerPD(array(5.0), array(0.5)), [], Delay(array(delay - 1, wp.int32), delay)), "hip"),
-            (ActuatorConfig(pid(ControllerPID), [ClampingMaxEffort(array(4.0))]), "knee"),
-            (ActuatorConfig(pid(law), [], Delay(array(1, wp.int32), 1)), "ankle"),
+            (
+                aa.ActuatorConfig(
+                    aa.ControllerPD(array(5.0), array(0.5)), [], aa.Delay(array(delay - 1, wp.int32), delay)
+                ),
+                "hip",
+            ),
+            (aa.ActuatorConfig(pid(aa.ControllerPID), [aa.ClampingMaxEffort(array(4.0))]), "knee"),
+            (aa.ActuatorConfig(pid(law), [], aa.Delay(array(1, wp.int32), 1)), "ankle"),
         ]
         self.host = ArraysHost(NAMES, ROBOTS)
-        with running_on(kind), use_host(self.host):
+        with running_on(kind), aa.use_host(self.host):
             self.host.play()
-            self.wrapper = ArticulationActuators.from_actuators("/Robot_.*", pairs)
+            self.wrapper = aa.ArticulationActuators.from_actuators("/Robot_.*", pairs)
         assert kind in self.wrapper.engine
 
     def run(self, rng: np.random.Generator, steps: int = 9) -> np.ndarray:
@@ -138,7 +135,7 @@ def states(saved: State) -> State:
 # across engines
 
 
-@pytest.mark.parametrize("law", [Own, ControllerPID], ids=["own", "built in"])
+@pytest.mark.parametrize("law", [Own, aa.ControllerPID], ids=["own", "built in"])
 @pytest.mark.parametrize("target", KINDS)
 @pytest.mark.parametrize("source", KINDS)
 def test_state_of_one_engine_goes_on_in_another(source: str, target: str, law: type) -> None:

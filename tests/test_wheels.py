@@ -56,7 +56,7 @@ def test_data_beside_the_code_is_in_the_wheel(tmp_path: Path) -> None:
     package = REPOSITORY / "python"
     data = [
         path
-        for folder in ("action_graphs/nodes", "usd")
+        for folder in ("extension/action_graphs/nodes", "files/usd")
         for path in package.glob(f"isaacsim/**/actuators/{folder}/**/*.*")
     ]
     names = {path.relative_to(package) for path in data if path.suffix != ".pyc"}

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-VERSION_FILE = "python/isaacsim/core/experimental/actuators/version.py"
+VERSION_FILE = "python/isaacsim/core/experimental/actuators/base/version.py"
 
 
 def objections(tag: str, root: Path = ROOT) -> list[str]:

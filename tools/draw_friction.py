@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 from isaacsim.core.experimental.actuators import ActuatedArrays, FrictionConfig
-from isaacsim.core.experimental.actuators.toolbox.plots import style
+from isaacsim.core.experimental.actuators.tools.plots import style
 
 TARGET = Path(__file__).resolve().parents[1] / "data" / "friction_curve.png"
 # of a leg

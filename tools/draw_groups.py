@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from isaacsim.core.experimental.actuators.toolbox.plots import style
+from isaacsim.core.experimental.actuators.tools.plots import style
 
 TARGET = Path(__file__).resolve().parents[1] / "data" / "actuator_groups.png"
 LEGS, ARM, GRIPPER = style.RED, style.BLUE, style.GREEN

@@ -22,7 +22,7 @@ from isaacsim.core.experimental.actuators import (
     Simulation,
     motor_figures,
 )
-from isaacsim.core.experimental.actuators.toolbox.plots import style
+from isaacsim.core.experimental.actuators.tools.plots import style
 from pxr import Gf, Usd, UsdGeom, UsdPhysics
 
 DATA = Path(__file__).resolve().parents[1] / "data"

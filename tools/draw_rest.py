@@ -19,7 +19,7 @@ from isaacsim.core.experimental.actuators import (
     PDControlConfig,
     Simulation,
 )
-from isaacsim.core.experimental.actuators.toolbox.plots import style
+from isaacsim.core.experimental.actuators.tools.plots import style
 from pxr import Usd, UsdGeom, UsdPhysics
 
 DATA = Path(__file__).resolve().parents[1] / "data"

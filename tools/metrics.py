@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "python/isaacsim/core/experimental/actuators"
 # folders whose folders are rooms
-WINGS = ("action_graphs", "toolbox")
+WINGS = ("engine", "extension", "files", "laws", "simulators", "tools")
 COMPLEX, VERY_COMPLEX, LONG_SIGNATURE = 10, 15, 7
 
 AnyFunction = ast.FunctionDef | ast.AsyncFunctionDef

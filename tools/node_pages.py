@@ -6,8 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from isaacsim.core.experimental.actuators.action_graphs import nodes as nodes_package
-from isaacsim.core.experimental.actuators.action_graphs.omnigraph.ogn_file import NodeDescription, Port, read_ogn
+from isaacsim.core.experimental.actuators.extension.action_graphs import nodes as nodes_package
+from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph.ogn_file import (
+    NodeDescription,
+    Port,
+    read_ogn,
+)
 
 ROOT = Path(__file__).parents[1]
 EXTENSION = "isaacsim.core.experimental.actuators"

@@ -45,6 +45,7 @@ HEADERS = "import os, sysconfig; assert os.path.exists(os.path.join(sysconfig.ge
 # locations of the repository's files and folders in the package
 PLACES = {
     "LICENSE": "LICENSE",
+    "NOTICE": "NOTICE",
     "config/extension.toml": "config/extension.toml",
     "config/python_api.md": "config/python_api.md",
     "data": "data",
@@ -134,13 +135,15 @@ def cores_for(wanted: Sequence[str] | None, *, here: bool = False) -> tuple[dict
     """Return native cores by Python version, and the reasons for missing ones.
 
     Args:
-        wanted: Versions or paths of interpreters; None means all supported ones that are found.
+        wanted: Versions or paths of interpreters; None means all supported ones that are found, and this one alone if
+            the cores of this clone will do, which has only that.
         here: Whether cores of this clone will do, which have the instruction sets of this processor only.
 
     Raises:
         NotBuilt: What is wanted is not there, or cannot be built.
     """
-    interpreters = dict(map(_named, wanted)) if wanted else all_found()
+    own = {sys.version_info[:2]: sys.executable}
+    interpreters = dict(map(_named, wanted)) if wanted else own if here else all_found()
     cores = dict[Version, Core]()
     reasons = dict.fromkeys(VERSIONS, "not asked for" if wanted else "no interpreter with headers of it was found")
     for version, interpreter in interpreters.items():
@@ -219,7 +222,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=ROOT / "_build" / "packages", help="folder of the package")
     text = "Python versions for native cores, by version or path of an interpreter; default all that are found"
     parser.add_argument("--python", nargs="+", metavar="PYTHON", help=text)
-    text = "take the core of this clone where it has one; it is for processors like this one"
+    text = "take the core of this clone, for its Python and processors like this one; it is compiled if it is old"
     parser.add_argument("--here", action="store_true", help=text)
     arguments = parser.parse_args()
     try:

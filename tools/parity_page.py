@@ -1,4 +1,4 @@
-"""Write the tables of `docs/Parity.md`: what `actuators parity` prints, with all peers installed.
+"""Write the tables of `docs/Parity.md`: what `python -m benchmarks.parity` prints, with all peers installed.
 
 ./python.sh tools/parity_page.py
 """
@@ -10,12 +10,14 @@ import platform
 import sys
 from pathlib import Path
 
-from isaacsim.core.experimental.actuators.toolbox.commands.answer import Answer, Table
-from isaacsim.core.experimental.actuators.toolbox.commands.arguments import Parity
-from isaacsim.core.experimental.actuators.toolbox.commands.parity import answer
-from isaacsim.core.experimental.actuators.toolbox.commands.show import text_of
-from isaacsim.core.experimental.actuators.version import __version__
+from isaacsim.core.experimental.actuators.base.version import __version__
+from isaacsim.core.experimental.actuators.tools.commands.answer import Answer, Table
+from isaacsim.core.experimental.actuators.tools.commands.show import text_of
 from public_names import filled
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks.parity.__main__ import answer
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "Parity.md"
 START, END = "<!-- generated: output -->\n", "<!-- end of generated -->"
@@ -40,7 +42,7 @@ def _markdown(table: Table) -> str:
 
 def main() -> int:
     """Write the page, unless a peer is missing or a law differs without an explanation."""
-    found = answer(Parity(json=True))
+    found = answer(hidden=True)
     missing = [row for table in found.tables if table.name == "missing" for row in table.rows]
     if missing:
         print("Not written, as these peers are missing:")

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 import isaacsim.core.experimental.actuators as package
-from isaacsim.core.experimental.actuators.components import catalogue
+from isaacsim.core.experimental.actuators.laws.contract import catalogue
 from isaacsim.core.experimental.actuators.specs.stages import KINDS
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -35,12 +35,12 @@ sanitized() {
 }
 
 # what is tested is the core that was built here
-core=$(sanitized -c "from isaacsim.core.experimental.actuators.native import core; print(core.__file__, *core.variants())")
+core=$(sanitized -c "from isaacsim.core.experimental.actuators.base.native import core; print(core.__file__, *core.variants())")
 case "$core" in *"/$place/"*) echo "$core" ;; *) echo "$core is not the core in $place" >&2; exit 1 ;; esac
 
-tests="tests/pipeline/step/test_native.py tests/pipeline/step/test_networks.py tests/pipeline/step/test_same_bits.py
-    tests/pipeline/test_calls.py tests/pipeline/test_gradients.py tests/native/test_entries.py
-    tests/pipeline/test_gradients_of_networks.py tests/networks/test_evaluator.py"
+tests="tests/engine/step/test_native.py tests/engine/step/test_networks.py tests/engine/step/test_same_bits.py
+    tests/engine/test_calls.py tests/engine/gradients/test_actuator_gradients.py tests/native/test_entries.py
+    tests/engine/test_gradients_of_networks.py tests/laws/networks/test_evaluator.py"
 case "$form" in
     all)
         for isa in ${core#* }; do
@@ -49,8 +49,8 @@ case "$form" in
         done
         ;;
     quick)
-        sanitized -m pytest -q -p no:cacheprovider --durations=3 tests/pipeline/step/test_native.py tests/native/test_entries.py \
-            tests/hosts/test_transfer.py
+        sanitized -m pytest -q -p no:cacheprovider --durations=3 tests/engine/step/test_native.py tests/native/test_entries.py \
+            tests/simulators/test_transfer.py
         sanitized tests/hardening/entries.py --count 400
         ;;
     entries)

@@ -15,12 +15,12 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+from isaacsim.core.experimental.actuators.files.usd.plugin import FOLDER, PLUGIN
+from isaacsim.core.experimental.actuators.files.usd.supplies import ACTUATORS, PRIM_TYPE
 from isaacsim.core.experimental.actuators.specs.actuator_spec import ACTUATOR_TYPE
 from isaacsim.core.experimental.actuators.specs.configs import CONFIGS, OURS, Config
 from isaacsim.core.experimental.actuators.specs.fields import Parameter, parameters_of
 from isaacsim.core.experimental.actuators.specs.supply import SupplyConfig
-from isaacsim.core.experimental.actuators.usd.plugin import FOLDER, PLUGIN
-from isaacsim.core.experimental.actuators.usd.supplies import ACTUATORS, PRIM_TYPE
 
 # names of a TfType, which share one namespace with all C++ classes of all plugins
 TYPE_PREFIX = "Articulation"

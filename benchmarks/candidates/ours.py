@@ -17,8 +17,8 @@ from isaacsim.core.experimental.actuators import (
     ControllerPID,
     Delay,
 )
-from isaacsim.core.experimental.actuators.pipeline.assembly import Assembly
-from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
+from isaacsim.core.experimental.actuators.engine.assembly import Assembly
+from isaacsim.core.experimental.actuators.engine.entry import ActuatorEntry
 
 from ..problem import DT, INPUTS, Problem
 from . import Candidate

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from isaacsim.core.experimental.actuators import ArticulationActuators, Simulation, use_host
-from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
+from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 
 from ..problem import DT, INPUTS, Problem
 from ..stage import ROOT, joint_names, make_stage

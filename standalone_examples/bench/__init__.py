@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import isaacsim.core.experimental.actuators as ea
 import numpy as np
 import warp as wp
-from isaacsim.core.experimental.actuators.toolbox.training import ActuatorLog
+from isaacsim.core.experimental.actuators.tools.training import ActuatorLog
 
 __all__ = ["DT", "KD", "KP", "known_actuator", "record", "rms"]
 

@@ -25,7 +25,7 @@ class Quadrupeds(gymnasium.vector.VectorEnv):
     Args:
         num_envs: Number of robots.
         seconds: Length of an episode.
-        vary: Parameters of the motors to randomize in each episode, see `ArticulationActuators.randomize`.
+        vary: Parameters of the motors to randomize in each episode; `from_identified` has those of identified motors.
         motors: By pattern of joints. With an `EncoderConfig`, observations are measured, and `truth` has the true ones.
         autoreset: Step that resets a finished episode. "SameStep" returns the last observation as `final_obs`.
     """

@@ -45,6 +45,10 @@ if not INSIDE:
         APP = SimulationApp({"headless": True, "fast_shutdown": False, "extra_args": arguments})
 # docs: end launch
 
+if not INSIDE:
+    from isaacsim.core.experimental.actuators.tools.interrupts import without_traceback
+
+    without_traceback()
 if INSIDE or APP:
     from .isaac_sim import Articulation, World
 else:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from isaacsim.core.experimental.actuators import Articulation, Simulation
-from isaacsim.core.experimental.actuators.action_graphs.runner import GraphRunner
+from isaacsim.core.experimental.actuators.extension.action_graphs.runner import GraphRunner
 
 __all__ = ["Articulation", "World"]
 

@@ -11,29 +11,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators import (
-    DCMotorClampingConfig,
-    DCMotorCutoffClampingConfig,
-    DelayConfig,
-    GearedPDControlConfig,
-    GearedPIDControlConfig,
-    MaxEffortClampingConfig,
-    PDControlConfig,
-    PIDControlConfig,
-    Simulation,
-    add_actuator,
-    add_motors,
-    lint,
-    load_motors,
-    motors_of,
-    save_motors,
-)
+from isaacsim.core.experimental.actuators.base.quiet_warp import quiet_warp
 from isaacsim.core.experimental.actuators.compat.isaac_lab import DCMotorCfg, DelayedPDActuatorCfg, to_usd
-from isaacsim.core.experimental.actuators.components.quiet_warp import quiet_warp
-from isaacsim.core.experimental.actuators.toolbox.inspection.fix import fix
-from isaacsim.core.experimental.actuators.usd.stage import open_stage
+from isaacsim.core.experimental.actuators.files.usd.stage import open_stage
+from isaacsim.core.experimental.actuators.tools.inspection.fix import fix
 from newton_drives import Ours, Theirs, compare_with_newton, motion
 from places import ROBOTS
 from pxr import Sdf
@@ -51,18 +35,18 @@ JOINTS = [f"{ARM}/joints/{name}" for name in ("shoulder", "extension")]
 GEAR = 5.0
 MOTORS: dict[str, Any] = {
     ".*_H.*": [
-        PDControlConfig({"L.*": 60.0, "R.*": 70.0}, 2.0),
-        DCMotorClampingConfig(120.0, 7.5, 80.0),
-        DelayConfig(2),
+        aa.PDControlConfig({"L.*": 60.0, "R.*": 70.0}, 2.0),
+        aa.DCMotorClampingConfig(120.0, 7.5, 80.0),
+        aa.DelayConfig(2),
     ],
     # in another order than they act, and with a delay of none
     "[LR]F_KFE": [
-        PIDControlConfig(90.0, 5.0, 3.0, 0.2),
-        MaxEffortClampingConfig(30.0),
-        DCMotorClampingConfig(60.0, 1.0, 40.0),
-        DelayConfig(0),
+        aa.PIDControlConfig(90.0, 5.0, 3.0, 0.2),
+        aa.MaxEffortClampingConfig(30.0),
+        aa.DCMotorClampingConfig(60.0, 1.0, 40.0),
+        aa.DelayConfig(0),
     ],
-    "[LR]H_KFE": [PDControlConfig(80.0, 2.0, 1.5), MaxEffortClampingConfig("joint")],
+    "[LR]H_KFE": [aa.PDControlConfig(80.0, 2.0, 1.5), aa.MaxEffortClampingConfig("joint")],
 }
 GROUPS = {
     "legs": DelayedPDActuatorCfg(
@@ -80,7 +64,7 @@ GROUPS = {
 
 
 def with_motors(stage: Any) -> None:
-    add_motors(ANYMAL, MOTORS, stage=stage, overwrite_existing=True)
+    aa.add_motors(ANYMAL, MOTORS, stage=stage, overwrite_existing=True)
 
 
 def with_groups(stage: Any) -> None:
@@ -88,8 +72,8 @@ def with_groups(stage: Any) -> None:
 
 
 def with_saved_motors(stage: Any) -> None:
-    save_motors("motors.json", MOTORS)
-    add_motors(ANYMAL, load_motors("motors.json"), stage=stage, overwrite_existing=True)
+    aa.save_motors("motors.json", MOTORS)
+    aa.add_motors(ANYMAL, aa.load_motors("motors.json"), stage=stage, overwrite_existing=True)
 
 
 def written(folder: Path, robot: str, edit: Callable[[Any], Any]) -> Path:
@@ -143,20 +127,20 @@ def test_files_that_we_write(edit: Callable[[Any], Any], tmp_path: Path) -> None
 
 def test_motors_of_an_mjcf_file(tmp_path: Path) -> None:
     """Read by MuJoCo, and authored into the robot's USD file."""
-    with Simulation(ROBOTS / "arm_2dof.xml") as sim:
-        motors = motors_of(sim)
+    with aa.Simulation(ROBOTS / "arm_2dof.xml") as sim:
+        motors = aa.motors_of(sim)
     require_same(
-        written(tmp_path, "arm_2dof", lambda stage: add_motors(ARM, motors, stage=stage, overwrite_existing=True)), 2
+        written(tmp_path, "arm_2dof", lambda stage: aa.add_motors(ARM, motors, stage=stage, overwrite_existing=True)), 2
     )
 
 
 @pytest.mark.parametrize(
-    "law", [GearedPDControlConfig(2.0, 0.1, GEAR, 1.5), GearedPIDControlConfig(2.0, 3.0, 0.1, 0.5, GEAR, 1.5)]
+    "law", [aa.GearedPDControlConfig(2.0, 0.1, GEAR, 1.5), aa.GearedPIDControlConfig(2.0, 3.0, 0.1, 0.5, GEAR, 1.5)]
 )
 def test_a_geared_motor_is_driven_at_the_joint(law: Any, tmp_path: Path) -> None:
     """newton's targets are those of the joint: with these it does the same."""
-    motors = {".*": [law, MaxEffortClampingConfig(200.0)]}
-    file = written(tmp_path, "arm_2dof", lambda stage: add_motors(ARM, motors, stage=stage, overwrite_existing=True))
+    motors = {".*": [law, aa.MaxEffortClampingConfig(200.0)]}
+    file = written(tmp_path, "arm_2dof", lambda stage: aa.add_motors(ARM, motors, stage=stage, overwrite_existing=True))
     theirs, ours = Theirs(file, JOINTS), Ours(file, ARM, JOINTS)
     largest = 0.0
     for q, qd, target, qd_target, feedforward in motion(2, 60):
@@ -171,8 +155,8 @@ def test_a_geared_motor_is_driven_at_the_joint(law: Any, tmp_path: Path) -> None
 @pytest.mark.parametrize("stall", [60.0, float("inf")])
 def test_a_motor_that_is_cut_off_is_limited(stall: float, tmp_path: Path) -> None:
     """Below no-load speed as ours, or where the stall effort is infinite by the peak."""
-    motors = {".*": [PDControlConfig(60.0, 4.0), DCMotorCutoffClampingConfig(stall, 2.0, 40.0)]}
-    file = written(tmp_path, "arm_2dof", lambda stage: add_motors(ARM, motors, stage=stage, overwrite_existing=True))
+    motors = {".*": [aa.PDControlConfig(60.0, 4.0), aa.DCMotorCutoffClampingConfig(stall, 2.0, 40.0)]}
+    file = written(tmp_path, "arm_2dof", lambda stage: aa.add_motors(ARM, motors, stage=stage, overwrite_existing=True))
     theirs, ours = Theirs(file, JOINTS), Ours(file, ARM, JOINTS)
     slow = np.clip(motion(2, 60), -1.9, 1.9)
     found = np.array([(theirs.efforts(*one), ours.efforts(*one)) for one in slow])
@@ -185,8 +169,8 @@ def one_prim(stage: Any) -> None:
     """All joints are targets of one actuator."""
     names = [prim.GetName() for prim in stage.GetPrimAtPath(f"{ANYMAL}/Actuators").GetChildren()]
     stage.RemovePrim(f"{ANYMAL}/Actuators")
-    add_actuator(
-        ANYMAL, names, "all", PDControlConfig(60.0, 4.0), clamping=[MaxEffortClampingConfig(30.0)], stage=stage
+    aa.add_actuator(
+        ANYMAL, names, "all", aa.PDControlConfig(60.0, 4.0), clamping=[aa.MaxEffortClampingConfig(30.0)], stage=stage
     )
 
 
@@ -218,10 +202,10 @@ def test_a_file_that_newton_refuses(tmp_path: Path) -> None:
     assert {one.rule for one in corrected} == {"no-stand-in", "earlier-name"} and {one.severity for one in left} == {
         "note"
     }
-    assert motors_of(fixed) == motors_of(file)
+    assert aa.motors_of(fixed) == aa.motors_of(file)
     assert Theirs(fixed, JOINTS).driven == JOINTS
     stage: Any = open_stage(fixed)
     stage.GetAttributeAtPath(f"{ARM}/Actuators/shoulder.actuator:geared:kp").Set(4.0)
     stage.GetRootLayer().Export(str(tmp_path / "retuned.usda"))
-    (finding,) = (one for one in lint(tmp_path / "retuned.usda") if one.severity == "warning")
+    (finding,) = (one for one in aa.lint(tmp_path / "retuned.usda") if one.severity == "warning")
     assert finding.rule == "no-stand-in" and "newton:kp = 100" in finding.remedy

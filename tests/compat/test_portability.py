@@ -13,28 +13,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import isaacsim.core.experimental.actuators as aa
 import newton_drives
 import numpy as np
 import pytest
 from checkpoint_files import network
-from isaacsim.core.experimental.actuators import (
-    DCMotorClampingConfig,
-    DelayConfig,
-    LinkageConfig,
-    MaxEffortClampingConfig,
-    MotorConfig,
-    NeuralControlConfig,
-    PDControlConfig,
-    PIDControlConfig,
-    PositionBasedClampingConfig,
-    TransmissionConfig,
-    add_actuator,
-    add_motors,
-    motors_of,
-)
-from isaacsim.core.experimental.actuators.components.quiet_warp import quiet_warp
-from isaacsim.core.experimental.actuators.errors import ActuatorParseError
-from isaacsim.core.experimental.actuators.networks import onnx
+from isaacsim.core.experimental.actuators.base.errors import ActuatorParseError
+from isaacsim.core.experimental.actuators.base.quiet_warp import quiet_warp
+from isaacsim.core.experimental.actuators.files.networks import onnx
 from isaacsim.core.experimental.actuators.specs.transmission import at_joint
 from newton_drives import DT, motion
 from pxr import Usd
@@ -51,17 +37,21 @@ if tuple(map(int, version("newton").split(".")[:2])) < (1, 8):
 STEPS, TOLERANCE = 500, 1e-5
 ROOT, NAMES = "/World/Arm", ["shoulder", "extension"]
 PATHS = [f"{ROOT}/joints/{name}" for name in NAMES]
-PD, PID = PDControlConfig(60.0, 4.0), PIDControlConfig(60.0, 90.0, 4.0, 0.05, 1.5)
-TABLE = PositionBasedClampingConfig([-1.0, 0.0, 0.0, 2.0], [20.0, 5.0, 9.0, 40.0])
+PD, PID = aa.PDControlConfig(60.0, 4.0), aa.PIDControlConfig(60.0, 90.0, 4.0, 0.05, 1.5)
+TABLE = aa.PositionBasedClampingConfig([-1.0, 0.0, 0.0, 2.0], [20.0, 5.0, 9.0, 40.0])
 MOTORS: dict[str, tuple[Any, Sequence[Any], Any]] = {
-    "pd": (PDControlConfig(60.0, 4.0, 1.5), [], None),
+    "pd": (aa.PDControlConfig(60.0, 4.0, 1.5), [], None),
     "pid": (PID, [], None),
-    "max effort": (PD, [MaxEffortClampingConfig(30.0)], None),
-    "dc motor": (PD, [DCMotorClampingConfig(60.0, 2.0, 40.0)], None),
+    "max effort": (PD, [aa.MaxEffortClampingConfig(30.0)], None),
+    "dc motor": (PD, [aa.DCMotorClampingConfig(60.0, 2.0, 40.0)], None),
     "position based": (PD, [TABLE], None),
-    "delay": (PD, [], DelayConfig(3)),
+    "delay": (PD, [], aa.DelayConfig(3)),
     # as newton runs them in authored order
-    "all": (PID, [DCMotorClampingConfig(60.0, 2.0, 40.0), TABLE, MaxEffortClampingConfig(15.0)], DelayConfig(2)),
+    "all": (
+        PID,
+        [aa.DCMotorClampingConfig(60.0, 2.0, 40.0), TABLE, aa.MaxEffortClampingConfig(15.0)],
+        aa.DelayConfig(2),
+    ),
 }
 NETWORKS: dict[str, Mapping[str, Any]] = {
     "mlp": {"model_type": "mlp", "input_order": "vel_pos", "pos_scale": 0.5, "effort_scale": 20.0},
@@ -103,7 +93,8 @@ def file_with(
     stage.RemovePrim(f"{ROOT}/Actuators")
     controller, clamping, delay = motor
     prims = [
-        add_actuator(ROOT, name, name, controller, clamping=list(clamping), delay=delay, stage=stage) for name in NAMES
+        aa.add_actuator(ROOT, name, name, controller, clamping=list(clamping), delay=delay, stage=stage)
+        for name in NAMES
     ]
     edit(prims[0])
     stage.Save()
@@ -138,11 +129,7 @@ def recurrent(kind: str, metadata: Mapping[str, Any], size: int = 4) -> bytes:
     inputs = [value("x", 1, "N", 2), *(value(name, 1, "N", size) for name in states)]
     results = [value("effort", "N", 1), *(value(name, 1, "N", size) for name in outputs)]
     opset = [helper.make_opsetid("", 17)]
-    model = helper.make_model(
-        helper.make_graph(nodes, "net", inputs, results, held),
-        opset_imports=opset,
-        ir_version=8,
-    )
+    model = helper.make_model(helper.make_graph(nodes, "net", inputs, results, held), opset_imports=opset, ir_version=8)
     helper.set_model_props(model, {"metadata": json.dumps(metadata)})
     return model.SerializeToString()
 
@@ -186,10 +173,10 @@ def test_geared_motor_gives_the_same_efforts(motor: str, ratio: float, robots: P
     """newton drives the joint by the values at the joint, which the file has; ours are those of the motor."""
     controller, clamping, delay = MOTORS[motor]
     of_motor = [at_joint(one, 1.0 / ratio) for one in (controller, *clamping, *([delay] if delay else []))]
-    gear = TransmissionConfig(ratio, 0.3, rotor_inertia=2e-4)
+    gear = aa.TransmissionConfig(ratio, 0.3, rotor_inertia=2e-4)
     shutil.copy(robots / "arm_2dof.usda", tmp_path / "arm.usda")
     stage = Usd.Stage.Open(str(tmp_path / "arm.usda"))
-    add_motors(ROOT, {".*": [*of_motor, gear]}, stage=stage, overwrite_existing=True)
+    aa.add_motors(ROOT, {".*": [*of_motor, gear]}, stage=stage, overwrite_existing=True)
     stage.Save()
     prim = stage.GetPrimAtPath(f"{ROOT}/Actuators/shoulder")
     assert prim.GetAttribute("newton:kp").Get() == pytest.approx(controller.kp, rel=1e-6)
@@ -204,9 +191,9 @@ def test_motors_of_a_linkage_drive_their_joints_alone(robots: Path, tmp_path: Pa
     """In newton, with the values before the linkage; here each of them moves both joints."""
     shutil.copy(robots / "arm_2dof.usda", tmp_path / "arm.usda")
     stage = Usd.Stage.Open(str(tmp_path / "arm.usda"))
-    shafts = LinkageConfig.differential(*NAMES)
-    motors = {name: [PD, TransmissionConfig(2.0), shaft] for name, shaft in zip(NAMES, shafts, strict=True)}
-    add_motors(ROOT, motors, stage=stage, overwrite_existing=True)
+    shafts = aa.LinkageConfig.differential(*NAMES)
+    motors = {name: [PD, aa.TransmissionConfig(2.0), shaft] for name, shaft in zip(NAMES, shafts, strict=True)}
+    aa.add_motors(ROOT, motors, stage=stage, overwrite_existing=True)
     stage.Save()
     theirs, ours = Theirs(tmp_path / "arm.usda"), Ours(tmp_path / "arm.usda")
     for q, qd, q_target, qd_target, feedforward in motion(len(NAMES), 20):
@@ -224,12 +211,12 @@ def test_geared_motors_come_back_from_files(robots: Path, tmp_path: Path) -> Non
     """Within single precision; the armature of the joint is the total, and the rotor keeps its inertia."""
     shutil.copy(robots / "arm_2dof.usda", tmp_path / "arm.usda")
     stage = Usd.Stage.Open(str(tmp_path / "arm.usda"))
-    limits = [DCMotorClampingConfig(6.0, 20.0, 4.0), TABLE, MaxEffortClampingConfig(3.0)]
-    gear = TransmissionConfig(-12.0, 0.3, "motor", 3e-5, 0.8, 0.75)
-    given = MotorConfig(PDControlConfig(0.4, 0.03, -0.2), limits, DelayConfig(2), others=[gear])
-    add_motors(ROOT, {".*": given}, stage=stage, overwrite_existing=True)
+    limits = [aa.DCMotorClampingConfig(6.0, 20.0, 4.0), TABLE, aa.MaxEffortClampingConfig(3.0)]
+    gear = aa.TransmissionConfig(-12.0, 0.3, "motor", 3e-5, 0.8, 0.75)
+    given = aa.MotorConfig(aa.PDControlConfig(0.4, 0.03, -0.2), limits, aa.DelayConfig(2), others=[gear])
+    aa.add_motors(ROOT, {".*": given}, stage=stage, overwrite_existing=True)
     stage.Save()
-    for motor in motors_of(str(tmp_path / "arm.usda")).values():
+    for motor in aa.motors_of(str(tmp_path / "arm.usda")).values():
         assert motor.armature == pytest.approx(144 * 3e-5, rel=1e-6)
         for stage_given, found in zip(given.stages, motor.stages, strict=True):
             assert type(found) is type(stage_given)
@@ -238,7 +225,7 @@ def test_geared_motors_come_back_from_files(robots: Path, tmp_path: Path) -> Non
                     name
                 )
         again = {".*": motor}
-        add_motors(ROOT, again, stage=stage, overwrite_existing=True)
+        aa.add_motors(ROOT, again, stage=stage, overwrite_existing=True)
     first = stage.GetPrimAtPath(f"{ROOT}/Actuators/shoulder")
     assert first.GetAttribute("newton:constEffort").Get() == pytest.approx(0.2 * 12.0, rel=1e-6)
     assert first.GetAttribute("newton:maxEffort").Get() == pytest.approx(36.0, rel=1e-6)
@@ -252,7 +239,9 @@ def test_same_network_gives_the_same_efforts(kind: str, robots: Path, tmp_path: 
     pytest.importorskip("warp_nn", reason="newton runs networks by warp-nn, which is not installed")
     content = onnx.write(network(kind), NETWORKS[kind]) if kind == "mlp" else recurrent(kind, NETWORKS[kind])
     (tmp_path / "net.onnx").write_bytes(content)
-    compare(file_with(tmp_path, robots, (NeuralControlConfig("./net.onnx"), [MaxEffortClampingConfig(25.0)], None)))
+    compare(
+        file_with(tmp_path, robots, (aa.NeuralControlConfig("./net.onnx"), [aa.MaxEffortClampingConfig(25.0)], None))
+    )
 
 
 # what differs on purpose
@@ -270,7 +259,7 @@ def ramp(side: Any) -> list[list[float]]:
 
 def test_delay_that_is_not_authored_is_one_step(robots: Path, tmp_path: Path) -> None:
     """As the schema says; newton leaves it out."""
-    motor = PDControlConfig(10.0, 0.0), [], DelayConfig(3)
+    motor = aa.PDControlConfig(10.0, 0.0), [], aa.DelayConfig(3)
     file = file_with(tmp_path, robots, motor, lambda prim: prim.RemoveProperty("newton:delaySteps"))
     assert ramp(Theirs(file)) == [[10.0, 10.0], [20.0, 10.0], [30.0, 10.0]]
     assert ramp(Ours(file)) == [[10.0, 10.0], [10.0, 10.0], [20.0, 10.0]]
@@ -278,7 +267,7 @@ def test_delay_that_is_not_authored_is_one_step(robots: Path, tmp_path: Path) ->
 
 def test_delay_of_none_is_refused(robots: Path, tmp_path: Path) -> None:
     """Here it is none."""
-    file = file_with(tmp_path, robots, (PDControlConfig(10.0, 0.0), [], DelayConfig(0)))
+    file = file_with(tmp_path, robots, (aa.PDControlConfig(10.0, 0.0), [], aa.DelayConfig(0)))
     with pytest.raises(ValueError, match="max_delay must be >= 1"):
         Theirs(file)
     assert ramp(Ours(file)) == [[10.0, 10.0], [20.0, 20.0], [30.0, 30.0]]
@@ -287,7 +276,7 @@ def test_delay_of_none_is_refused(robots: Path, tmp_path: Path) -> None:
 def test_axis_of_a_generic_joint_is_refused(robots: Path, tmp_path: Path) -> None:
     """Here it is a joint like any other."""
     stage = wrist().stage
-    (first, second) = add_motors("/World/Arm", {"wrist:.*": [PDControlConfig(10.0, 0.0)]}, stage=stage)
+    (first, second) = aa.add_motors("/World/Arm", {"wrist:.*": [aa.PDControlConfig(10.0, 0.0)]}, stage=stage)
     stage.GetRootLayer().Export(str(tmp_path / "wrist.usda"))
     assert [prim.GetName() for prim in (first, second)] == ["wrist_rotY", "wrist_rotZ"]
     with pytest.raises(ValueError, match=r"wrist\.rotY' which does not exist"):
@@ -303,14 +292,14 @@ def test_every_target_is_driven(robots: Path, tmp_path: Path) -> None:
         prim.GetRelationship("newton:targets").AddTarget(joint)
         stage.RemovePrim(other)
 
-    file = file_with(tmp_path, robots, (PDControlConfig(10.0, 0.0), [], None), edit)
+    file = file_with(tmp_path, robots, (aa.PDControlConfig(10.0, 0.0), [], None), edit)
     assert ramp(Theirs(file)) == [[10.0, 0.0], [20.0, 0.0], [30.0, 0.0]]
     assert ramp(Ours(file)) == [[10.0, 10.0], [20.0, 20.0], [30.0, 30.0]]
 
 
 def test_input_that_is_no_number_gives_no_effort(robots: Path, tmp_path: Path) -> None:
     """newton's limit makes full effort of it."""
-    file = file_with(tmp_path, robots, (PDControlConfig(10.0, 0.0), [MaxEffortClampingConfig(5.0)], None))
+    file = file_with(tmp_path, robots, (aa.PDControlConfig(10.0, 0.0), [aa.MaxEffortClampingConfig(5.0)], None))
     theirs, ours = Theirs(file), Ours(file)
     assert np.abs(theirs.efforts(*signals(target=np.nan))).tolist() == [5.0, 5.0]
     assert ours.efforts(*signals(target=np.nan)).tolist() == [0.0, 0.0]
@@ -319,7 +308,7 @@ def test_input_that_is_no_number_gives_no_effort(robots: Path, tmp_path: Path) -
 
 def test_limit_that_is_no_number_is_refused(robots: Path, tmp_path: Path) -> None:
     """For newton it is no limit."""
-    motor = PDControlConfig(10.0, 0.0), [MaxEffortClampingConfig(5.0)], None
+    motor = aa.PDControlConfig(10.0, 0.0), [aa.MaxEffortClampingConfig(5.0)], None
     file = file_with(tmp_path, robots, motor, lambda prim: prim.GetAttribute("newton:maxEffort").Set(float("nan")))
     assert Theirs(file).efforts(*signals()).tolist() == [10.0, 5.0]
     with pytest.raises(ActuatorParseError, match=r"shoulder>\.newton:maxEffort = nan"):
@@ -328,18 +317,18 @@ def test_limit_that_is_no_number_is_refused(robots: Path, tmp_path: Path) -> Non
 
 def test_plain_limit_is_the_last(robots: Path, tmp_path: Path) -> None:
     """newton's motor brakes beyond a limit that was authored before it."""
-    limits = [MaxEffortClampingConfig(20.0), DCMotorClampingConfig(100.0, 10.0, 50.0)]
+    limits = [aa.MaxEffortClampingConfig(20.0), aa.DCMotorClampingConfig(100.0, 10.0, 50.0)]
     for clamping, expected in ((limits, -50.0), (limits[::-1], -20.0)):
         folder = tmp_path / str(expected)
         folder.mkdir()
-        file = file_with(folder, robots, (PDControlConfig(1000.0, 0.0), clamping, None))
+        file = file_with(folder, robots, (aa.PDControlConfig(1000.0, 0.0), clamping, None))
         assert Theirs(file).efforts(*signals(qd=15.0)).tolist() == [expected] * 2
         assert Ours(file).efforts(*signals(qd=15.0)).tolist() == [-20.0] * 2
 
 
 def test_infinite_saturation_effort_is_no_speed_curve(robots: Path, tmp_path: Path) -> None:
     """newton refuses it beside a velocity limit that is finite."""
-    motor = PDControlConfig(1000.0, 0.0), [DCMotorClampingConfig(100.0, 10.0, 50.0)], None
+    motor = aa.PDControlConfig(1000.0, 0.0), [aa.DCMotorClampingConfig(100.0, 10.0, 50.0)], None
     file = file_with(tmp_path, robots, motor, lambda prim: prim.RemoveProperty("newton:saturationEffort"))
     with pytest.raises(ValueError, match="saturation_effort must be finite"):
         Theirs(file)
@@ -355,7 +344,7 @@ def test_columns_of_the_callers_own_give_the_same_efforts(robots: Path, tmp_path
     metadata = dict(NETWORKS["gru"]) | {"input_columns": ["position_error", "wind"], "custom_inputs": ["wind"]}
     metadata["normalization"] = normal | {"targets": {"mean": {"torque": 0.5}, "std": {"torque": 9.0}}}
     (tmp_path / "net.onnx").write_bytes(recurrent("gru", metadata))
-    file = file_with(tmp_path, robots, (NeuralControlConfig("./net.onnx"), [], None))
+    file = file_with(tmp_path, robots, (aa.NeuralControlConfig("./net.onnx"), [], None))
     sides, wind = [Theirs(file), Theirs(file, through_ours=True), Ours(file)], np.zeros((1, len(NAMES)), np.float32)
     sides[2].wrapper.set_custom_input("wind", wind)
     largest = 0.0

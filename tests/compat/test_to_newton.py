@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators import to_newton
-from isaacsim.core.experimental.actuators.components import catalogue
-from isaacsim.core.experimental.actuators.components.quiet_warp import quiet_warp
+from isaacsim.core.experimental.actuators.base.quiet_warp import quiet_warp
+from isaacsim.core.experimental.actuators.laws.contract import catalogue
 from neural_twin import random_network, write_network
 
 with quiet_warp(), warnings.catch_warnings():
@@ -96,13 +96,7 @@ def test_config_has_as_many_values_as_asked_for() -> None:
     drive = to_newton(ours.PIDControlConfig(1.0, 2.0, 3.0, 4.0, 5.0), num_actuators=2)
     assert {
         name: getattr(drive, name).numpy().tolist() for name in ("kp", "ki", "kd", "integral_max", "const_effort")
-    } == {
-        "kp": [1.0, 1.0],
-        "ki": [2.0, 2.0],
-        "kd": [3.0, 3.0],
-        "integral_max": [4.0, 4.0],
-        "const_effort": [5.0, 5.0],
-    }
+    } == {"kp": [1.0, 1.0], "ki": [2.0, 2.0], "kd": [3.0, 3.0], "integral_max": [4.0, 4.0], "const_effort": [5.0, 5.0]}
     assert len(to_newton(ours.MaxEffortClampingConfig(7.0)).max_effort) == 1
     assert to_newton(ours.DelayConfig(0)).buf_depth == 1
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import Articulation, ArticulationActuators, Simulation
-from isaacsim.core.experimental.actuators.action_graphs.runner import GraphRunner
+from isaacsim.core.experimental.actuators.extension.action_graphs.runner import GraphRunner
 from places import REPOSITORY
 
 FOLDER = REPOSITORY / "data" / "graphs"

@@ -30,7 +30,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
 
 import core_objects  # noqa: E402
-from isaacsim.core.experimental.actuators.native import core  # noqa: E402
+from isaacsim.core.experimental.actuators.base.native import core  # noqa: E402
 
 CHUNK = 500
 # of memory for a child, and seconds for one call with what follows

@@ -36,7 +36,7 @@ from typing import Any
 
 import numpy as np
 
-sys.path[:0] = [str(Path(__file__).parents[1] / room) for room in ("support", "networks")]
+sys.path[:0] = [str(Path(__file__).parents[1] / room) for room in ("support", "files/networks")]
 DATA = Path(__file__).parents[2] / "data"
 # limits of a task: processor time [s], time at all [s], memory [bytes] beyond what the size of a file justifies
 PROCESSOR, WALL, MEMORY = 10, 60.0, 1 << 30
@@ -110,7 +110,7 @@ ATTRIBUTES = (
 
 def networks(folder: Path) -> list[Path]:
     """Small networks in ONNX files: every operation that is written, and every operator that is read."""
-    from isaacsim.core.experimental.actuators.networks import onnx
+    from isaacsim.core.experimental.actuators.files.networks import onnx
     from small_networks import NETWORKS
     from test_onnx import FITS, recurrent
 
@@ -415,7 +415,7 @@ def tasks(file: Path, kind: str) -> Iterator[tuple[str, Callable[[], object]]]:
         inspect_robots,
         lint,
     )
-    from isaacsim.core.experimental.actuators.action_graphs.runner import GraphRunner
+    from isaacsim.core.experimental.actuators.extension.action_graphs.runner import GraphRunner
 
     def simulated() -> None:
         with Simulation(file, dt=1 / 240) as sim, ArticulationActuators("/"):
@@ -448,7 +448,7 @@ def tasks(file: Path, kind: str) -> Iterator[tuple[str, Callable[[], object]]]:
 
 def is_ours(error: BaseException, file: Path) -> bool:
     """Whether an error is of a documented kind, raised by us, and names the file or a prim."""
-    from isaacsim.core.experimental.actuators import errors
+    from isaacsim.core.experimental.actuators.base import errors
 
     own = [kind for kind in vars(errors).values() if isinstance(kind, type)]
     if type(error) not in (ValueError, FileNotFoundError, *own) and type(error).__name__ != "GraphError":
@@ -598,7 +598,7 @@ def main() -> int:
     parser.add_argument("--only", help="this variant alone, KIND:NUMBER; it is kept in the folder of temporary files")
     args = parser.parse_args()
     # what every child needs, once; nothing is opened here
-    for module in ("hosts.mujoco.host", "toolbox.stability.table", "networks.onnx", "loops.arrays"):
+    for module in ("simulators.mujoco.host", "tools.stability.table", "files.networks.onnx", "loops.arrays"):
         importlib.import_module(f"isaacsim.core.experimental.actuators.{module}")
     for _ in tasks(Path(), "usda"):
         pass

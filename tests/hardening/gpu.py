@@ -30,7 +30,8 @@ from typing import Any
 import numpy as np
 import warp as wp
 from gpu_pipelines import EACH, JOINTS, PD, Motors, pipelines
-from isaacsim.core.experimental.actuators import ActuatedArrays, native
+from isaacsim.core.experimental.actuators import ActuatedArrays
+from isaacsim.core.experimental.actuators.base import native
 
 ROBOTS, DT = 257, 0.005
 # of networks, and of implicit efforts, which step with each other, relative to the largest number

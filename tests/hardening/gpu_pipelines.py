@@ -5,40 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import isaacsim.core.experimental.actuators as aa
 import numpy as np
-from isaacsim.core.experimental.actuators import (
-    CoggingConfig,
-    DCMotorClampingConfig,
-    DCMotorCutoffClampingConfig,
-    DelayConfig,
-    EffortDelayConfig,
-    ElasticTransmissionConfig,
-    ElectricalConfig,
-    EncoderConfig,
-    EnvelopeClampingConfig,
-    FrictionConfig,
-    FrictionCurveConfig,
-    GearedPDControlConfig,
-    GearedPIDControlConfig,
-    ImplicitConfig,
-    LinkageConfig,
-    LuGreFrictionConfig,
-    MaxEffortClampingConfig,
-    NeuralControlConfig,
-    PDControlConfig,
-    PIDControlConfig,
-    PositionBasedClampingConfig,
-    RateConfig,
-    ServoControlConfig,
-    SlewedPIDControlConfig,
-    SupplyConfig,
-    ThermalConfig,
-    TimedDelayConfig,
-    TransmissionConfig,
-)
-from isaacsim.core.experimental.actuators.components import catalogue
-from isaacsim.core.experimental.actuators.networks import safetensors
-from isaacsim.core.experimental.actuators.networks.network import (
+from isaacsim.core.experimental.actuators.files.networks import safetensors
+from isaacsim.core.experimental.actuators.laws.contract import catalogue
+from isaacsim.core.experimental.actuators.laws.networks.network import (
     GRUCell,
     Linear,
     LSTMCell,
@@ -53,13 +24,13 @@ Motors = dict[str, list[Any]]
 JOINTS = [f"{joint}_{leg}" for leg in range(2) for joint in ("haa", "hfe", "kfe")]
 EACH = ".*"
 INERTIA = 0.05
-PD, PID = PDControlConfig(60.0, 2.0), PIDControlConfig(60.0, 20.0, 2.0, 0.3)
-MOTOR = [DCMotorClampingConfig(40.0, 6.0, 30.0), MaxEffortClampingConfig(20.0)]
+PD, PID = aa.PDControlConfig(60.0, 2.0), aa.PIDControlConfig(60.0, 20.0, 2.0, 0.3)
+MOTOR = [aa.DCMotorClampingConfig(40.0, 6.0, 30.0), aa.MaxEffortClampingConfig(20.0)]
 # of a motor behind a gear
-SMALL = [PDControlConfig(1.0, 0.02), MaxEffortClampingConfig(0.6)]
+SMALL = [aa.PDControlConfig(1.0, 0.02), aa.MaxEffortClampingConfig(0.6)]
 COIL: dict[str, Any] = {"torque_constant": 0.4, "resistance": 0.5}
-WINDING = ElectricalConfig(**COIL, voltage=24.0, max_current=40.0)
-DRIVEN = ElectricalConfig(**COIL, command="voltage")
+WINDING = aa.ElectricalConfig(**COIL, voltage=24.0, max_current=40.0)
+DRIVEN = aa.ElectricalConfig(**COIL, command="voltage")
 SERVO: dict[str, Any] = {"kp": 32.0, "error_gain": 0.15, "voltage": 12.0}
 FRICTION: dict[str, Any] = {"coulomb": 0.5, "viscous": 0.05, "static": 0.8, "assumed_inertia": INERTIA}
 LOADS: dict[str, Any] = {
@@ -74,22 +45,23 @@ WIDE: dict[str, Any] = {"lower": (-0.6, -0.4), "upper": (0.6, 0.4)}
 HIDDEN, LAYERS = 8, 2
 
 
-def linked(pair: tuple[LinkageConfig, LinkageConfig], *stages: Any) -> Motors:
+def linked(pair: tuple[aa.LinkageConfig, aa.LinkageConfig], *stages: Any) -> Motors:
     """Two joints of one leg moved together; the third has a motor of its own."""
     return {"haa_0": [*stages, pair[0]], "hfe_0": [*stages, pair[1]], "kfe_0": [PD, *MOTOR]}
 
 
 # by the config of a law and the name of the case: stages of all joints, or stages by pattern
 CASES: dict[type, dict[str, Any]] = {
-    PDControlConfig: {"alone": [PD], "motor": [PD, *MOTOR]},
-    PIDControlConfig: {"motor": [PID, *MOTOR]},
-    GearedPDControlConfig: {"motor": [GearedPDControlConfig(0.6, 0.02, 10.0), *MOTOR]},
-    GearedPIDControlConfig: {"motor": [GearedPIDControlConfig(0.6, 0.2, 0.02, 0.3, 10.0), *MOTOR]},
-    SlewedPIDControlConfig: {"motor": [SlewedPIDControlConfig(6.0, 2.0, 0.2, 1.5, 0.3), *MOTOR]},
-    ServoControlConfig: {
-        "plain": [ServoControlConfig(**SERVO), DRIVEN],
+    aa.PDControlConfig: {"alone": [PD], "motor": [PD, *MOTOR]},
+    aa.PIDControlConfig: {"motor": [PID, *MOTOR]},
+    aa.GearedPDControlConfig: {"motor": [aa.GearedPDControlConfig(0.6, 0.02, 10.0), *MOTOR]},
+    aa.GearedPIDControlConfig: {"motor": [aa.GearedPIDControlConfig(0.6, 0.2, 0.02, 0.3, 10.0), *MOTOR]},
+    aa.SlewedPIDControlConfig: {"motor": [aa.SlewedPIDControlConfig(6.0, 2.0, 0.2, 1.5, 0.3), *MOTOR]},
+    aa.StartupPDControlConfig: {"motor": [aa.StartupPDControlConfig(6.0, 0.2, 0.5), *MOTOR]},
+    aa.ServoControlConfig: {
+        "plain": [aa.ServoControlConfig(**SERVO), DRIVEN],
         "profile": [
-            ServoControlConfig(
+            aa.ServoControlConfig(
                 **SERVO,
                 **{"kd": 0.01, "min_duty": 0.02, "deadband": 0.01, "max_duty": 0.9, "max_duty_rate": 50.0},
                 **{"profile_velocity": 6.0, "profile_acceleration": 80.0},
@@ -97,99 +69,97 @@ CASES: dict[type, dict[str, Any]] = {
             DRIVEN,
         ],
     },
-    ElectricalConfig: {
+    aa.ElectricalConfig: {
         "effort": [PD, WINDING],
-        "inductance": [PD, ElectricalConfig(**COIL, inductance=2e-3, voltage=24.0, max_current_rate=4000.0)],
-        "shorted": [PD, ElectricalConfig(**COIL, driver="shorted")],
-        "mujoco": [PD, ElectricalConfig(**COIL, inductance=2e-3, voltage=24.0, discretization="mujoco")],
+        "inductance": [PD, aa.ElectricalConfig(**COIL, inductance=2e-3, voltage=24.0, max_current_rate=4000.0)],
+        "shorted": [PD, aa.ElectricalConfig(**COIL, driver="shorted")],
+        "mujoco": [PD, aa.ElectricalConfig(**COIL, inductance=2e-3, voltage=24.0, discretization="mujoco")],
     },
-    DCMotorClampingConfig: {"alone": [PD, MOTOR[0]]},
-    DCMotorCutoffClampingConfig: {"alone": [PD, DCMotorCutoffClampingConfig(40.0, 6.0, 30.0)]},
-    PositionBasedClampingConfig: {"alone": [PD, PositionBasedClampingConfig([-1.0, 0.0, 1.0], [9.0, 25.0, 5.0])]},
-    EnvelopeClampingConfig: {
-        "table": [PD, EnvelopeClampingConfig([-2.0, 0.0, 0.0, 3.0], [9.0, 9.0, 5.0, 2.0], max_power=6.0)],
+    aa.DCMotorClampingConfig: {"alone": [PD, MOTOR[0]]},
+    aa.DCMotorCutoffClampingConfig: {"alone": [PD, aa.DCMotorCutoffClampingConfig(40.0, 6.0, 30.0)]},
+    aa.PositionBasedClampingConfig: {"alone": [PD, aa.PositionBasedClampingConfig([-1.0, 0.0, 1.0], [9.0, 25.0, 5.0])]},
+    aa.EnvelopeClampingConfig: {
+        "table": [PD, aa.EnvelopeClampingConfig([-2.0, 0.0, 0.0, 3.0], [9.0, 9.0, 5.0, 2.0], max_power=6.0)],
         "voltage": [
             PD,
-            EnvelopeClampingConfig(stall_effort=30.0, no_load_velocity=4.0, nominal_voltage=24.0, max_power=40.0),
+            aa.EnvelopeClampingConfig(stall_effort=30.0, no_load_velocity=4.0, nominal_voltage=24.0, max_power=40.0),
             WINDING,
-            SupplyConfig(24.0, resistance=0.2, min_voltage=6.0),
+            aa.SupplyConfig(24.0, resistance=0.2, min_voltage=6.0),
         ],
     },
-    MaxEffortClampingConfig: {"alone": [PID, MOTOR[1]]},
-    ThermalConfig: {
+    aa.MaxEffortClampingConfig: {"alone": [PID, MOTOR[1]]},
+    aa.ThermalConfig: {
         "winding": [
             PD,
-            ElectricalConfig(**COIL, voltage=24.0, temperature_coefficient=0.00393, magnet_coefficient=0.001),
+            aa.ElectricalConfig(**COIL, voltage=24.0, temperature_coefficient=0.00393, magnet_coefficient=0.001),
             MOTOR[1],
-            ThermalConfig(**HEAT, housing_capacity=20.0, housing_resistance=3.0, max_temperature=40.0),
+            aa.ThermalConfig(**HEAT, housing_capacity=20.0, housing_resistance=3.0, max_temperature=40.0),
         ],
         "winding in the cold": [
             PD,
-            ElectricalConfig(**COIL, voltage=24.0, temperature_coefficient=0.00393, magnet_coefficient=0.001),
-            ThermalConfig(**HEAT, ambient=-10.0, max_temperature=40.0),
+            aa.ElectricalConfig(**COIL, voltage=24.0, temperature_coefficient=0.00393, magnet_coefficient=0.001),
+            aa.ThermalConfig(**HEAT, ambient=-10.0, max_temperature=40.0),
         ],
-        "constant": [PD, MOTOR[1], ThermalConfig(**HEAT, motor_constant=0.5, max_temperature=60.0, reset="kept")],
+        "constant": [PD, MOTOR[1], aa.ThermalConfig(**HEAT, motor_constant=0.5, max_temperature=60.0, reset="kept")],
     },
-    SupplyConfig: {
-        "power": [PD, WINDING, SupplyConfig(24.0, resistance=0.02, min_voltage=6.0, regeneration=True)],
-        "sag": [PD, WINDING, SupplyConfig(24.0, sag=0.05, min_voltage=6.0)],
+    aa.SupplyConfig: {
+        "power": [PD, WINDING, aa.SupplyConfig(24.0, resistance=0.02, min_voltage=6.0, regeneration=True)],
+        "sag": [PD, WINDING, aa.SupplyConfig(24.0, sag=0.05, min_voltage=6.0)],
     },
-    TransmissionConfig: {
-        "joint targets": [*SMALL, TransmissionConfig(-30.0, 0.4)],
-        "motor targets": [*SMALL, TransmissionConfig(30.0, 0.4, "motor")],
-        "losses": [*SMALL, TransmissionConfig(30.0, efficiency=0.8, backdriving_efficiency=0.75)],
+    aa.TransmissionConfig: {
+        "joint targets": [*SMALL, aa.TransmissionConfig(-30.0, 0.4)],
+        "motor targets": [*SMALL, aa.TransmissionConfig(30.0, 0.4, "motor")],
+        "losses": [*SMALL, aa.TransmissionConfig(30.0, efficiency=0.8, backdriving_efficiency=0.75)],
     },
-    ElasticTransmissionConfig: {
-        "spring": [*SMALL, ElasticTransmissionConfig(-30.0, offset=0.4, **SPRING)],
-        "backlash": [*SMALL, ElasticTransmissionConfig(30.0, **SPRING, backlash=0.02, rotor_damping=1e-5)],
+    aa.ElasticTransmissionConfig: {
+        "spring": [*SMALL, aa.ElasticTransmissionConfig(-30.0, offset=0.4, **SPRING)],
+        "backlash": [*SMALL, aa.ElasticTransmissionConfig(30.0, **SPRING, backlash=0.02, rotor_damping=1e-5)],
     },
-    LinkageConfig: {
-        "differential": linked(LinkageConfig.differential("haa_0", "hfe_0"), PD, MOTOR[1]),
-        "parallel ankle": linked(LinkageConfig.parallel_ankle("haa_0", "hfe_0", **ANKLE, **WIDE), PD, MOTOR[1]),
-        "four bar": {"kfe_0": [PD, MOTOR[1], LinkageConfig.four_bar("kfe_0", 0.05, 0.2, 0.06, 0.2, 0.7, 2.5)]},
+    aa.LinkageConfig: {
+        "differential": linked(aa.LinkageConfig.differential("haa_0", "hfe_0"), PD, MOTOR[1]),
+        "parallel ankle": linked(aa.LinkageConfig.parallel_ankle("haa_0", "hfe_0", **ANKLE, **WIDE), PD, MOTOR[1]),
+        "four bar": {"kfe_0": [PD, MOTOR[1], aa.LinkageConfig.four_bar("kfe_0", 0.05, 0.2, 0.06, 0.2, 0.7, 2.5)]},
         "with gears and friction": linked(
-            LinkageConfig.parallel_ankle("haa_0", "hfe_0", **ANKLE, **WIDE),
-            *(PIDControlConfig(1.0, 0.3, 0.02, 0.3), DelayConfig(2), MaxEffortClampingConfig(0.6)),
-            *(ThermalConfig(**HEAT, motor_constant=0.5), TransmissionConfig(20.0)),
-            FrictionConfig(**FRICTION),
+            aa.LinkageConfig.parallel_ankle("haa_0", "hfe_0", **ANKLE, **WIDE),
+            *(aa.PIDControlConfig(1.0, 0.3, 0.02, 0.3), aa.DelayConfig(2), aa.MaxEffortClampingConfig(0.6)),
+            *(aa.ThermalConfig(**HEAT, motor_constant=0.5), aa.TransmissionConfig(20.0)),
+            aa.FrictionConfig(**FRICTION),
         ),
     },
-    CoggingConfig: {"alone": [PD, CoggingConfig(0.3, 6.0, 0.4)]},
-    FrictionConfig: {
-        "levels": [PD, FrictionConfig(**FRICTION)],
-        "loads": [PD, FrictionConfig(**FRICTION, **LOADS)],
-        "passive joint": [FrictionConfig(**FRICTION)],
+    aa.CoggingConfig: {"alone": [PD, aa.CoggingConfig(0.3, 6.0, 0.4)]},
+    aa.FrictionConfig: {
+        "levels": [PD, aa.FrictionConfig(**FRICTION)],
+        "loads": [PD, aa.FrictionConfig(**FRICTION, **LOADS)],
+        "passive joint": [aa.FrictionConfig(**FRICTION)],
     },
-    FrictionCurveConfig: {"alone": [PD, FrictionCurveConfig([0.0, 0.5, 2.0], [0.8, 0.5, 0.9], INERTIA)]},
-    LuGreFrictionConfig: {
-        "own": [PD, LuGreFrictionConfig(**BRISTLES, viscous=0.05, assumed_inertia=INERTIA)],
-        "mujoco": [PD, LuGreFrictionConfig(**BRISTLES, assumed_inertia=INERTIA, mujoco_discretization=True)],
+    aa.FrictionCurveConfig: {"alone": [PD, aa.FrictionCurveConfig([0.0, 0.5, 2.0], [0.8, 0.5, 0.9], INERTIA)]},
+    aa.LuGreFrictionConfig: {
+        "own": [PD, aa.LuGreFrictionConfig(**BRISTLES, viscous=0.05, assumed_inertia=INERTIA)],
+        "mujoco": [PD, aa.LuGreFrictionConfig(**BRISTLES, assumed_inertia=INERTIA, mujoco_discretization=True)],
     },
-    EncoderConfig: {"late and coarse": [PD, EncoderConfig(resolution=0.001, latency=0.008, velocity_filter=0.01)]},
-    TimedDelayConfig: {"random": [PD, TimedDelayConfig(seconds=0.007, random_steps=2), *MOTOR]},
-    RateConfig: {"some steps": [PID, RateConfig(decimation=3), *MOTOR]},
-    EffortDelayConfig: {"fraction": [PD, EffortDelayConfig(seconds=0.008), *MOTOR]},
-    ImplicitConfig: {
-        "limits": [PID, *MOTOR, ImplicitConfig(INERTIA)],
-        "friction": [PD, *MOTOR, FrictionConfig(**FRICTION), ImplicitConfig(INERTIA)],
-        "slewed": [SlewedPIDControlConfig(600.0, 20.0, 20.0, 1.5, 0.3), MOTOR[1], ImplicitConfig(INERTIA)],
+    aa.EncoderConfig: {
+        "late and coarse": [PD, aa.EncoderConfig(resolution=0.001, latency=0.008, velocity_filter=0.01)]
     },
-    DelayConfig: {
-        "some": {
-            "haa_.*": [PD, DelayConfig(3)],
-            "hfe_.*": [PID, DelayConfig(1), *MOTOR],
-            "kfe_.*": [PD, *MOTOR],
-        }
+    aa.TimedDelayConfig: {"random": [PD, aa.TimedDelayConfig(seconds=0.007, random_steps=2), *MOTOR]},
+    aa.RateConfig: {"some steps": [PID, aa.RateConfig(decimation=3), *MOTOR]},
+    aa.EffortDelayConfig: {"fraction": [PD, aa.EffortDelayConfig(seconds=0.008), *MOTOR]},
+    aa.ImplicitConfig: {
+        "limits": [PID, *MOTOR, aa.ImplicitConfig(INERTIA)],
+        "friction": [PD, *MOTOR, aa.FrictionConfig(**FRICTION), aa.ImplicitConfig(INERTIA)],
+        "slewed": [aa.SlewedPIDControlConfig(600.0, 20.0, 20.0, 1.5, 0.3), MOTOR[1], aa.ImplicitConfig(INERTIA)],
+    },
+    aa.DelayConfig: {
+        "some": {"haa_.*": [PD, aa.DelayConfig(3)], "hfe_.*": [PID, aa.DelayConfig(1), *MOTOR], "kfe_.*": [PD, *MOTOR]}
     },
 }
 MIXED: dict[str, Motors] = {
-    "some joints": {"kfe_.*": [PID, *MOTOR, DelayConfig(2)]},
+    "some joints": {"kfe_.*": [PID, *MOTOR, aa.DelayConfig(2)]},
     "all kinds": {
-        "haa_0": [PD, WINDING, MOTOR[1], ThermalConfig(**HEAT), SupplyConfig(24.0, resistance=0.02)],
-        "hfe_0": [*SMALL, ElasticTransmissionConfig(30.0, **SPRING), FrictionConfig(**FRICTION, **LOADS)],
-        "kfe_0": [ServoControlConfig(**SERVO), DRIVEN, CoggingConfig(0.3, 6.0), DelayConfig(2)],
-        "haa_1": [PID, *MOTOR, LuGreFrictionConfig(**BRISTLES, assumed_inertia=INERTIA)],
-        "hfe_1": [*SMALL, TransmissionConfig(-30.0), FrictionCurveConfig([0.0, 1.0], [0.8, 0.5], INERTIA)],
+        "haa_0": [PD, WINDING, MOTOR[1], aa.ThermalConfig(**HEAT), aa.SupplyConfig(24.0, resistance=0.02)],
+        "hfe_0": [*SMALL, aa.ElasticTransmissionConfig(30.0, **SPRING), aa.FrictionConfig(**FRICTION, **LOADS)],
+        "kfe_0": [aa.ServoControlConfig(**SERVO), DRIVEN, aa.CoggingConfig(0.3, 6.0), aa.DelayConfig(2)],
+        "haa_1": [PID, *MOTOR, aa.LuGreFrictionConfig(**BRISTLES, assumed_inertia=INERTIA)],
+        "hfe_1": [*SMALL, aa.TransmissionConfig(-30.0), aa.FrictionCurveConfig([0.0, 1.0], [0.8, 0.5], INERTIA)],
     },
 }
 
@@ -224,7 +194,7 @@ def networks(folder: Path) -> dict[str, list[Any]]:
             about = {"model_type": kind, "effort_scale": 20.0} | ({"input_idx": [0, 1, 2]} if kind == "mlp" else {})
             file = folder / f"{kind}.safetensors"
             file.write_bytes(safetensors.write(network(kind), about))
-            found[kind] = [NeuralControlConfig(str(file)), *MOTOR]
+            found[kind] = [aa.NeuralControlConfig(str(file)), *MOTOR]
     return found
 
 
@@ -234,7 +204,7 @@ def pipelines(folder: Path) -> dict[str, Motors]:
     Raises:
         LookupError: A law of the catalogue is in none.
     """
-    cases = CASES | {NeuralControlConfig: networks(folder)}
+    cases = CASES | {aa.NeuralControlConfig: networks(folder)}
     found: dict[str, Motors] = {}
     for law in catalogue.LAWS:
         if not (law.name or law.by_network):

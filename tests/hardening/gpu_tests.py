@@ -21,22 +21,22 @@ import warp as wp
 REPOSITORY = Path(__file__).parents[2]
 GPU = "cuda:0"
 FILES = (
-    "components/test_conformance_of_laws.py",
-    "components/test_functions.py",
-    "components/test_network_gradients.py",
-    "components/test_product.py",
-    "networks/test_warp_gradients.py",
-    "pipeline/test_gradients.py",
-    "pipeline/test_gradients_of_networks.py",
-    "pipeline/step/test_graph.py",
-    "pipeline/step/test_warp_gradients.py",
+    "laws/test_conformance_of_laws.py",
+    "laws/contract/test_functions.py",
+    "engine/gradients/test_network_gradients.py",
+    "laws/contract/test_product.py",
+    "laws/networks/test_warp_gradients.py",
+    "engine/gradients/test_actuator_gradients.py",
+    "engine/test_gradients_of_networks.py",
+    "engine/step/test_graph.py",
+    "engine/gradients/test_warp_gradients.py",
 )
 # files that are right as they are: they choose the GPU themselves
 AS_THEY_ARE = (
     "loops/test_mujoco_warp.py",
-    "pipeline/test_user_components.py",
-    "pipeline/step/test_cuda_code.py",
-    "pipeline/step/test_gradient_kernels.py",
+    "engine/test_user_components.py",
+    "engine/step/test_cuda_code.py",
+    "engine/gradients/test_gradient_kernels.py",
 )
 SUPPORT = ("support/step_bench.py", "support/heated.py", "support/neural_bench.py")
 CPU_ONLY = (

@@ -68,15 +68,15 @@ LEFT_OUT |= {
 MODULES = {
     "compat.isaac_lab": (),
     "compat.newton_actuators": (),
-    "action_graphs.runner": (),
-    "toolbox.inspection.compare": ("differences",),
-    "toolbox.inspection.fix": ("fix",),
-    "toolbox.inspection.groups": ("resolve_groups",),
-    "toolbox.inspection.resolve": ("resolve",),
-    "toolbox.training": (),
-    "toolbox.trials.bode": ("loop_response",),
-    "toolbox.trials.envelope": ("envelope",),
-    "toolbox.trials.step_response": ("step_response",),
+    "extension.action_graphs.runner": (),
+    "tools.inspection.compare": ("differences",),
+    "tools.inspection.fix": ("fix",),
+    "tools.inspection.groups": ("resolve_groups",),
+    "tools.inspection.resolve": ("resolve",),
+    "tools.training": (),
+    "tools.trials.bode": ("loop_response",),
+    "tools.trials.envelope": ("envelope",),
+    "tools.trials.step_response": ("step_response",),
 }
 MOMENTS = (
     "before",
@@ -228,12 +228,12 @@ class Scene:
         return self.a.MujocoSimulation(model, mujoco.MjData(model))
 
     def _log(self) -> Any:
-        training = importlib.import_module(f"{PACKAGE}.toolbox.training")
+        training = importlib.import_module(f"{PACKAGE}.tools.training")
         return training.ActuatorLog(0.01, *np.zeros((4, 50, 2), np.float32))
 
     def _graphs(self) -> Any:
         opened = self.a.Simulation(DATA / "graphs/pd_from_usd.usda")
-        return importlib.import_module(f"{PACKAGE}.action_graphs.runner").GraphRunner(opened)
+        return importlib.import_module(f"{PACKAGE}.extension.action_graphs.runner").GraphRunner(opened)
 
     def values(self) -> dict[str, Callable[[], Any]]:
         """Sensible arguments by name."""
@@ -549,7 +549,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=int(time.time()), help="default: another one each time")
     parser.add_argument("--only", type=int, help="this call alone")
     args = parser.parse_args()
-    for module in ("hosts.mujoco.host", "toolbox.stability.table", *MODULES):
+    for module in ("simulators.mujoco.host", "tools.stability.table", *MODULES):
         importlib.import_module(f"{PACKAGE}.{module}")
     start, ends, shown = time.perf_counter(), Counter[str](), Counter[str]()
     print(f"seed {args.seed}, {args.count} calls", flush=True)

@@ -1,7 +1,8 @@
 """Small faults put into the native core and the pipeline, one at a time: do the tests that belong to them notice?
 
     ./python.sh tests/hardening/mutations.py --native 50 --pipeline 50 --seed 18
-    ./python.sh tests/hardening/mutations.py --pipeline 50 --only pipeline/parameters.py
+    ./python.sh tests/hardening/mutations.py --pipeline 50 --only engine/parameters.py
+    ./python.sh tests/hardening/mutations.py --listed faults.txt
 
 Each fault is made in a copy of the tree: an operator or a comparison exchanged, a constant changed, two arguments
 swapped, a condition turned over, a statement left out. The core is compiled with one instruction set, only what
@@ -10,6 +11,11 @@ path come first, then those of the pipeline, the laws, the networks and what sta
 function with the fault, and at last, for the core, those that compile it themselves. Which enter what is measured
 before, without a fault, when all of them must pass; it is kept in `build/reached.json`, and measured anew of what was
 changed since. Survivors are printed as they are found, and listed at the end.
+
+A list has a fault a line, `file text other-text more-tests` with tabs between them. The text stands once in the file;
+the tests are those of the file, and those that are named. A fault of a law is one of all its forms, as the generated
+files are written anew: only its formula in float64, or what follows from it, can tell. The test that notices it is
+printed.
 """
 
 from __future__ import annotations
@@ -64,33 +70,36 @@ LOADED = ("numpy.testing", "hypothesis.strategies", "_pytest.pytester", "xdist.p
 # of each thread: a process that runs its tests, and what they said
 LOCAL = threading.local()
 
-STEPS = ["tests/pipeline/step/test_native.py", "tests/pipeline/step/test_same_bits.py"]
+STEPS = ["tests/engine/step/test_native.py", "tests/engine/step/test_same_bits.py"]
 # what is tested elsewhere than at its path, the quickest first
 TESTS = {
-    "native/network.cpp": ["tests/networks/test_evaluator.py", "tests/pipeline/step/test_networks.py"],
-    "native/network_gradients.cpp": ["tests/pipeline/test_gradients_of_networks.py"],
-    "native/network_block.h": ["tests/networks/test_evaluator.py", "tests/pipeline/step/test_networks.py"],
-    "native/network.h": ["tests/networks/test_evaluator.py", "tests/pipeline/step/test_networks.py"],
-    "native/functions.h": ["tests/networks/test_evaluator.py", "tests/pipeline/step/test_networks.py"],
-    "native/bound_network.h": ["tests/networks/test_evaluator.py", "tests/pipeline/step/test_networks.py"],
-    "native/gradients.cpp": ["tests/pipeline/test_gradients.py"],
-    "native/gradients.h": ["tests/pipeline/test_gradients.py"],
-    "native/dual.h": ["tests/pipeline/test_gradients.py"],
-    "native/law_in_block.h": ["tests/pipeline/test_gradients.py"],
-    "native/bound_gradients.h": ["tests/pipeline/test_gradients.py"],
-    "native/calls.h": ["tests/pipeline/test_calls.py"],
-    "native/draws.h": ["tests/pipeline/test_randomization.py"],
-    "native/transfer.h": ["tests/hosts/test_transfer.py"],
-    "native/tape.h": ["tests/toolbox/recording/test_recorder.py"],
+    "native/network.cpp": ["tests/laws/networks/test_evaluator.py", "tests/engine/step/test_networks.py"],
+    "native/network_gradients.cpp": ["tests/engine/test_gradients_of_networks.py"],
+    "native/network_block.h": ["tests/laws/networks/test_evaluator.py", "tests/engine/step/test_networks.py"],
+    "native/network.h": ["tests/laws/networks/test_evaluator.py", "tests/engine/step/test_networks.py"],
+    "native/functions.h": ["tests/laws/networks/test_evaluator.py", "tests/engine/step/test_networks.py"],
+    "native/bound_network.h": ["tests/laws/networks/test_evaluator.py", "tests/engine/step/test_networks.py"],
+    "native/gradients.cpp": ["tests/engine/gradients/test_actuator_gradients.py"],
+    "native/gradients.h": ["tests/engine/gradients/test_actuator_gradients.py"],
+    "native/dual.h": ["tests/engine/gradients/test_actuator_gradients.py"],
+    "native/law_in_block.h": ["tests/engine/gradients/test_actuator_gradients.py"],
+    "native/bound_gradients.h": ["tests/engine/gradients/test_actuator_gradients.py"],
+    "native/calls.h": ["tests/engine/test_calls.py"],
+    "native/draws.h": ["tests/engine/random/test_randomization.py"],
+    "native/transfer.h": ["tests/simulators/test_transfer.py"],
+    "native/tape.h": ["tests/tools/recording/test_recorder.py"],
     "native/helper.h": ["tests/native/test_helper.py", "tests/native/test_threads.py", *STEPS],
-    "native/laws_alone.cpp": ["tests/components/test_conformance_of_laws.py"],
-    "native/generated_laws.h": ["tests/components/test_conformance_of_laws.py"],
-    "native/arithmetic.h": ["tests/components/test_conformance_of_laws.py"],
+    "native/laws_alone.cpp": ["tests/laws/test_conformance_of_laws.py"],
+    "native/generated_laws.h": ["tests/laws/test_conformance_of_laws.py"],
+    "native/arithmetic.h": ["tests/laws/test_conformance_of_laws.py"],
 }
-MORE = ["tests/pipeline", "tests/components", "tests/native", "tests/toolbox/recording", "tests/loops"]
-MORE += ["tests/test_articulation_actuators.py", "tests/test_state_of_wrappers.py", "tests/test_misuse.py"]
+MORE = ["tests/engine", "tests/laws", "tests/base/native", "tests/tools/recording", "tests/loops"]
+MORE += ["tests/extension/test_articulation_actuators.py", "tests/test_state_of_wrappers.py", "tests/test_misuse.py"]
 # compile the core themselves: only asked of a fault in it that no others notice
-COMPILING = ["tests/pipeline/step/test_made_up_laws.py"]
+COMPILING = ["tests/engine/step/test_made_up_laws.py"]
+# all forms of a law, which are written from its file
+LAWS = "tests/laws/test_conformance_of_laws.py"
+GENERATED = NATIVE / "generated_laws.h"
 
 Edit = tuple[int, int, str, str]
 
@@ -386,6 +395,14 @@ class Tree:
         self.core.unlink()
         return "" if self.link(list(objects.values()), self.core) else "does not link"
 
+    def generate(self) -> bool:
+        """Write what is generated from the files, and return whether the laws of the core are others."""
+        before = (self.place / GENERATED).read_bytes()
+        command = [sys.executable, "tools/generate.py"]
+        environment = os.environ | {"PYTHONPATH": PACKAGE.parts[0], "PYTHONDONTWRITEBYTECODE": "1"}
+        subprocess.run(command, cwd=self.place, env=environment, capture_output=True, check=True)
+        return (self.place / GENERATED).read_bytes() != before
+
     def passes(self, tests: list[str], *more: str, **environment: str) -> bool:
         """Whether tests do."""
         if not hasattr(LOCAL, "warm"):
@@ -520,6 +537,65 @@ def try_fault(tree: Tree, fault: Fault, reached: dict[str, Reached]) -> str:
             shutil.copy2(tree.first, tree.core)
 
 
+def is_of_law(path: Path) -> bool:
+    """Whether a file is one from which the laws of the core are written."""
+    return path.parent == PACKAGE / "components"
+
+
+def try_listed(tree: Tree, fault: Fault, tests: list[str]) -> str:
+    """How a fault of a list came out, by these tests; the tree is as before afterwards."""
+    path = tree.place / fault.path
+    source = path.read_text("utf-8")
+    of_law, of_core = is_of_law(fault.path), fault.path.parent == NATIVE
+    try:
+        if of_law:
+            path.write_text(fault.apply(source), "utf-8")
+            # without the core, which takes minutes
+            if not tree.passes([LAWS], "-k", "oracle or formula or config or neutral or authored"):
+                return "killed"
+            of_core = tree.generate()
+            path.write_text(source, "utf-8")
+            tree.generate()
+        if of_core and not [*tree.objects.glob("*.o")]:
+            tree.build()
+        path.write_text(fault.apply(source), "utf-8")
+        if of_law:
+            tree.generate()
+        if of_core and (why_not := tree.rebuild(GENERATED if of_law else fault.path)):
+            return why_not
+        return "survived" if tree.passes(tests) else "killed"
+    finally:
+        path.write_text(source, "utf-8")
+        if of_law:
+            tree.generate()
+        if of_core:
+            tree.core.unlink(missing_ok=True)
+            shutil.copy2(tree.first, tree.core)
+
+
+def run_listed(tree: Tree, list_of_faults: str) -> int:
+    """Try the faults of a list; the number of those that nothing notices."""
+    survivors, passing = 0, set[str]()
+    for line in filter(None, list_of_faults.splitlines()):
+        name, old, new, *more = (part.strip() for part in line.split("\t"))
+        path = next(one for one in (Path(name), PACKAGE / name) if (tree.place / one).exists())
+        source = (tree.place / path).read_text("utf-8")
+        if source.count(old) != 1:
+            print(f"stands {source.count(old)} times in {name}: {old}", flush=True)
+            survivors += 1
+            continue
+        fault = Fault(path, source.index(old), source.index(old) + len(old), new, "listed")
+        tests = [*tests_of(path, tree.place), *([LAWS] if is_of_law(path) else []), *(more[0].split() if more else [])]
+        for one in set(tests) - passing:
+            assert tree.passes([one]), f"{one} fails without any fault:\n{LOCAL.said}"
+        passing |= {*tests}
+        outcome = try_listed(tree, fault, list(dict.fromkeys(tests)))
+        failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", LOCAL.said, re.MULTILINE) if outcome == "killed" else []
+        print(f"{outcome:17}{name} | {old} | {new} | {' '.join(failed)}", flush=True)
+        survivors += outcome != "killed"
+    return survivors
+
+
 def faults_of(place: Path, kind: str, only: str | None) -> list[Fault]:
     """All faults that can be made in the core or in the pipeline."""
     files = (
@@ -559,6 +635,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=18)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", help="a file, by the end of its path")
+    parser.add_argument("--listed", type=Path, help="a file of faults to try, see above")
     parser.add_argument("--minutes", type=float, default=600, help="start no further fault after so long")
     options = parser.parse_args()
     begin = time.monotonic()
@@ -568,6 +645,9 @@ def main() -> int:
     killed = tried = 0
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:
         tree = Tree(Path(folder) / "0")
+        if options.listed:
+            shutil.copy2(ROOT / tree.core.relative_to(tree.place), tree.core)
+            return min(run_listed(tree, options.listed.read_text("utf-8")), 1)
         covered = Tree(Path(folder) / "covered")
         tree.build()
         print(f"seed {options.seed}, built in {time.monotonic() - begin:.0f} s", flush=True)

@@ -141,7 +141,7 @@ def self_test(name: str, compiler: list[str], before: list[str], flags: list[str
 
 def here() -> dict[str, str]:
     """What the self-test prints on this machine, by instruction set."""
-    from isaacsim.core.experimental.actuators.native import core
+    from isaacsim.core.experimental.actuators.base.native import core
 
     known = setup.variants_of("linux", platform.machine())
     return {name: self_test(f"here-{name}", ["g++"], [], known[name]) for name in core.variants()}

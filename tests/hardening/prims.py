@@ -2,9 +2,9 @@
 
     ./python.sh tests/hardening/prims.py --count 100000 --seed 1
 
-Prims and rules are those of `tests/usd/test_hostile_prims.py`; here schemas are misspelt besides, and values change
-over time. Counted are prims read *wrong*, those of which something is left out without a word (*silent*), errors of
-another kind (*foreign*), and chunks of prims that *crashed* or *hung*. Exits with 1 when there are any.
+Prims and rules are those of `tests/files/usd/test_hostile_prims.py`; here schemas are misspelt besides, and values
+change over time. Counted are prims read *wrong*, those of which something is left out without a word (*silent*), errors
+of another kind (*foreign*), and chunks of prims that *crashed* or *hung*. Exits with 1 when there are any.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "usd"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "files/usd"))
 import test_hostile_prims as hostile
-from isaacsim.core.experimental.actuators.errors import ActuatorParseError
-from isaacsim.core.experimental.actuators.usd.discover import parse_prim
+from isaacsim.core.experimental.actuators.base.errors import ActuatorParseError
+from isaacsim.core.experimental.actuators.files.usd.discover import parse_prim
 
 # prims of a process, for USD keeps a layer for each set of schemas; and how long they may take [s]
 CHUNK, LIMIT = 1000, 120.0

@@ -31,21 +31,9 @@ import mujoco  # noqa: TID253
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+import isaacsim.core.experimental.actuators as aa
 import network_oracle
 import oracle
-from isaacsim.core.experimental.actuators import (
-    ActuatedArrays,
-    ArticulationActuators,
-    DCMotorClampingConfig,
-    DelayConfig,
-    MaxEffortClampingConfig,
-    MujocoSimulation,
-    NeuralControlConfig,
-    PDControlConfig,
-    PIDControlConfig,
-    PositionBasedClampingConfig,
-    Simulation,
-)
 from isaacsim.core.experimental.actuators.specs.configs import (
     DCMotorCutoffClampingConfig,
     GearedPDControlConfig,
@@ -59,15 +47,23 @@ TRIM = getattr(ctypes.CDLL(None), "malloc_trim", None)
 # exact in single precision
 DT = 2.0**-9
 CHUNK, ROBOTS = 2_000, 2
-TABLE = PositionBasedClampingConfig([-1.0, 0.0, 1.0], [2.0, 20.0, 5.0])
+TABLE = aa.PositionBasedClampingConfig([-1.0, 0.0, 1.0], [2.0, 20.0, 5.0])
 JOINTS: dict[str, list[Any]] = {
-    "hip": [PDControlConfig(40.0, 2.0, 1.0), MaxEffortClampingConfig(25.0)],
-    "knee": [PIDControlConfig(30.0, 200.0, 1.0, 0.05), DelayConfig(2), MaxEffortClampingConfig(30.0)],
-    "ankle": [PDControlConfig(60.0, 1.0), DCMotorClampingConfig(30.0, 1.5, 20.0), MaxEffortClampingConfig(15.0)],
-    "toe": [PIDControlConfig(50.0, 10.0, 0.0, 1.0), TABLE],
-    "finger": [PDControlConfig(50.0, 1.0), DelayConfig(1), DCMotorClampingConfig(30.0, 2.0, 25.0), TABLE],
-    "wheel": [GearedPDControlConfig(2.0, 0.1, gear=5.0), DelayConfig(7), DCMotorCutoffClampingConfig(40.0, 3.0, 30.0)],
-    "track": [GearedPIDControlConfig(2.0, 3.0, 0.1, 0.5, gear=4.0), MaxEffortClampingConfig(35.0)],
+    "hip": [aa.PDControlConfig(40.0, 2.0, 1.0), aa.MaxEffortClampingConfig(25.0)],
+    "knee": [aa.PIDControlConfig(30.0, 200.0, 1.0, 0.05), aa.DelayConfig(2), aa.MaxEffortClampingConfig(30.0)],
+    "ankle": [
+        aa.PDControlConfig(60.0, 1.0),
+        aa.DCMotorClampingConfig(30.0, 1.5, 20.0),
+        aa.MaxEffortClampingConfig(15.0),
+    ],
+    "toe": [aa.PIDControlConfig(50.0, 10.0, 0.0, 1.0), TABLE],
+    "finger": [aa.PDControlConfig(50.0, 1.0), aa.DelayConfig(1), aa.DCMotorClampingConfig(30.0, 2.0, 25.0), TABLE],
+    "wheel": [
+        GearedPDControlConfig(2.0, 0.1, gear=5.0),
+        aa.DelayConfig(7),
+        DCMotorCutoffClampingConfig(40.0, 3.0, 30.0),
+    ],
+    "track": [GearedPIDControlConfig(2.0, 3.0, 0.1, 0.5, gear=4.0), aa.MaxEffortClampingConfig(35.0)],
 }
 # the errors and velocities that a network sees, so many steps back, and its recurrent state
 AGO = [0, 1, 3]
@@ -80,18 +76,18 @@ NETWORKS = {
 }
 FILES = tempfile.TemporaryDirectory(prefix="soak")
 NEURAL = {
-    name: NeuralControlConfig(write_network(Path(FILES.name) / f"{name}.safetensors", *network))
+    name: aa.NeuralControlConfig(write_network(Path(FILES.name) / f"{name}.safetensors", *network))
     for name, network in NETWORKS.items()
 }
-JOINTS["neck"] = [NEURAL["mlp"], DelayConfig(3), MaxEffortClampingConfig(30.0)]
-JOINTS["jaw"] = [NEURAL["lstm"], DelayConfig(1), DCMotorClampingConfig(30.0, 3.0, 20.0)]
+JOINTS["neck"] = [NEURAL["mlp"], aa.DelayConfig(3), aa.MaxEffortClampingConfig(30.0)]
+JOINTS["jaw"] = [NEURAL["lstm"], aa.DelayConfig(1), aa.DCMotorClampingConfig(30.0, 3.0, 20.0)]
 COMPONENTS = {
-    PDControlConfig: "ControllerPD",
-    PIDControlConfig: "ControllerPID",
+    aa.PDControlConfig: "ControllerPD",
+    aa.PIDControlConfig: "ControllerPID",
     GearedPDControlConfig: "ControllerGearedPD",
     GearedPIDControlConfig: "ControllerGearedPID",
-    MaxEffortClampingConfig: "ClampingMaxEffort",
-    DCMotorClampingConfig: "ClampingDCMotor",
+    aa.MaxEffortClampingConfig: "ClampingMaxEffort",
+    aa.DCMotorClampingConfig: "ClampingDCMotor",
     DCMotorCutoffClampingConfig: "ClampingDCMotorCutoff",
 }
 # efforts are some tens of N·m: so far may single precision be off, and so much further at the end than at the start
@@ -166,8 +162,8 @@ class Twin:
     """A joint of all robots in float64, many steps at a time; signals and efforts are `(…, steps, robots)`."""
 
     def __init__(self, configs: list[Any]) -> None:
-        self.law, self.clamps = configs[0], [one for one in configs[1:] if not isinstance(one, DelayConfig)]
-        self.lag = next((one.delay_steps for one in configs if isinstance(one, DelayConfig)), 0)
+        self.law, self.clamps = configs[0], [one for one in configs[1:] if not isinstance(one, aa.DelayConfig)]
+        self.lag = next((one.delay_steps for one in configs if isinstance(one, aa.DelayConfig)), 0)
         self.integral, self.commands = [0.0] * ROBOTS, None
         # what networks remember: inputs of the last steps, and a recurrent state
         self.past = np.zeros((2, max(AGO), ROBOTS))
@@ -195,7 +191,7 @@ class Twin:
 
     def _command(self, q: np.ndarray, qd: np.ndarray, acting: np.ndarray) -> np.ndarray:
         """Efforts before the limits."""
-        if isinstance(self.law, NeuralControlConfig):
+        if isinstance(self.law, aa.NeuralControlConfig):
             return self._network(acting[0] - q, qd)
         said = vars(self.law)
         law = oracle.LAWS[COMPONENTS[type(self.law)]]
@@ -239,13 +235,13 @@ def on_arrays(steps: int, rng: np.random.Generator) -> None:
     """Compare all efforts with the oracle, and those after a restored state with those without."""
     signals, names = Signals(rng), list(JOINTS)
     motors: dict[str, Any] = JOINTS
-    robot = ActuatedArrays(names, motors, ROBOTS)
+    robot = aa.ActuatedArrays(names, motors, ROBOTS)
     twins = [Twin(configs) for configs in JOINTS.values()]
     worst, second = [], None
     for number in Part("steps on arrays, chunks of 2000", max(20, steps // CHUNK)):
         given = signals.at(number * CHUNK, CHUNK)
         if number == steps // CHUNK // 2:
-            second = ActuatedArrays(names, motors, ROBOTS)
+            second = aa.ActuatedArrays(names, motors, ROBOTS)
             second.restore_state(robot.save_state())
         efforts = run(robot, given)
         if second is not None:
@@ -262,7 +258,7 @@ def on_arrays(steps: int, rng: np.random.Generator) -> None:
         Part.bad.append("efforts drift from the oracle")
 
 
-def run(robot: ActuatedArrays, given: np.ndarray) -> np.ndarray:
+def run(robot: aa.ActuatedArrays, given: np.ndarray) -> np.ndarray:
     """Efforts of each step."""
     q, qd, target, speed, feedforward = (np.empty(given.shape[2:], np.float32) for _ in range(5))
     out = np.empty(given.shape[1:], np.float32)
@@ -275,9 +271,9 @@ def run(robot: ActuatedArrays, given: np.ndarray) -> np.ndarray:
 def on_physics(steps: int) -> None:
     """A robot that follows waves, never beyond what its motors give."""
     hundred = 100
-    with Simulation(ROOT / "data" / "robots" / "unitree_go1.usda") as simulation:
+    with aa.Simulation(ROOT / "data" / "robots" / "unitree_go1.usda") as simulation:
         (path,) = simulation.articulation("/").paths
-        robot, actuators = simulation.articulation(path), ArticulationActuators(path)
+        robot, actuators = simulation.articulation(path), aa.ArticulationActuators(path)
         simulation.play()
         rest = robot.get_dof_positions().numpy()
         for number in Part("hundreds of steps on MuJoCo", max(20, steps // hundred)):
@@ -294,7 +290,7 @@ class OwnGo1:
 
     def __init__(self, model: mujoco.MjModel) -> None:
         self.model, self.data = model, mujoco.MjData(model)
-        self.simulation = MujocoSimulation(model, self.data)
+        self.simulation = aa.MujocoSimulation(model, self.data)
         path = "/World/Go1/Geometry/trunk"
         motors: dict[str, Any] = {
             ".*hip_joint": JOINTS["knee"],
@@ -303,7 +299,7 @@ class OwnGo1:
         }
         self.robot, self.actuators = (
             self.simulation.articulation(path),
-            ArticulationActuators.from_configs(path, motors),
+            aa.ArticulationActuators.from_configs(path, motors),
         )
 
     def follow(self, number: int) -> None:
@@ -332,7 +328,7 @@ def restored_on_physics(steps: int) -> None:
 
     What MuJoCo calls full physics lacks the solver's warm start: then what follows is close by, which is printed.
     """
-    with Simulation(ROOT / "data" / "robots" / "unitree_go1.usda") as simulation:
+    with aa.Simulation(ROOT / "data" / "robots" / "unitree_go1.usda") as simulation:
         simulation.play()
         model = copy.copy(simulation.model)
     every, physics = mujoco.mjtState.mjSTATE_INTEGRATION, mujoco.mjtState.mjSTATE_FULLPHYSICS
@@ -363,10 +359,10 @@ def restored_on_physics(steps: int) -> None:
 
 def wrappers(count: int) -> None:
     """Actuators made, stepped and closed while physics runs."""
-    with Simulation(ROOT / "data" / "robots" / "franka_panda.usda") as simulation:
+    with aa.Simulation(ROOT / "data" / "robots" / "franka_panda.usda") as simulation:
         simulation.play()
         for _ in Part("wrappers made and closed", max(20, count)):
-            with ArticulationActuators("/World/Panda"):
+            with aa.ArticulationActuators("/World/Panda"):
                 simulation.step()
 
 
@@ -376,9 +372,9 @@ def stages(count: int) -> None:
     for number in Part("stages opened and closed", max(20, count)):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            with Simulation(files[number % len(files)]) as simulation:
+            with aa.Simulation(files[number % len(files)]) as simulation:
                 path = simulation.articulation("/").paths[0]
-                actuators = ArticulationActuators(path) if simulation.stage is not None else None
+                actuators = aa.ArticulationActuators(path) if simulation.stage is not None else None
                 simulation.play()
                 simulation.step(2)
                 if actuators is not None:

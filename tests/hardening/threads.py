@@ -24,7 +24,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
 from core_objects import DT, Bench, Chain, OneJoint, floats
-from isaacsim.core.experimental.actuators.native import core
+from isaacsim.core.experimental.actuators.base.native import core
 
 THREADS = 4
 # robots of four joints: steps of the second let other threads run

@@ -15,8 +15,8 @@ from types import SimpleNamespace
 import isaacsim.core.experimental.actuators as ea
 import numpy as np
 import warp as wp
-from isaacsim.core.experimental.actuators.extras import LIBRARIES
-from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
+from isaacsim.core.experimental.actuators.base.extras import LIBRARIES
+from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 
 N, STEPS, DT, LAG, KP, KD, LIMIT = 12, 50, 0.01, 2, 20.0, 0.5, 3.0
 
@@ -86,7 +86,7 @@ def main() -> None:
         np.testing.assert_allclose(run(targets), due, rtol=1e-6, err_msg=run.__name__)
     extra = sorted({name for names in LIBRARIES.values() for name in names} & set(sys.modules))
     assert not extra, f"{extra}: loaded, and nobody asked for them"
-    from isaacsim.core.experimental.actuators.pipeline.step.native import has_native_core
+    from isaacsim.core.experimental.actuators.engine.step.native import has_native_core
 
     engine = "native" if has_native_core() else "warp"
     assert engine == "native" or os.environ.get("ACTUATORS_CORE") != "required", "the native core is not there"

@@ -20,13 +20,13 @@ PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
 # by extra, "core" for none: the tests, and what the libraries themselves ask for beyond our bounds
 TESTS = {
     "core": [
-        "components/test_components.py",
-        "pipeline/test_plan.py",
-        "pipeline/step/test_native.py",
-        "pipeline/step/test_warp_gradients.py",
+        "laws/test_components.py",
+        "engine/test_plan.py",
+        "engine/step/test_native.py",
+        "engine/gradients/test_warp_gradients.py",
     ],
-    "usd": ["usd", "pipeline/test_parse.py"],
-    "sim": ["test_simulation.py", "hosts/test_dynamics.py", "hosts/test_articulation.py"],
+    "usd": ["files/usd", "files/test_parse.py"],
+    "sim": ["simulators/test_simulation.py", "simulators/test_dynamics.py", "simulators/test_articulation.py"],
 }
 # what tests use of USD in later versions, to write what we read
 LEFT_OUT = {"usd": "not hostile and not package"}

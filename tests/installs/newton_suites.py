@@ -28,7 +28,6 @@ from newton_versions import REPOSITORY, environment, parsed
 REASONS = {
     # of the implicit effort mode: where parameters are packed, and the mass matrix
     "names that newton keeps to itself": r"has no attribute '_(param_pack|lin_params|H)'\.?$",
-    "errors begin with the file": r"test_invalid_scale_metadata_names_key_and_path .* does not match ",
     "networks are data, and no objects of Torch or warp-nn": (
         r"has no attribute '(_net(work|_input)|bind_params)'|must be a network output$"
         # which a CUDA graph can hold

@@ -19,7 +19,7 @@ REPOSITORY = Path(__file__).parents[2]
 VERSIONS = ("1.2.1", "1.3.0", "1.5.2", "1.7.0", "1.8.0")
 TESTS = (
     "tests/loops/test_newton_model.py",
-    "tests/components/test_newton_classes.py",
+    "tests/laws/contract/test_newton_classes.py",
     *(f"tests/compat/test_{name}.py" for name in ("to_newton", "portability", "newton_drives")),
 )
 COUNTED = ("passed", "failed", "errors", "skipped")

@@ -30,17 +30,20 @@ TESTS = ["-m", "pytest", "-n", "auto", "--dist", "loadfile"]
 # Warp and in the core are compiled from the same text, and the core's code for each instruction set knows no Python.
 ROOMS = (
     # the whole package: its imports, public names, documentation and examples, in processes of their own
-    *("test_imports.py", "test_moved.py", "test_extras.py", "test_callers.py", "test_untraced.py", "test_saving.py"),
-    *("test_docs.py", "test_examples.py", "test_articulation_actuators.py"),
+    *("base", "compat/test_moved.py", "test_imports.py", "test_docs.py", "test_examples.py"),
+    "extension/test_articulation_actuators.py",
     # what is read with the standard library, or declared with its dataclasses
-    *("specs", "motor_files", "networks", "test_values.py", "toolbox/commands", "action_graphs/nodes"),
+    *("specs", "files/motor_files", "files/networks", "tools/commands", "extension/action_graphs/nodes"),
     # libraries with a wheel for each Python, and the bindings of the core
-    *("usd", "hosts", "loops", "native", "test_native.py", "test_cores.py", "pipeline/step/test_native.py"),
+    *("files/usd", "simulators", "loops", "native", "engine/step/test_native.py"),
     # Warp reads the source of the laws: each law against the other implementations, and pipelines against float64
-    *("components/test_conformance_of_laws.py", "test_all_laws.py", "pipeline/test_actuator.py"),
+    *("laws/test_conformance_of_laws.py", "test_all_laws.py", "engine/test_actuator.py"),
 )
 # of these rooms, long tests of many random or hostile inputs, and rules for what was read
-LEFT_OUT = ("hosts/kit/test_contract.py", "networks/test_malicious.py", "usd/physics", "usd/test_hostile_prims.py")
+LEFT_OUT = (
+    *("files/networks/test_malicious.py", "files/usd/test_hostile_prims.py"),
+    *("simulators/kit/test_contract.py", "simulators/scene"),
+)
 
 
 # of the files of these rooms, one commit runs this part of

@@ -5,29 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators import (
-    ActuatedArrays,
-    ActuatorConfig,
-    ClampingMaxEffort,
-    ControllerPD,
-    Delay,
-    MotorConfig,
-    PDControlConfig,
-    Uniform,
-)
 
 NAMES, ROBOTS, DT = ["hip", "knee"], 3, 0.01
 
 
-def config(lag: int = 0) -> ActuatorConfig:
+def config(lag: int = 0) -> aa.ActuatorConfig:
     def full(value: float, dtype: Any = wp.float32) -> wp.array:
         return wp.full(ROBOTS, value, dtype=dtype, device="cpu")
 
-    delay = Delay(full(lag, wp.int32), lag) if lag else None
-    return ActuatorConfig(ControllerPD(full(10), full(1)), [ClampingMaxEffort(full(5))], delay)
+    delay = aa.Delay(full(lag, wp.int32), lag) if lag else None
+    return aa.ActuatorConfig(aa.ControllerPD(full(10), full(1)), [aa.ClampingMaxEffort(full(5))], delay)
 
 
 def arrays(target: float = 0.1) -> list[np.ndarray]:
@@ -49,18 +40,18 @@ def arrays(target: float = 0.1) -> list[np.ndarray]:
 def test_names_that_do_not_fit_are_refused(names: Any, driven: list[str], message: str) -> None:
     """By name, with what there is."""
     with pytest.raises(ValueError, match=message):
-        ActuatedArrays(names, [(config(), name) for name in driven], ROBOTS)
+        aa.ActuatedArrays(names, [(config(), name) for name in driven], ROBOTS)
 
 
 def test_there_is_a_robot_at_least() -> None:
     """Of none there are no rows."""
     with pytest.raises(ValueError, match="num_robots = 0: must be an integer >= 1"):
-        ActuatedArrays(NAMES, [(config(), "hip")], 0)
+        aa.ActuatedArrays(NAMES, [(config(), "hip")], 0)
 
 
 def test_it_tells_what_it_consists_of() -> None:
     """Actuators stand in the order of joints, whichever way they were given."""
-    actuated = ActuatedArrays(NAMES, [(config(), "knee"), (config(), "hip")], ROBOTS)
+    actuated = aa.ActuatedArrays(NAMES, [(config(), "knee"), (config(), "hip")], ROBOTS)
     assert (actuated.dof_names, actuated.num_robots, actuated.device) == (NAMES, ROBOTS, "cpu")
     assert [one.label for one in actuated.actuators] == NAMES
     assert actuated.actuated_dof_indices == [0, 1]
@@ -70,31 +61,31 @@ def test_it_tells_what_it_consists_of() -> None:
 def test_motors_are_given_by_pattern() -> None:
     """With numbers, by joint and by robot, in any order of joints."""
     kp = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
-    motors = {"ankle": [PDControlConfig(7.0, 0.0)], "hip|knee": [PDControlConfig(kp, {".*": 0.0})]}
-    actuated = ActuatedArrays(["knee", "ankle", "hip"], motors, ROBOTS)
+    motors = {"ankle": [aa.PDControlConfig(7.0, 0.0)], "hip|knee": [aa.PDControlConfig(kp, {".*": 0.0})]}
+    actuated = aa.ActuatedArrays(["knee", "ankle", "hip"], motors, ROBOTS)
     zero = np.zeros((ROBOTS, 3), np.float32)
     assert actuated.step(zero, zero, zero + 1, DT).tolist() == [[1, 7, 2], [3, 7, 4], [5, 7, 6]]
     actuated.observe_efforts()
     np.testing.assert_array_equal(actuated.step(zero, zero, zero + 1, DT), actuated.computed_efforts)
     with pytest.raises(ValueError, match="toe"):
-        ActuatedArrays(NAMES, {"toe": [PDControlConfig(1.0, 0.0)]}, ROBOTS)
+        aa.ActuatedArrays(NAMES, {"toe": [aa.PDControlConfig(1.0, 0.0)]}, ROBOTS)
 
 
 def test_what_belongs_into_the_simulator_is_told() -> None:
     """Armature and friction where motors have some."""
-    motors = {"knee": MotorConfig(PDControlConfig(1.0, 0.0), armature=0.25), "hip": MotorConfig(friction=2.0)}
+    motors = {"knee": aa.MotorConfig(aa.PDControlConfig(1.0, 0.0), armature=0.25), "hip": aa.MotorConfig(friction=2.0)}
     motors["hip"].viscous_friction = 3.0
-    found = ActuatedArrays(NAMES, motors, 2).joint_properties
+    found = aa.ActuatedArrays(NAMES, motors, 2).joint_properties
     nan = float("nan")
     np.testing.assert_array_equal(found["armature"], [[nan, 0.25]] * 2)
     np.testing.assert_array_equal(found["friction"], [[2.0, nan]] * 2)
     np.testing.assert_array_equal(found["viscous_friction"], [[3.0, nan]] * 2)
-    assert ActuatedArrays(NAMES, {"hip": [PDControlConfig(1.0, 0.0)]}).joint_properties == {}
+    assert aa.ActuatedArrays(NAMES, {"hip": [aa.PDControlConfig(1.0, 0.0)]}).joint_properties == {}
 
 
 def test_gains_are_live() -> None:
     """Those of a component act at the next step."""
-    actuated = ActuatedArrays(NAMES, [(config(), "knee")], ROBOTS)
+    actuated = aa.ActuatedArrays(NAMES, [(config(), "knee")], ROBOTS)
     given = arrays()
     assert actuated.step(*given, DT)[0].tolist() == [0.0, 1.0]
     actuated.actuators[0].controller.kp.fill_(20.0)
@@ -103,7 +94,7 @@ def test_gains_are_live() -> None:
 
 def test_a_fault_is_told_and_held_off_others() -> None:
     """Until the reset of its robot."""
-    actuated = ActuatedArrays(NAMES, [(config(), name) for name in NAMES], ROBOTS)
+    actuated = aa.ActuatedArrays(NAMES, [(config(), name) for name in NAMES], ROBOTS)
     q, qd, target = arrays()
     q = q.copy()
     q[1, 1] = np.nan
@@ -121,7 +112,7 @@ def test_a_fault_is_told_and_held_off_others() -> None:
 
 def test_reset_forgets_what_is_under_way() -> None:
     """Of the robots asked for: their delayed targets."""
-    actuated = ActuatedArrays(NAMES, [(config(lag=2), "hip")], ROBOTS)
+    actuated = aa.ActuatedArrays(NAMES, [(config(lag=2), "hip")], ROBOTS)
     for target in (0.1, 0.2):
         actuated.step(*arrays(target), DT)
     actuated.reset(indices=[1])
@@ -132,7 +123,7 @@ def test_reset_forgets_what_is_under_way() -> None:
 
 def test_a_saved_state_goes_on_as_if_nothing_had_been() -> None:
     """Bit for bit."""
-    one, other = (ActuatedArrays(NAMES, [(config(lag=3), "hip")], ROBOTS) for _ in range(2))
+    one, other = (aa.ActuatedArrays(NAMES, [(config(lag=3), "hip")], ROBOTS) for _ in range(2))
     targets = np.random.default_rng(3).normal(size=12)
     for target in targets[:6]:
         one.step(*arrays(target), DT)
@@ -143,7 +134,7 @@ def test_a_saved_state_goes_on_as_if_nothing_had_been() -> None:
 
 def test_drawn_delays_differ_between_robots() -> None:
     """Within the range asked for, again at each reset."""
-    actuated = ActuatedArrays(NAMES, [(config(lag=8), "hip")], ROBOTS)
+    actuated = aa.ActuatedArrays(NAMES, [(config(lag=8), "hip")], ROBOTS)
     actuated.draw_delays(1, 8, seed=1)
     lags = actuated.actuators[0].delay.delay_steps.numpy()
     assert 1 <= lags.min() < lags.max() <= 8
@@ -151,7 +142,7 @@ def test_drawn_delays_differ_between_robots() -> None:
 
 def test_efforts_before_the_limit_are_shown_when_observed() -> None:
     """And which limit it was."""
-    actuated = ActuatedArrays(NAMES, [(config(), "knee")], ROBOTS)
+    actuated = aa.ActuatedArrays(NAMES, [(config(), "knee")], ROBOTS)
     with pytest.raises(RuntimeError, match="does not observe its efforts"):
         _ = actuated.computed_efforts
     actuated.observe_efforts()
@@ -163,11 +154,11 @@ def test_efforts_before_the_limit_are_shown_when_observed() -> None:
 def test_components_are_free_after_close() -> None:
     """They are copied while somebody has them, and taken themselves afterwards."""
     given = config()
-    with ActuatedArrays(NAMES, [(given, "hip")], ROBOTS) as first:
+    with aa.ActuatedArrays(NAMES, [(given, "hip")], ROBOTS) as first:
         assert first.actuators[0].controller is given.controller
-        second = ActuatedArrays(NAMES, [(given, "hip")], ROBOTS)
+        second = aa.ActuatedArrays(NAMES, [(given, "hip")], ROBOTS)
         assert second.actuators[0].controller is not given.controller
-    third = ActuatedArrays(NAMES, [(given, "hip")], ROBOTS)
+    third = aa.ActuatedArrays(NAMES, [(given, "hip")], ROBOTS)
     assert third.actuators[0].controller is given.controller
 
 
@@ -177,7 +168,7 @@ AFTER_CLOSE: dict[str, Callable[[Any], Any]] = {
     "reset": lambda one: one.reset(),
     "reset of one": lambda one: one.reset(indices=[0]),
     "record": lambda one: one.record(),
-    "randomize": lambda one: one.randomize({"kp": Uniform(1.0, 2.0)}, seed=0),
+    "randomize": lambda one: one.randomize({"kp": aa.Uniform(1.0, 2.0)}, seed=0),
     "draw_delays": lambda one: one.draw_delays(0, 1, seed=0),
     "observe_efforts": lambda one: one.observe_efforts(),
     "set_custom_input": lambda one: one.set_custom_input("load", None),
@@ -187,7 +178,7 @@ AFTER_CLOSE: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("call", AFTER_CLOSE.values(), ids=AFTER_CLOSE)
 def test_a_closed_one_says_so(call: Callable[[Any], Any]) -> None:
     """Its components may drive another one; what it remembers is still there to look at."""
-    actuated = ActuatedArrays(NAMES, [(config(), "hip")], ROBOTS)
+    actuated = aa.ActuatedArrays(NAMES, [(config(), "hip")], ROBOTS)
     actuated.close()
     with pytest.raises(RuntimeError, match=r"<ActuatedArrays: 1 joints x 3 robots on cpu> is closed\. Make a new one"):
         call(actuated)
@@ -198,7 +189,18 @@ def test_a_closed_one_says_so(call: Callable[[Any], Any]) -> None:
 def test_one_that_nobody_holds_lets_go() -> None:
     """Without waiting for the garbage collector."""
     given = config()
-    actuated = ActuatedArrays(NAMES, [(given, "hip")], ROBOTS)
+    actuated = aa.ActuatedArrays(NAMES, [(given, "hip")], ROBOTS)
     actuated.step(*arrays(), DT)
     del actuated
-    assert ActuatedArrays(NAMES, [(given, "hip")], ROBOTS).actuators[0].controller is given.controller
+    assert aa.ActuatedArrays(NAMES, [(given, "hip")], ROBOTS).actuators[0].controller is given.controller
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_loads_are_whole_where_one_says_so(whole: bool) -> None:
+    """Otherwise friction does not go by them, and takes half of what stops the joint."""
+    actuated = aa.ActuatedArrays(NAMES, {".*": [aa.FrictionConfig(coulomb=1e3)]}, ROBOTS)
+    actuated.set_mass_matrix(np.eye(2))
+    actuated.set_loads([0.5, -0.2], **({"are_whole": True} if whole else {}))
+    zero, still, _ = arrays()
+    expected = [0.5 - 1.0 / DT, -0.2 - 1.0 / DT] if whole else [-0.5 / DT] * 2
+    np.testing.assert_allclose(actuated.step(zero, still + 1.0, zero, DT), [expected] * ROBOTS, rtol=1e-6)

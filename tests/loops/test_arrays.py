@@ -11,24 +11,14 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators import (
-    ActuatedArrays,
-    ActuatorConfig,
-    ArticulationActuators,
-    ClampingDCMotor,
-    ClampingMaxEffort,
-    ControllerPD,
-    ControllerPID,
-    Delay,
-    PDControlConfig,
-    use_host,
-)
-from isaacsim.core.experimental.actuators import native as package_native
-from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
-from isaacsim.core.experimental.actuators.native import core
+from isaacsim.core.experimental.actuators import ActuatedArrays, ActuatorConfig, ClampingMaxEffort
+from isaacsim.core.experimental.actuators.base import native as package_native
+from isaacsim.core.experimental.actuators.base.native import core
+from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from own_components import Loaded
 
 NAMES, ROBOTS, DT = ["hip", "free", "knee", "ankle"], 3, 0.005
@@ -42,12 +32,12 @@ def full(value: float, robots: int = ROBOTS, dtype: Any = wp.float32) -> wp.arra
 def motors(robots: int = ROBOTS) -> list[tuple[ActuatorConfig, str]]:
     """PD with a motor, PID with a delay, PD with a limit; one joint has none."""
     kp, kd, ki, most = (full(value, robots) for value in (10, 1, 2, 8))
-    dc = ClampingDCMotor(full(9, robots), full(5, robots), full(9, robots))
-    lag = Delay(full(2, robots, wp.int32), 2)
+    dc = aa.ClampingDCMotor(full(9, robots), full(5, robots), full(9, robots))
+    lag = aa.Delay(full(2, robots, wp.int32), 2)
     return [
-        (ActuatorConfig(ControllerPD(kp, kd), [ClampingMaxEffort(most)]), "ankle"),
-        (ActuatorConfig(ControllerPD(kp, kd), [dc]), "hip"),
-        (ActuatorConfig(ControllerPID(kp, kd, ki, most), [ClampingMaxEffort(most)], lag), "knee"),
+        (ActuatorConfig(aa.ControllerPD(kp, kd), [ClampingMaxEffort(most)]), "ankle"),
+        (ActuatorConfig(aa.ControllerPD(kp, kd), [dc]), "hip"),
+        (ActuatorConfig(aa.ControllerPID(kp, kd, ki, most), [ClampingMaxEffort(most)], lag), "knee"),
     ]
 
 
@@ -61,9 +51,9 @@ def signals(count: int, robots: int = ROBOTS) -> Iterator[list[np.ndarray]]:
 def of_wrapper(count: int) -> list[np.ndarray]:
     """What the wrapper computes of these signals."""
     host, efforts = ArraysHost(NAMES, ROBOTS), []
-    with use_host(host):
+    with aa.use_host(host):
         host.play()
-        with ArticulationActuators.from_actuators("/Robot_.*", motors()) as wrapper:
+        with aa.ArticulationActuators.from_actuators("/Robot_.*", motors()) as wrapper:
             arrays = host.arrays()
             assert arrays is not None
             names = ("positions", "velocities", "position_targets", "velocity_targets")
@@ -132,7 +122,7 @@ def test_arrays_are_read_where_they_lie(library: str) -> None:
 def test_what_is_written_into_arrays_counts(library: str) -> None:
     """They need not be handed over anew, and the result is the same array each time."""
     make = make_of(library)
-    actuated = ActuatedArrays(["hip"], [(ActuatorConfig(ControllerPD(full(10, 1), full(1, 1))), "hip")])
+    actuated = ActuatedArrays(["hip"], [(ActuatorConfig(aa.ControllerPD(full(10, 1), full(1, 1))), "hip")])
     q, qd, target = (make(np.zeros((1, 1), np.float32)) for _ in range(3))
     first = actuated.step(q, qd, target, DT)
     assert float(first.numpy()[0, 0] if library != "numpy" else first[0, 0]) == 0.0
@@ -145,7 +135,7 @@ def test_what_is_written_into_arrays_counts(library: str) -> None:
 def test_jax_gets_a_new_array_each_time() -> None:
     """Nobody may write to one that was made."""
     make = make_of("jax")
-    actuated = ActuatedArrays(["hip"], [(ActuatorConfig(ControllerPD(full(10, 1), full(1, 1))), "hip")])
+    actuated = ActuatedArrays(["hip"], [(ActuatorConfig(aa.ControllerPD(full(10, 1), full(1, 1))), "hip")])
     zero, far = make(np.zeros(1, np.float32)), make(np.ones(1, np.float32))
     first = actuated.step(zero, zero, far, DT)
     second = actuated.step(zero, zero, zero, DT)
@@ -156,7 +146,7 @@ def test_jax_gets_a_new_array_each_time() -> None:
 def test_tensors_that_require_gradients_are_taken_detached() -> None:
     """The efforts have none."""
     torch = pytest.importorskip("torch")
-    actuated = ActuatedArrays(["hip"], [(ActuatorConfig(ControllerPD(full(10, 1), full(1, 1))), "hip")])
+    actuated = ActuatedArrays(["hip"], [(ActuatorConfig(aa.ControllerPD(full(10, 1), full(1, 1))), "hip")])
     target = torch.ones(1, 1, requires_grad=True)
     efforts = actuated.step(torch.zeros(1, 1), torch.zeros(1, 1), target, DT)
     assert efforts.item() == 10.0 and not efforts.requires_grad
@@ -165,7 +155,7 @@ def test_tensors_that_require_gradients_are_taken_detached() -> None:
 def test_tensor_that_is_given_other_memory_is_followed() -> None:
     """It stays the same object."""
     torch = pytest.importorskip("torch")
-    actuated = ActuatedArrays(["hip"], [(ActuatorConfig(ControllerPD(full(10, 1), full(1, 1))), "hip")])
+    actuated = ActuatedArrays(["hip"], [(ActuatorConfig(aa.ControllerPD(full(10, 1), full(1, 1))), "hip")])
     q, qd, target = (torch.zeros(1, 1) for _ in range(3))
     actuated.step(q, qd, target, DT)
     target.data = torch.ones(1, 1)
@@ -196,7 +186,7 @@ def test_an_array_that_is_laid_out_anew_is_read_as_it_lies(
     if not with_core:
         monkeypatch.setattr(package_native, "core", None)
     memory = make_of(library)(np.arange(2 * ROBOTS * 4, dtype=np.float32).reshape(-1, 4))
-    actuated = ActuatedArrays(NAMES, {".*": [PDControlConfig(1.0, 0.0)]}, ROBOTS)
+    actuated = ActuatedArrays(NAMES, {".*": [aa.PDControlConfig(1.0, 0.0)]}, ROBOTS)
     q, zero = memory[:ROBOTS], make_of(library)(np.zeros((ROBOTS, 4), np.float32))
     for _ in range(2):
         np.testing.assert_array_equal(actuated.step(q, zero, zero, DT), -np.asarray(q))
@@ -216,7 +206,7 @@ def test_an_array_that_does_not_fit_any_more_is_refused(
     if not with_core:
         monkeypatch.setattr(package_native, "core", None)
     robots = 4 if "square" in request.node.name else ROBOTS
-    actuated = ActuatedArrays(NAMES, {".*": [PDControlConfig(1.0, 0.0)]}, robots)
+    actuated = ActuatedArrays(NAMES, {".*": [aa.PDControlConfig(1.0, 0.0)]}, robots)
     arrays = [make_of(library)(np.zeros((robots, 4), np.float32)) for _ in range(3)]
     actuated.step(*arrays, DT)
     change(arrays[1])
@@ -265,7 +255,7 @@ def test_new_arrays_that_lie_alike_are_looked_at_once(library: str, monkeypatch:
 def test_new_arrays_for_the_efforts_are_written(library: str) -> None:
     """Each in its step, and returned."""
     make = make_of(library)
-    actuated = ActuatedArrays(["hip"], [(ActuatorConfig(ControllerPD(full(10, 1), full(1, 1))), "hip")])
+    actuated = ActuatedArrays(["hip"], [(ActuatorConfig(aa.ControllerPD(full(10, 1), full(1, 1))), "hip")])
     zero, outs = make(np.zeros((1, 1), np.float32)), [make(np.zeros((1, 1), np.float32)) for _ in range(3)]
     for number, out in enumerate(outs):
         assert actuated.step(zero, zero, zero + float(number), DT, out=out) is out
@@ -275,7 +265,7 @@ def test_new_arrays_for_the_efforts_are_written(library: str) -> None:
 @pytest.mark.parametrize("name", ["q", "qd", "q_target", "qd_target", "feedforward", "out"])
 def test_one_other_array_is_noticed(name: str) -> None:
     """Each of them is looked at."""
-    actuated = ActuatedArrays(["hip"], [(ActuatorConfig(ControllerPD(full(10, 1), full(1, 1))), "hip")])
+    actuated = ActuatedArrays(["hip"], [(ActuatorConfig(aa.ControllerPD(full(10, 1), full(1, 1))), "hip")])
     names = ("q", "qd", "q_target", "qd_target", "feedforward", "out")
     arrays = {each: np.zeros((1, 1), np.float32) for each in names}
     actuated.step(**arrays, dt=DT)

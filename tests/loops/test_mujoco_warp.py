@@ -5,24 +5,17 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators import (
-    ActuatedWorlds,
-    ArticulationActuators,
-    FrictionConfig,
-    MotorConfig,
-    MujocoSimulation,
-    PDControlConfig,
-    motors_of_model,
-)
+from isaacsim.core.experimental.actuators import ActuatedWorlds
 from places import ROBOTS
 
 mujoco = pytest.importorskip("mujoco")
 
 DT, WORLDS = 0.002, 3
-PD = [PDControlConfig(10.0, 1.0)]
+PD = [aa.PDControlConfig(10.0, 1.0)]
 # positions of the arm stand one further than velocities, those behind the ball joint two
 MIXED = """
 <mujoco>
@@ -196,7 +189,7 @@ def test_armature_and_friction_of_motors_are_the_models(rows: int) -> None:
     model = put(mjm)
     model.dof_armature, model.dof_frictionloss = (floats(np.full((rows, mjm.nv), value)) for value in (0.5, 0.25))
     arrays, before = (model.dof_armature, model.dof_frictionloss), numbers(model)
-    motors = {"hip": MotorConfig(PD[0], armature=0.125), "tip": MotorConfig(friction=np.array([1.0, 2.0, 3.0]))}
+    motors = {"hip": aa.MotorConfig(PD[0], armature=0.125), "tip": aa.MotorConfig(friction=np.array([1.0, 2.0, 3.0]))}
     with ActuatedWorlds(mjm, model, motors, WORLDS):
         expected = np.full((rows, mjm.nv), 0.5)
         expected[:, 7] = 0.125
@@ -216,8 +209,8 @@ def test_friction_acts_once() -> None:
     model.dof_frictionloss, model.dof_damping = (floats(np.full((1, mjm.nv), value)) for value in (0.25, 0.125))
     before = numbers(model)
     motors = {
-        "spare": [*PD, FrictionConfig(0.5, 0.75, assumed_inertia=0.1)],
-        "hip": [*PD, FrictionConfig(0.5, 0.75, in_engine=True)],
+        "spare": [*PD, aa.FrictionConfig(0.5, 0.75, assumed_inertia=0.1)],
+        "hip": [*PD, aa.FrictionConfig(0.5, 0.75, in_engine=True)],
     }
     with ActuatedWorlds(mjm, model, motors, WORLDS):
         assert model.dof_frictionloss.numpy()[0, 5:9].tolist() == [0.25, 0.0, 0.5, 0.25]
@@ -272,9 +265,9 @@ def of_c(mjm: Any, motors: Any, steps: int) -> np.ndarray:
     found = []
     for goal in GOALS:
         data, seen = mujoco.MjData(mjm), []
-        with MujocoSimulation(mjm, data) as sim:
+        with aa.MujocoSimulation(mjm, data) as sim:
             sim.articulation("arm").set_dof_position_targets(goal)
-            with ArticulationActuators.from_configs("arm", motors):
+            with aa.ArticulationActuators.from_configs("arm", motors):
                 for _ in range(steps):
                     sim.step()
                     seen.append(data.qpos.copy())
@@ -291,9 +284,9 @@ def test_worlds_move_as_in_mujoco(device: str, integrator: str) -> None:
         pytest.skip("there is no CUDA device")
     mjm = mujoco.MjModel.from_xml_path(str(ROBOTS / "arm_2dof.xml"))
     mjm.opt.integrator = getattr(mujoco.mjtIntegrator, integrator)
-    own = motors_of_model(mjm)
+    own = aa.motors_of_model(mjm)
     motors = {
-        "shoulder": MotorConfig(PDControlConfig(80.0, 15.0), own["shoulder"].clamping, armature=0.25),
+        "shoulder": aa.MotorConfig(aa.PDControlConfig(80.0, 15.0), own["shoulder"].clamping, armature=0.25),
         "extension": own["extension"],
     }
     expected = of_c(mjm, motors, 500)
@@ -327,7 +320,7 @@ def test_cogging_of_a_motor_of_the_model_rests_too() -> None:
     with wp.ScopedDevice("cpu"):
         model, data = mujoco_warp.put_model(mjm), mujoco_warp.make_data(mjm, nworld=1)
         before = numbers(model)
-        motor = MotorConfig(PDControlConfig(0.0, 0.0))
+        motor = aa.MotorConfig(aa.PDControlConfig(0.0, 0.0))
         with ActuatedWorlds(mjm, model, {"a": motor}, 1) as actuated:
             for _ in range(20):
                 actuated.step(data, np.zeros((1, 1), np.float32), DT)

@@ -5,22 +5,15 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators import (
-    ActuatedModel,
-    ActuatorConfig,
-    FrictionConfig,
-    MaxEffortClampingConfig,
-    MotorConfig,
-    PDControlConfig,
-    drive_newton_model,
-)
+from isaacsim.core.experimental.actuators import ActuatedModel
 from own_components import Loaded
 
 DT = 0.01
-PD = [PDControlConfig(10.0, 1.0)]
+PD = [aa.PDControlConfig(10.0, 1.0)]
 
 
 def flat(values: Any, dtype: Any = wp.float32) -> wp.array:
@@ -87,7 +80,7 @@ def test_targets_velocities_and_feedforward_are_read() -> None:
 def test_column_of_the_caller_stands_by_joint() -> None:
     """Where the joint stands among all of its robot, though only driven ones are looked at."""
     model = model_of(LEG)
-    actuated, state = ActuatedModel(model, [(ActuatorConfig(Loaded()), "knee")]), state_of(model)
+    actuated, state = ActuatedModel(model, [(aa.ActuatorConfig(Loaded()), "knee")]), state_of(model)
     load = np.arange(20, dtype=np.float32).reshape(2, 10)
     actuated.set_custom_input("load", load)
     actuated.step(state, state, DT)
@@ -143,7 +136,7 @@ def test_drives_of_the_model_rest_until_close() -> None:
     model = model_of(LEG)
     names = ("joint_target_ke", "joint_target_kd", "joint_armature", "joint_friction")
     before = [getattr(model, name).numpy().copy() for name in names]
-    motors = {"knee": MotorConfig(PD[0], armature=0.125), "hip": MotorConfig(friction=2.0)}
+    motors = {"knee": aa.MotorConfig(PD[0], armature=0.125), "hip": aa.MotorConfig(friction=2.0)}
     with ActuatedModel(model, motors) as actuated:
         ke, kd, armature, friction = (getattr(model, name).numpy() for name in names)
         assert np.flatnonzero(ke == 0).tolist() == np.flatnonzero(kd == 0).tolist() == [9, 19]
@@ -161,8 +154,8 @@ def test_friction_acts_once() -> None:
     model.joint_damping = flat(np.full(20, 0.125))
     before = model.joint_friction.numpy().copy(), model.joint_damping.numpy().copy()
     motors = {
-        "hip": [*PD, FrictionConfig(0.5, 0.75, assumed_inertia=0.1)],
-        "knee": [*PD, FrictionConfig(0.5, 0.75, in_engine=True)],
+        "hip": [*PD, aa.FrictionConfig(0.5, 0.75, assumed_inertia=0.1)],
+        "knee": [*PD, aa.FrictionConfig(0.5, 0.75, in_engine=True)],
     }
     with ActuatedModel(model, motors):
         for array, inside, own in ((model.joint_friction, 0.5, 0.25), (model.joint_damping, 0.75, 0.125)):
@@ -172,15 +165,15 @@ def test_friction_acts_once() -> None:
 
 def test_models_of_earlier_newton_have_no_damping_of_joints() -> None:
     """There is none to replace, and none can be in the solver."""
-    with ActuatedModel(model_of(LEG), {"hip": [*PD, FrictionConfig(0.5, 0.75, assumed_inertia=0.1)]}):
+    with ActuatedModel(model_of(LEG), {"hip": [*PD, aa.FrictionConfig(0.5, 0.75, assumed_inertia=0.1)]}):
         pass
     with pytest.raises(ValueError, match="has no joint_damping"):
-        ActuatedModel(model_of(LEG), {"hip": [*PD, FrictionConfig(0.5, 0.75, in_engine=True)]})
+        ActuatedModel(model_of(LEG), {"hip": [*PD, aa.FrictionConfig(0.5, 0.75, in_engine=True)]})
 
 
 def test_a_solver_with_one_dry_friction_has_no_breakaway_level() -> None:
     """Refused by the names of the joints."""
-    friction = FrictionConfig(0.5, static=0.75, in_engine=True)
+    friction = aa.FrictionConfig(0.5, static=0.75, in_engine=True)
     with pytest.raises(ValueError, match=r"in_engine = True of joints hip: static must be coulomb"):
         ActuatedModel(model_of(LEG), {"hip": [*PD, friction]})
 
@@ -251,7 +244,9 @@ def test_arms_of_newton_are_driven_by_the_law() -> None:
     newton = pytest.importorskip("newton")
     model = arm(newton, 3).finalize(device="cpu")
     before = model.joint_target_ke.numpy().copy(), model.joint_armature.numpy().copy()
-    motors = {"hip|knee": MotorConfig(PDControlConfig(20.0, 2.0), [MaxEffortClampingConfig(5.0)], armature=0.25)}
+    motors = {
+        "hip|knee": aa.MotorConfig(aa.PDControlConfig(20.0, 2.0), [aa.MaxEffortClampingConfig(5.0)], armature=0.25)
+    }
     with ActuatedModel(model, motors) as actuated:
         assert actuated.dof_names == ["hip", "knee"] and actuated.num_robots == 3
         assert not model.joint_target_ke.numpy().any() and (model.joint_armature.numpy() == 0.25).all()
@@ -287,7 +282,7 @@ def test_efforts_are_those_of_newtons_own_actuators() -> None:
             limit = [(own.ClampingMaxEffort, {"max_effort": 5.0})]
             builder.add_actuator(own.DrivePD, dof, limit, kp=20.0, kd=2.0)
         model = builder.finalize(device="cpu")
-        motor = [PDControlConfig(20.0, 2.0), MaxEffortClampingConfig(5.0)]
+        motor = [aa.PDControlConfig(20.0, 2.0), aa.MaxEffortClampingConfig(5.0)]
         actuated = ActuatedModel(model, {"hip|knee": motor}) if ours else None
         solver = newton.solvers.SolverFeatherstone(model)
         state, following, control = model.state(), model.state(), model.control()
@@ -325,7 +320,7 @@ def test_newtons_own_actuators_are_stepped_by_our_plan() -> None:
             builder.add_actuator(law, dof, limit, late, kp=20.0, ki=3.0, kd=2.0, integral_max=1.0)
         model = builder.finalize(device="cpu")
         assert len(model.actuators) == 2
-        group = drive_newton_model(model) if ours else None
+        group = aa.drive_newton_model(model) if ours else None
         mine = group.state() if group else None
         states = [[one.state(), one.state()] for one in model.actuators]
         solver = newton.solvers.SolverFeatherstone(model)
@@ -355,4 +350,4 @@ def test_model_without_actuators_is_refused() -> None:
     """An older one has no such list at all."""
     for model in (SimpleNamespace(actuators=[]), SimpleNamespace()):
         with pytest.raises(ValueError, match="SimpleNamespace has no actuators: must have one at least"):
-            drive_newton_model(model)
+            aa.drive_newton_model(model)

@@ -7,36 +7,23 @@ import sys
 from pathlib import Path
 from typing import Any, ClassVar
 
+import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators import (
-    ActuatedArrays,
-    ActuatorConfig,
-    Controller,
-    ControllerPD,
-    DCMotorClampingConfig,
-    Delay,
-    DelayConfig,
-    MaxEffortClampingConfig,
-    NeuralControlConfig,
-    PDControlConfig,
-    PIDControlConfig,
-    TransmissionConfig,
-    native,
-)
-from isaacsim.core.experimental.actuators.networks.network import GRUCell, Linear, LSTMCell, Network, Unary
+from isaacsim.core.experimental.actuators.base import native
+from isaacsim.core.experimental.actuators.laws.networks.network import GRUCell, Linear, LSTMCell, Network, Unary
 from neural_twin import write_network
 
 pytestmark = pytest.mark.skipif(native.core is None, reason="the native core was not built")
 NAMES, ROBOTS, DT, STEPS = ["hip", "free", "knee", "ankle"], 3, 0.02, 6
 MOTORS: dict[str, Any] = {
     "hip|ankle": [
-        PIDControlConfig(kp=20.0, ki=30.0, kd=1.0, integral_max=0.04),
-        MaxEffortClampingConfig(18.0),
-        DelayConfig(delay_steps=2),
+        aa.PIDControlConfig(kp=20.0, ki=30.0, kd=1.0, integral_max=0.04),
+        aa.MaxEffortClampingConfig(18.0),
+        aa.DelayConfig(delay_steps=2),
     ],
-    "knee": [PDControlConfig(kp=10.0, kd=1.0), DCMotorClampingConfig(9.0, 5.0, 9.0)],
+    "knee": [aa.PDControlConfig(kp=10.0, kd=1.0), aa.DCMotorClampingConfig(9.0, 5.0, 9.0)],
 }
 
 
@@ -46,8 +33,8 @@ def torch() -> Any:
     return pytest.importorskip("torch")
 
 
-def leg(**more: Any) -> ActuatedArrays:
-    return ActuatedArrays(NAMES, MOTORS, ROBOTS, requires_grad=True, **more)
+def leg(**more: Any) -> aa.ActuatedArrays:
+    return aa.ActuatedArrays(NAMES, MOTORS, ROBOTS, requires_grad=True, **more)
 
 
 def restated(torch: Any, signals: list[list[Any]], gains: dict[str, Any]) -> list[Any]:
@@ -94,7 +81,7 @@ def leaves(torch: Any, dtype: Any) -> tuple[list[list[Any]], dict[str, Any], Any
     return [[leaf(one) for one in step] for step in signals], named, torch.tensor(weights, dtype=dtype)
 
 
-def rolled_out(actuated: ActuatedArrays, signals: list[list[Any]], gains: dict[str, Any]) -> list[Any]:
+def rolled_out(actuated: aa.ActuatedArrays, signals: list[list[Any]], gains: dict[str, Any]) -> list[Any]:
     return [
         actuated.step(q, qd, target, DT, qd_target=velocity, feedforward=forward, parameters=gains)
         for q, qd, target, velocity, forward in signals
@@ -127,7 +114,7 @@ def test_gradients_are_those_of_torch(core: bool, torch: Any, monkeypatch: pytes
 def test_efforts_are_those_of_plain_arrays(torch: Any) -> None:
     """To the bit, and without gradients where none are asked for."""
     signals, _, _ = numbers()
-    plain, differentiable = ActuatedArrays(NAMES, MOTORS, ROBOTS), leg()
+    plain, differentiable = aa.ActuatedArrays(NAMES, MOTORS, ROBOTS), leg()
     for q, qd, target, velocity, forward in signals:
         expected = plain.step(q, qd, target, DT, qd_target=velocity, feedforward=forward)
         given = [torch.from_numpy(one) for one in (q, qd, target)]
@@ -157,12 +144,15 @@ def test_swing_of_geared_joints(core: bool, torch: Any, monkeypatch: pytest.Monk
     """By where it starts, by targets, and by gains, limits and gears; the knee has targets of its motor."""
     if not core:
         monkeypatch.setattr(native, "core", None)
-    common: list[Any] = [PIDControlConfig(0.4, 0.3, 0.05, integral_max=0.5), DCMotorClampingConfig(1.0, 20.0, 0.7)]
+    common: list[Any] = [
+        aa.PIDControlConfig(0.4, 0.3, 0.05, integral_max=0.5),
+        aa.DCMotorClampingConfig(1.0, 20.0, 0.7),
+    ]
     motors = {
-        "hip": [*common, TransmissionConfig(6.0, 0.3)],
-        "knee": [*common, TransmissionConfig(-5.0, -0.2, targets="motor")],
+        "hip": [*common, aa.TransmissionConfig(6.0, 0.3)],
+        "knee": [*common, aa.TransmissionConfig(-5.0, -0.2, targets="motor")],
     }
-    actuated = ActuatedArrays(["hip", "knee"], motors, ROBOTS, requires_grad=True)
+    actuated = aa.ActuatedArrays(["hip", "knee"], motors, ROBOTS, requires_grad=True)
     rng = np.random.default_rng(7)
     values = {name: rng.normal(size=(ROBOTS, 2)) for name in ("q", "qd", "target")}
     values |= {"kp": 0.4 + 0.02 * rng.normal(size=(ROBOTS, 2)), "max_motor_effort": 0.7 + 0.1 * rng.random((ROBOTS, 2))}
@@ -203,7 +193,7 @@ def test_swing_of_geared_joints(core: bool, torch: Any, monkeypatch: pytest.Monk
 
 def test_optimiser_finds_a_gain(torch: Any) -> None:
     """A number for all joints, of a shape that is spread."""
-    actuated = ActuatedArrays(["hip"], {"hip": [PDControlConfig(1.0, 0.0)]}, 2, requires_grad=True)
+    actuated = aa.ActuatedArrays(["hip"], {"hip": [aa.PDControlConfig(1.0, 0.0)]}, 2, requires_grad=True)
     kp = torch.tensor(1.0, requires_grad=True)
     optimiser = torch.optim.Adam([kp], lr=0.5)
     zero, target = torch.zeros(2, 1), torch.ones(2, 1)
@@ -250,7 +240,7 @@ def test_what_does_not_fit_is_refused(torch: Any) -> None:
     with pytest.raises(ValueError, match="qd: must be a tensor of Torch"):
         actuated.step(zero, zero.numpy(), some, DT)
     with pytest.raises(ValueError, match="parameters: must be given to actuators made with requires_grad"):
-        ActuatedArrays(NAMES, MOTORS, ROBOTS).step(zero, zero, zero, DT, parameters={"kp": some})
+        aa.ActuatedArrays(NAMES, MOTORS, ROBOTS).step(zero, zero, zero, DT, parameters={"kp": some})
 
 
 @wp.func
@@ -262,7 +252,7 @@ def soft_effort(
     return gain * now * now * now + ff, now
 
 
-class Soft(Controller):
+class Soft(aa.Controller):
     """A law of one's own."""
 
     PARAMETERS: ClassVar = ("gain",)
@@ -276,11 +266,11 @@ def test_laws_of_ones_own_have_gradients(torch: Any) -> None:
     lag = wp.array(np.array([1, 0, 2]), dtype=wp.int32, device="cpu")
     kp, kd = (wp.full(ROBOTS, value, dtype=wp.float32, device="cpu") for value in (10.0, 1.0))
     motors = [
-        (ActuatorConfig(ControllerPD(kp, kd)), "knee"),
-        (ActuatorConfig(Soft(gain), [], Delay(lag, 2)), "hip"),
-        (ActuatorConfig(Soft(kd)), "ankle"),
+        (aa.ActuatorConfig(aa.ControllerPD(kp, kd)), "knee"),
+        (aa.ActuatorConfig(Soft(gain), [], aa.Delay(lag, 2)), "hip"),
+        (aa.ActuatorConfig(Soft(kd)), "ankle"),
     ]
-    actuated = ActuatedArrays(NAMES, motors, ROBOTS, requires_grad=True)
+    actuated = aa.ActuatedArrays(NAMES, motors, ROBOTS, requires_grad=True)
     exact, _, weights = leaves(torch, torch.float64)
     gains = torch.tensor(np.stack([gain.numpy()] * len(NAMES), axis=1), dtype=torch.float64, requires_grad=True)
     level, expected = torch.zeros(ROBOTS, len(NAMES), dtype=torch.float64), []
@@ -311,7 +301,7 @@ def test_laws_of_ones_own_have_gradients(torch: Any) -> None:
 def test_without_torch_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only where gradients are asked for."""
     monkeypatch.setitem(sys.modules, "torch", None)
-    ActuatedArrays(NAMES, MOTORS, ROBOTS)
+    aa.ActuatedArrays(NAMES, MOTORS, ROBOTS)
     with pytest.raises(ModuleNotFoundError, match="torch"):
         leg()
 
@@ -363,19 +353,19 @@ SAID: dict[str, dict[str, Any]] = {
 }
 
 
-def with_networks(torch: Any, folder: Path) -> ActuatedArrays:
+def with_networks(torch: Any, folder: Path) -> aa.ActuatedArrays:
     """A network for each joint; hip and ankle are two actuators with one file, and ankle is late."""
     files = {}
     for kind, module in modules(torch).items():
         path = write_network(folder / f"{kind}.safetensors", as_network(kind, module), SAID[kind])
-        files[kind] = NeuralControlConfig(str(path))
+        files[kind] = aa.NeuralControlConfig(str(path))
     motors = {
-        "hip": [files["mlp"], MaxEffortClampingConfig(4.0)],
+        "hip": [files["mlp"], aa.MaxEffortClampingConfig(4.0)],
         "free": [files["gru"]],
-        "knee": [files["lstm"], MaxEffortClampingConfig(14.25)],
-        "ankle": [files["mlp"], DelayConfig(delay_steps=1)],
+        "knee": [files["lstm"], aa.MaxEffortClampingConfig(14.25)],
+        "ankle": [files["mlp"], aa.DelayConfig(delay_steps=1)],
     }
-    return ActuatedArrays(NAMES, motors, ROBOTS, requires_grad=True)
+    return aa.ActuatedArrays(NAMES, motors, ROBOTS, requires_grad=True)
 
 
 def by_modules(torch: Any, made: dict[str, Any], signals: list[list[Any]]) -> list[Any]:
@@ -464,8 +454,8 @@ def test_network_is_trained_and_saved(torch: Any, tmp_path: Path) -> None:
     """In the loop that it drives; the file that is written computes the same, and the old one stays."""
     network = as_network("mlp", modules(torch)["mlp"])
     file = write_network(tmp_path / "knee.safetensors", network, SAID["mlp"])
-    motors: dict[str, Any] = {"hip|knee": [NeuralControlConfig(str(file))]}
-    actuated = ActuatedArrays(["hip", "knee"], motors, 16, requires_grad=True)
+    motors: dict[str, Any] = {"hip|knee": [aa.NeuralControlConfig(str(file))]}
+    actuated = aa.ActuatedArrays(["hip", "knee"], motors, 16, requires_grad=True)
     weights = actuated.weights("knee")
     assert (
         set(weights) == set(actuated.weights("hip")) == {f"hip.{k}.{one}" for k in (1, 3) for one in ("weight", "bias")}
@@ -491,7 +481,7 @@ def test_network_is_trained_and_saved(torch: Any, tmp_path: Path) -> None:
         assert torch.equal(one, weights[name])
     actuated.save_network("knee", tmp_path / "trained.safetensors")
     for path, same in ((tmp_path / "trained.safetensors", True), (file, False)):
-        again = ActuatedArrays(["hip", "knee"], {"hip|knee": [NeuralControlConfig(str(path))]}, 16)
+        again = aa.ActuatedArrays(["hip", "knee"], {"hip|knee": [aa.NeuralControlConfig(str(path))]}, 16)
         assert torch.equal(again.step(q, qd, target, DT), expected) == same
 
 
@@ -555,6 +545,6 @@ def test_weights_that_do_not_fit_are_refused(torch: Any, tmp_path: Path) -> None
     with pytest.raises(ValueError, match="dof_name = 'hip': must be a joint that a network drives"):
         leg().weights("hip")
     with pytest.raises(ValueError, match="weights: must be asked of actuators made with requires_grad"):
-        ActuatedArrays(NAMES, MOTORS, ROBOTS).weights("hip")
+        aa.ActuatedArrays(NAMES, MOTORS, ROBOTS).weights("hip")
     with pytest.raises(ValueError, match=r"net.pt: must end with .onnx or .safetensors"):
         actuated.save_network("knee", tmp_path / "net.pt")

@@ -6,7 +6,7 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators.native import core
+from isaacsim.core.experimental.actuators.base.native import core
 
 if core is None:
     pytest.skip("the native core was not built", allow_module_level=True)

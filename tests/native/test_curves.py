@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators import ActuatedArrays, native
-from isaacsim.core.experimental.actuators.components.curve import prepare_curve
+from isaacsim.core.experimental.actuators import ActuatedArrays
+from isaacsim.core.experimental.actuators.base import native
+from isaacsim.core.experimental.actuators.laws.contract.curve import prepare_curve
 from isaacsim.core.experimental.actuators.specs.configs import PDControlConfig, PositionBasedClampingConfig
 
 pytestmark = pytest.mark.skipif(native.core is None, reason="needs the compiled core")

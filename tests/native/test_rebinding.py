@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators.native import core
+from isaacsim.core.experimental.actuators.base.native import core
 
 if core is None:
     pytest.skip("the native core was not built", allow_module_level=True)

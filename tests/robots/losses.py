@@ -11,11 +11,11 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import isaacsim.core.experimental.actuators.hosts.mujoco  # noqa: F401 - it chooses how MuJoCo draws, before its import
+import isaacsim.core.experimental.actuators.simulators.mujoco  # noqa: F401 - it chooses how MuJoCo draws, before its import
 import mujoco  # noqa: TID253 - only the process of one robot imports this file
 import numpy as np
-from isaacsim.core.experimental.actuators.usd.physics.masses import Mass
-from isaacsim.core.experimental.actuators.usd.schema import applied_schemas
+from isaacsim.core.experimental.actuators.files.usd.schema import applied_schemas
+from isaacsim.core.experimental.actuators.simulators.scene.masses import Mass
 from pxr import Usd
 
 from .files import plain

@@ -76,7 +76,7 @@ def check(file: Path, origin: Path | None, found: Found) -> None:
         paths = list(dict.fromkeys(robot.path for robot in sim._host.robots()))
         opened["robots"] = [robot for path in paths if (robot := ea.Articulation(path)).num_dofs]
         dofs = sum(robot.num_dofs for robot in opened["robots"])
-        contacts = sim._host.data(0).ncon
+        contacts = sim.data(0).ncon
         return {"seconds": seconds, "robots": len(opened["robots"]), "dofs": dofs, "contacts": int(contacts)}
 
     def load_original() -> dict[str, Any]:
@@ -320,7 +320,7 @@ class Drive:
         return broken(self._original, twin.joints, self.track, steps[::SELDOM])[0]
 
     def _touch(self) -> None:
-        data = self._sim._host.data(0)
+        data = self._sim.data(0)
         for contact in data.contact[: data.ncon]:
             names = [data.model.geom(geom).name.rpartition("#")[0] for geom in contact.geom]
             self.touching.add((min(names), max(names)))

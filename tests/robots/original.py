@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import isaacsim.core.experimental.actuators.hosts.mujoco  # noqa: F401 - it chooses how MuJoCo draws, before its import
+import isaacsim.core.experimental.actuators.simulators.mujoco  # noqa: F401 - it chooses how MuJoCo draws, before its import
 import mujoco  # noqa: TID253 - only the process of one robot imports this file
 import numpy as np
 

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-from isaacsim.core.experimental.actuators.components.quiet_warp import quiet_warp
-from isaacsim.core.experimental.actuators.usd.physics.inertias import SCREW, repaired
-from isaacsim.core.experimental.actuators.usd.physics.masses import NOTHING, Mass
-from isaacsim.core.experimental.actuators.usd.physics.scene import Scene
-from isaacsim.core.experimental.actuators.usd.schema import applied_schemas
-from isaacsim.core.experimental.actuators.usd.stage import open_stage
+from isaacsim.core.experimental.actuators.base.quiet_warp import quiet_warp
+from isaacsim.core.experimental.actuators.files.usd.schema import applied_schemas
+from isaacsim.core.experimental.actuators.files.usd.stage import open_stage
+from isaacsim.core.experimental.actuators.simulators.scene.inertias import SCREW, repaired
+from isaacsim.core.experimental.actuators.simulators.scene.masses import NOTHING, Mass
+from isaacsim.core.experimental.actuators.simulators.scene.scene import Scene
 from pxr import Sdf, Usd
 
 with quiet_warp():

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from isaacsim.core.experimental.actuators.usd.physics.read import read_scene
-from isaacsim.core.experimental.actuators.usd.physics.scene import Scene
-from isaacsim.core.experimental.actuators.usd.stage import open_stage
+from isaacsim.core.experimental.actuators.files.usd.stage import open_stage
+from isaacsim.core.experimental.actuators.simulators.scene.read import read_scene
+from isaacsim.core.experimental.actuators.simulators.scene.scene import Scene
 from places import REPOSITORY, ROBOTS
 
 WHERE = os.environ | {"PYTHONPATH": str(REPOSITORY / "python")}

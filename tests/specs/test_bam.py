@@ -7,17 +7,10 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import oracle
 import pytest
-from isaacsim.core.experimental.actuators import (
-    ActuatedArrays,
-    ElasticTransmissionConfig,
-    ElectricalConfig,
-    FrictionConfig,
-    MotorConfig,
-    ServoControlConfig,
-)
 from isaacsim.core.experimental.actuators.specs.bam import MODELS
 from isaacsim.core.experimental.actuators.specs.fields import violations
 from one_inertia import efforts_of
@@ -62,7 +55,7 @@ def bam_friction(model: str, p: dict[str, float], tau_m: Any, tau_e: Any, qd: An
 def test_friction_is_that_of_the_model(model: str, rng: np.random.Generator) -> None:
     """Of joints that slide, within 1e-6; numbers of other models are not used, and named."""
     with pytest.warns(UserWarning, match="from_bam") if model != "m6" else pytest.warns(UserWarning, match="load"):
-        config = FrictionConfig.from_bam({"model": model} | NUMBERS)
+        config = aa.FrictionConfig.from_bam({"model": model} | NUMBERS)
     qd, tau_m, tau_e = rng.choice([-1, 1], 500) * rng.uniform(0.5, 6, 500), *rng.normal(size=(2, 500)) * 2
     qd, tau_m, tau_e = (one.astype(np.float32).astype(np.float64) for one in (qd, tau_m, tau_e))
     signals = {"inertia": np.full(500, 100.0), "load": -tau_e, "load_is_whole": np.ones(500)}
@@ -77,35 +70,35 @@ def test_reads_a_file_and_hands_on_the_rest(tmp_path: Path) -> None:
     file = tmp_path / "m6.json"
     file.write_text(json.dumps(XL330), "utf-8")
     rest: dict[str, Any] = {}
-    config = FrictionConfig.from_bam(file, unused=rest)
+    config = aa.FrictionConfig.from_bam(file, unused=rest)
     assert rest == {name: XL330[name] for name in ("actuator", "kt", "R", "armature", "q_offset")}
     assert config.static == pytest.approx(0.00477118 + 0.00467635) and config.quadratic_when_opposed
     assert (config.motor_load, config.quadratic_external_load) == (0.266786, 0.00490257)
     assert not violations(config, "")
     with pytest.warns(UserWarning, match="from_bam: actuator, kt, R, armature, q_offset are not friction"):
-        assert FrictionConfig.from_bam(str(file)) == config
-    assert not FrictionConfig.from_bam(file, quadratic_when_opposed=False, unused={}).quadratic_when_opposed
+        assert aa.FrictionConfig.from_bam(str(file)) == config
+    assert not aa.FrictionConfig.from_bam(file, quadratic_when_opposed=False, unused={}).quadratic_when_opposed
 
 
 def test_reads_configs_of_isaac_lab_and_names_of_usd() -> None:
     """The same names below `motor`, or behind a namespace in USD's spelling."""
-    expected = FrictionConfig.from_bam(XL330, unused={})
+    expected = aa.FrictionConfig.from_bam(XL330, unused={})
     rest: dict[str, Any] = {}
-    assert FrictionConfig.from_bam({"motor": XL330, "kp_fw": 400.0, "vin": 5.0}, unused=rest) == expected
+    assert aa.FrictionConfig.from_bam({"motor": XL330, "kp_fw": 400.0, "vin": 5.0}, unused=rest) == expected
     assert {"kp_fw", "vin", "kt", "armature"} <= rest.keys()
 
     def spelled(name: str) -> str:
         first, *others = name.split("_")
         return f"newton:{first}{''.join(map(str.title, others))}"
 
-    assert FrictionConfig.from_bam({spelled(name): value for name, value in XL330.items()}, unused={}) == expected
+    assert aa.FrictionConfig.from_bam({spelled(name): value for name, value in XL330.items()}, unused={}) == expected
 
 
 def test_model_follows_from_the_numbers() -> None:
     """A model that is not named is the first that has all its parameters."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        config = FrictionConfig.from_bam({"friction_base": 0.1, "friction_viscous": 0.2, "load_friction_base": 0.3})
+        config = aa.FrictionConfig.from_bam({"friction_base": 0.1, "friction_viscous": 0.2, "load_friction_base": 0.3})
     assert (config.motor_load, config.external_load, config.static) == (0.3, 0.3, 0.0)
 
 
@@ -123,7 +116,7 @@ def test_model_follows_from_the_numbers() -> None:
 def test_errors_name_the_number(content: dict[str, Any], message: str) -> None:
     """As it is called in the file, with value, rule and remedy."""
     with pytest.raises(ValueError) as error:
-        FrictionConfig.from_bam(content)
+        aa.FrictionConfig.from_bam(content)
     assert message in str(error.value)
 
 
@@ -133,11 +126,11 @@ def test_errors_name_the_file(tmp_path: Path, text: str) -> None:
     file = tmp_path / "broken.json"
     file.write_text(text, "utf-8")
     with pytest.raises(ValueError, match=r"broken\.json.*Give"):
-        FrictionConfig.from_bam(file)
+        aa.FrictionConfig.from_bam(file)
     with pytest.raises(TypeError, match="path_or_dict = 3"):
-        FrictionConfig.from_bam(3)  # pyright: ignore[reportArgumentType]
+        aa.FrictionConfig.from_bam(3)  # pyright: ignore[reportArgumentType]
     with pytest.raises(OSError, match="missing"):
-        FrictionConfig.from_bam(tmp_path / "missing.json")
+        aa.FrictionConfig.from_bam(tmp_path / "missing.json")
 
 
 def test_oracle_is_the_same_model(rng: np.random.Generator) -> None:
@@ -160,24 +153,24 @@ def test_whole_motor(tmp_path: Path) -> None:
     """Of a file: firmware of the servo that it names, winding in volts, friction and armature; nothing is left."""
     path = tmp_path / "m6.json"
     path.write_text(json.dumps(WHOLE))
-    motor = MotorConfig.from_bam(path)
-    assert motor.controller == ServoControlConfig.of("XL330")
+    motor = aa.MotorConfig.from_bam(path)
+    assert motor.controller == aa.ServoControlConfig.of("XL330")
     winding, friction = motor.others
-    assert winding == ElectricalConfig(0.366013, 2.81139, voltage=7.5, command="voltage")
-    expected = FrictionConfig.from_bam(path, unused={})
+    assert winding == aa.ElectricalConfig(0.366013, 2.81139, voltage=7.5, command="voltage")
+    expected = aa.FrictionConfig.from_bam(path, unused={})
     expected.assumed_inertia = 0.00180774
     assert friction == expected and motor.armature == 0.00180774
-    ActuatedArrays(["j"], {".*": motor})
+    aa.ActuatedArrays(["j"], {".*": motor})
 
 
 def test_firmware_of_the_parameters_wins_over_that_of_the_servo() -> None:
     """And what is given by name over both; other spellings are read, too."""
     lab = {"motor": {k: v for k, v in WHOLE.items() if k != "actuator"}, "vin": 7.0, "kp": 300.0, "max_pwm": 0.8}
-    assert MotorConfig.from_bam(lab, servo="XL330").controller == ServoControlConfig.of(
+    assert aa.MotorConfig.from_bam(lab, servo="XL330").controller == aa.ServoControlConfig.of(
         "XL330", kp=300.0, voltage=7.0, max_duty=0.8
     )
-    given = MotorConfig.from_bam(lab, servo="XL330", kp=100.0, voltage=6.0)
-    assert given.controller == ServoControlConfig.of("XL330", kp=100.0, voltage=6.0, max_duty=0.8)
+    given = aa.MotorConfig.from_bam(lab, servo="XL330", kp=100.0, voltage=6.0)
+    assert given.controller == aa.ServoControlConfig.of("XL330", kp=100.0, voltage=6.0, max_duty=0.8)
     newton = {
         "newton:frictionBase": 0.01,
         "newton:frictionViscous": 0.02,
@@ -189,43 +182,45 @@ def test_firmware_of_the_parameters_wins_over_that_of_the_servo() -> None:
         "newton:vin": 7.4,
         "newton:maxPwm": 0.97,
     }
-    motor = MotorConfig.from_bam(newton)
-    assert motor.controller == ServoControlConfig.of("STS3215") and motor.armature == 0.028
+    motor = aa.MotorConfig.from_bam(newton)
+    assert motor.controller == aa.ServoControlConfig.of("STS3215") and motor.armature == 0.028
 
 
 def test_names_of_isaac_lab() -> None:
     """Resistance and gain have other names, a current of 0 is no limit; one name twice is refused."""
     motor = {name: value for name, value in WHOLE.items() if name not in ("R", "actuator")} | {"resistance": 2.81139}
     lab = {"motor": motor | {"error_gain": 0.15, "max_current": 0.0}, "kp_fw": 300.0, "vin": 7.5}
-    made = MotorConfig.from_bam(lab)
-    assert made.controller == ServoControlConfig(300.0, 0.15, 7.5) and made.others[0].max_current == np.inf
-    assert made.others == MotorConfig.from_bam(WHOLE, voltage=7.5).others
-    limited = MotorConfig.from_bam(lab | {"max_current": 0.5, "motor": motor | {"error_gain": 0.15}})
+    made = aa.MotorConfig.from_bam(lab)
+    assert made.controller == aa.ServoControlConfig(300.0, 0.15, 7.5) and made.others[0].max_current == np.inf
+    assert made.others == aa.MotorConfig.from_bam(WHOLE, voltage=7.5).others
+    limited = aa.MotorConfig.from_bam(lab | {"max_current": 0.5, "motor": motor | {"error_gain": 0.15}})
     assert limited.others[0].max_current == 0.5
     with pytest.raises(ValueError, match="bam has resistance and R: must have one of them"):
-        MotorConfig.from_bam(WHOLE | {"resistance": 2.0})
+        aa.MotorConfig.from_bam(WHOLE | {"resistance": 2.0})
 
 
 def test_backlash() -> None:
     """The rotor is a mass of its own before the joint, whose firmware reads it; it must have an inertia."""
-    motor = MotorConfig.from_bam(WHOLE | {"backlash": 0.02})
+    motor = aa.MotorConfig.from_bam(WHOLE | {"backlash": 0.02})
     winding, play, friction = motor.others
-    assert [winding, friction] == MotorConfig.from_bam(WHOLE).others and motor.armature is None
-    assert play == ElasticTransmissionConfig(
+    assert [winding, friction] == aa.MotorConfig.from_bam(WHOLE).others and motor.armature is None
+    assert play == aa.ElasticTransmissionConfig(
         ratio=1.0, rotor_inertia=0.00180774, stiffness=1000.0, backlash=0.02, assumed_inertia=0.00180774
     )
-    ActuatedArrays(["j"], {".*": motor})
-    assert MotorConfig.from_bam(WHOLE | {"backlash": 0.0}) == MotorConfig.from_bam(WHOLE)
+    aa.ActuatedArrays(["j"], {".*": motor})
+    assert aa.MotorConfig.from_bam(WHOLE | {"backlash": 0.0}) == aa.MotorConfig.from_bam(WHOLE)
     with pytest.raises(ValueError, match=r"bam.transmission.rotor_inertia = 0.0: must be"):
-        MotorConfig.from_bam({name: value for name, value in WHOLE.items() if name != "armature"} | {"backlash": 0.02})
+        aa.MotorConfig.from_bam(
+            {name: value for name, value in WHOLE.items() if name != "armature"} | {"backlash": 0.02}
+        )
 
 
 def test_what_a_motor_has_no_place_for_is_named() -> None:
     """In a warning, or in a dictionary."""
     with pytest.warns(UserWarning, match="q_offset have no place in a motor"):
-        MotorConfig.from_bam(WHOLE | {"q_offset": 0.1})
+        aa.MotorConfig.from_bam(WHOLE | {"q_offset": 0.1})
     rest: dict[str, Any] = {}
-    MotorConfig.from_bam(WHOLE | {"q_offset": 0.1, "actuator": "another"}, servo="MX", unused=rest)
+    aa.MotorConfig.from_bam(WHOLE | {"q_offset": 0.1, "actuator": "another"}, servo="MX", unused=rest)
     assert rest == {"q_offset": 0.1, "actuator": "another"}
 
 
@@ -233,12 +228,12 @@ def test_what_a_servo_lacks_is_said() -> None:
     """Each with its name, and the servos that are known; values out of range with theirs."""
     bare = {k: v for k, v in WHOLE.items() if k not in ("kt", "actuator")}
     with pytest.raises(ValueError) as caught:
-        MotorConfig.from_bam(bare)
+        aa.MotorConfig.from_bam(bare)
     lines = str(caught.value).splitlines()
     assert lines[0].startswith("bam has no kt: must have it.")
     assert [line.split()[3] for line in lines[1:]] == ["kp:", "error_gain:", "vin:"]
     assert "Add it, or pass servo, one of MX, XL320, XL330, STS3215." in lines[1]
     with pytest.raises(ValueError, match=r"bam.electrical.resistance = -1.0"):
-        MotorConfig.from_bam(WHOLE | {"R": -1.0})
+        aa.MotorConfig.from_bam(WHOLE | {"R": -1.0})
     with pytest.raises(ValueError, match="series = 'AX12'"):
-        MotorConfig.from_bam(WHOLE, servo="AX12")
+        aa.MotorConfig.from_bam(WHOLE, servo="AX12")

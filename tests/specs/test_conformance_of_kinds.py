@@ -1,7 +1,8 @@
 """Every tool carries every kind of stages, and says by name which one it does not: none is dropped in silence.
 
 The kinds are those of the table, and one that only this test knows: a line of the table, a law and its config, and
-nothing else. A kind without a law that ships has a made-up one too. A new tool gets a function below.
+nothing else. A kind without a law that ships has a made-up one too, and so has friction. A new tool gets a function
+below.
 """
 
 from __future__ import annotations
@@ -17,58 +18,44 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 import warp as wp
+from c_headers import needs_compiler, steps_alike
 from graph_stages import ACTUATORS, TICK, graph, node, pulse, stage_with
-from isaacsim.core.experimental.actuators import (
-    ActuatedArrays,
-    Actuator,
-    ArticulationActuators,
-    ControllerPD,
-    PDControlConfig,
-    Simulation,
-    Uniform,
-    add_actuator,
-    add_motors,
-    inspect_robots,
-    lint,
-    load_motors,
-    motors_of,
-    native,
-    parse_actuator_prim,
-    register_actuator_component,
-    save_motors,
-    to_newton,
-)
-from isaacsim.core.experimental.actuators.action_graphs.runner import GraphRunner
-from isaacsim.core.experimental.actuators.attachment import attached_to
-from isaacsim.core.experimental.actuators.components import catalogue
+from isaacsim.core.experimental.actuators.base import native
+from isaacsim.core.experimental.actuators.extension.action_graphs.runner import GraphRunner
+from isaacsim.core.experimental.actuators.extension.attachment import attached_to
+from isaacsim.core.experimental.actuators.files.usd import schema
+from isaacsim.core.experimental.actuators.files.usd.discover import discover
+from isaacsim.core.experimental.actuators.files.usd.edits import ParameterEdit, StandInEdit
+from isaacsim.core.experimental.actuators.files.usd.overlay import write_overlay
+from isaacsim.core.experimental.actuators.files.usd.supplies import holder_of
+from isaacsim.core.experimental.actuators.laws.contract import catalogue
 from isaacsim.core.experimental.actuators.specs.fields import Parameter, conflicts, parameters_of
 from isaacsim.core.experimental.actuators.specs.motors import motor_of
 from isaacsim.core.experimental.actuators.specs.stages import KINDS, Kind, parts_of
-from isaacsim.core.experimental.actuators.toolbox.commands.main import main
-from isaacsim.core.experimental.actuators.toolbox.inspection.compare import differences
-from isaacsim.core.experimental.actuators.toolbox.inspection.fix import fix
-from isaacsim.core.experimental.actuators.toolbox.inspection.resolve import resolve
-from isaacsim.core.experimental.actuators.toolbox.inspection.words import law_of
-from isaacsim.core.experimental.actuators.toolbox.recording.recording import Recording
-from isaacsim.core.experimental.actuators.toolbox.stability.timing import Timing
-from isaacsim.core.experimental.actuators.toolbox.trials.envelope import envelope
-from isaacsim.core.experimental.actuators.toolbox.trials.step_response import step_response
-from isaacsim.core.experimental.actuators.toolbox.viewing.live import Live
-from isaacsim.core.experimental.actuators.usd import schema
-from isaacsim.core.experimental.actuators.usd.discover import discover
-from isaacsim.core.experimental.actuators.usd.edits import ParameterEdit, StandInEdit
-from isaacsim.core.experimental.actuators.usd.overlay import write_overlay
-from isaacsim.core.experimental.actuators.usd.supplies import holder_of
-from made_up_kinds import MADE_UP, add_to_table, made_up_law
+from isaacsim.core.experimental.actuators.tools.commands.main import main
+from isaacsim.core.experimental.actuators.tools.export.c_header import c_text
+from isaacsim.core.experimental.actuators.tools.export.robot import read_robot
+from isaacsim.core.experimental.actuators.tools.inspection.compare import differences
+from isaacsim.core.experimental.actuators.tools.inspection.fix import fix
+from isaacsim.core.experimental.actuators.tools.inspection.resolve import resolve
+from isaacsim.core.experimental.actuators.tools.inspection.words import law_of
+from isaacsim.core.experimental.actuators.tools.recording.recording import Recording
+from isaacsim.core.experimental.actuators.tools.stability.timing import Timing
+from isaacsim.core.experimental.actuators.tools.trials.envelope import envelope
+from isaacsim.core.experimental.actuators.tools.trials.step_response import step_response
+from isaacsim.core.experimental.actuators.tools.viewing.live import Live
+from made_up_kinds import MADE_UP, add_to_table, made_up_friction, made_up_law
 from places import ROBOTS
 from pxr import Sdf, Usd, UsdGeom, UsdPhysics
 from robot_files import ARM, EXTENSION, OF_SHOULDER, SHOULDER, edited, without
+from valid_configs import valid
 
 JOINTS = ("shoulder", "extension")
-PD = PDControlConfig(30.0, 2.0)
+PD = aa.PDControlConfig(30.0, 2.0)
 DT = 0.005
 
 
@@ -130,7 +117,7 @@ class Bench:
         """A robot whose joints have it."""
         motors = {joint: self.motor(config) for joint in JOINTS}
         return edited(
-            self.folder, lambda stage: add_motors(ARM, motors, stage=stage, overwrite_existing=True), name=name
+            self.folder, lambda stage: aa.add_motors(ARM, motors, stage=stage, overwrite_existing=True), name=name
         )
 
     def require(self, stages: Sequence[Any], config: Any = None) -> None:
@@ -146,24 +133,16 @@ class Bench:
         assert found, f"{actuator!r} lacks {self.law.name}"
         return found[0]
 
-    def arrays(self, robots: int = 2, config: Any = None, **options: Any) -> ActuatedArrays:
+    def arrays(self, robots: int = 2, config: Any = None, **options: Any) -> aa.ActuatedArrays:
         """Joints that have it, without a simulator."""
-        return ActuatedArrays(list(JOINTS), {".*": self.motor(config)}, num_robots=robots, **options)
-
-
-def valid(described: Parameter, number: float) -> Any:
-    """A value of a parameter, of a number as far as it takes one."""
-    # twice the value is in range, too
-    return {"int": 3, "bool": True, "token": described.choices[-1:] and described.choices[-1]}.get(
-        described.type, min(abs(number) if described.lower >= 0.0 else number, described.upper / 2.0)
-    )
+        return aa.ActuatedArrays(list(JOINTS), {".*": self.motor(config)}, num_robots=robots, **options)
 
 
 def plain(config: Any) -> dict[str, float]:
     return {name: float(one.number(getattr(config, name))) for name, one in parameters_of(config).items()}
 
 
-def walk(arrays: ActuatedArrays, steps: int = 6, first: int = 0) -> np.ndarray:
+def walk(arrays: aa.ActuatedArrays, steps: int = 6, first: int = 0) -> np.ndarray:
     """Efforts under random signals, the same in every run."""
     rng, found = np.random.default_rng(3), []
     for number_of_step in range(first + steps):
@@ -180,17 +159,17 @@ def usd_reading(bench: Bench) -> None:
     """`add_actuator`, and what a wrapper reads."""
     stage = Usd.Stage.Open(str(edited(bench.folder, without(f"{ARM}/Actuators"))))
     for joint in JOINTS:
-        add_actuator(ARM, joint, joint, **parts_of(bench.motor()), stage=stage)
+        aa.add_actuator(ARM, joint, joint, **parts_of(bench.motor()), stage=stage)
     for spec in discover(stage, ARM, [SHOULDER, EXTENSION]):
         bench.require(spec.stages)
     stage.Save()
-    with Simulation(stage.GetRootLayer().realPath), ArticulationActuators(ARM) as actuators:
+    with aa.Simulation(stage.GetRootLayer().realPath), aa.ArticulationActuators(ARM) as actuators:
         assert bench.component(actuators.actuators[0]).read(bench.name)[0] == pytest.approx(bench.value)
 
 
 def authoring(bench: Bench) -> None:
     """`add_motors` and `motors_of`."""
-    found = motors_of(str(bench.file()))
+    found = aa.motors_of(str(bench.file()))
     assert len(found) == len(JOINTS)
     for motor in found.values():
         bench.require(motor.stages)
@@ -202,17 +181,17 @@ def units(bench: Bench) -> None:
     def small(stage: Any) -> None:
         UsdGeom.SetStageMetersPerUnit(stage, 0.01)
         UsdPhysics.SetStageKilogramsPerUnit(stage, 0.001)
-        add_motors(ARM, {joint: bench.motor() for joint in JOINTS}, stage=stage, overwrite_existing=True)
+        aa.add_motors(ARM, {joint: bench.motor() for joint in JOINTS}, stage=stage, overwrite_existing=True)
 
     file = edited(bench.folder, small)
-    for motor in motors_of(str(file)).values():
+    for motor in aa.motors_of(str(file)).values():
         bench.require(motor.stages)
     described = bench.described[bench.name]
     stage = Usd.Stage.Open(str(file))
     holder = holder_of(stage.GetPrimAtPath(OF_SHOULDER), bench.law.config)
     written = holder.GetAttribute(described.attribute).Get()
     assert (written == pytest.approx(bench.value)) == (described.dimension[0] == 0)
-    (robot,) = inspect_robots(file)
+    (robot,) = aa.inspect_robots(file)
     assert robot.actuators[0].values[bench.word, bench.name].value == pytest.approx(bench.value)
 
 
@@ -222,7 +201,7 @@ def foreign_schema(bench: Bench) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(catalogue, "_registered", {})
         patch.setattr(schema, "_foreign", {})
-        register_actuator_component(name, bench.law.component, bench.kind.name)
+        aa.register_actuator_component(name, bench.law.component, bench.kind.name)
 
         def strange(stage: Any) -> None:
             prim = stage.GetPrimAtPath(OF_SHOULDER)
@@ -239,11 +218,11 @@ def foreign_schema(bench: Bench) -> None:
                 prim.CreateAttribute(f"newton:{first}{''.join(map(str.title, rest))}", kind).Set(value)
 
         file = edited(bench.folder, strange)
-        (robot,) = inspect_robots(file)
+        (robot,) = aa.inspect_robots(file)
         shoulder = next(one for one in robot.actuators if one.path == OF_SHOULDER)
         assert name in shoulder.pipeline and shoulder.values[name, bench.name].value == bench.value
-        assert bench.kind.name in {stage.KIND for stage in motors_of(str(file))["shoulder"].stages}
-        with Simulation(file), ArticulationActuators(ARM) as actuators:
+        assert bench.kind.name in {stage.KIND for stage in aa.motors_of(str(file))["shoulder"].stages}
+        with aa.Simulation(file), aa.ArticulationActuators(ARM) as actuators:
             component = bench.component(next(one for one in actuators.actuators if "shoulder" in one.dof_names))
             assert component.read(bench.name)[0] == pytest.approx(bench.value)
 
@@ -252,7 +231,7 @@ def newton_form(bench: Bench) -> None:
     """`parse_actuator_prim`."""
     file = bench.file()
     stage = Usd.Stage.Open(str(file))
-    found = parse_actuator_prim(stage.GetPrimAtPath(OF_SHOULDER))
+    found = aa.parse_actuator_prim(stage.GetPrimAtPath(OF_SHOULDER))
     assert found is not None
     parts = [(found.controller_class, found.controller_kwargs), *found.component_specs]
     expected = {name: value for name, value in plain(bench.config).items() if bench.described[name].of_law}
@@ -263,21 +242,21 @@ def motor_files(bench: Bench) -> None:
     """YAML, TOML and JSON."""
     for ending in ("yaml", "toml", "json"):
         file = bench.folder / f"motors.{ending}"
-        save_motors(file, {".*": bench.motor()})
-        bench.require(load_motors(file)[".*"].stages)
+        aa.save_motors(file, {".*": bench.motor()})
+        bench.require(aa.load_motors(file)[".*"].stages)
 
 
 def saved_usd(bench: Bench) -> None:
     """A model of MuJoCo's own becomes a USD file, and gets motors there."""
     file = bench.folder / "saved.usda"
-    with Simulation(ROBOTS / "arm_2dof.xml") as sim, warnings.catch_warnings():
+    with aa.Simulation(ROBOTS / "arm_2dof.xml") as sim, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         sim.save_usd(file)
     stage = Usd.Stage.Open(str(file))
-    (robot,) = inspect_robots(file)
-    add_motors(robot.path, {".*": bench.motor()}, stage=stage, overwrite_existing=True)
+    (robot,) = aa.inspect_robots(file)
+    aa.add_motors(robot.path, {".*": bench.motor()}, stage=stage, overwrite_existing=True)
     stage.Save()
-    for motor in motors_of(str(file)).values():
+    for motor in aa.motors_of(str(file)).values():
         bench.require(motor.stages)
 
 
@@ -289,7 +268,7 @@ def overlays(bench: Bench) -> None:
         ("kept.usda", StandInEdit(OF_SHOULDER, motor_of(bench.motor()).as_listed), bench.config),
     ):
         write_overlay(file, bench.folder / name, [edit])
-        bench.require(motors_of(str(bench.folder / name))["shoulder"].stages, expected)
+        bench.require(aa.motors_of(str(bench.folder / name))["shoulder"].stages, expected)
 
 
 def split(bench: Bench) -> None:
@@ -297,10 +276,10 @@ def split(bench: Bench) -> None:
 
     def both(stage: Any) -> None:
         stage.RemovePrim(f"{ARM}/Actuators")
-        add_actuator(ARM, JOINTS, "both", **parts_of(bench.motor()), stage=stage)
+        aa.add_actuator(ARM, JOINTS, "both", **parts_of(bench.motor()), stage=stage)
 
     fix(edited(bench.folder, both), bench.folder / "split.usda")
-    (robot,) = inspect_robots(bench.folder / "split.usda")
+    (robot,) = aa.inspect_robots(bench.folder / "split.usda")
     assert sorted(one.joints for one in robot.actuators) == [("extension",), ("shoulder",)]
     for one in robot.actuators:
         bench.require(one.stages)
@@ -311,7 +290,7 @@ def split(bench: Bench) -> None:
 
 def inspection(bench: Bench) -> None:
     """The stage, its values with sources and units, and its word."""
-    (robot,) = inspect_robots(bench.file())
+    (robot,) = aa.inspect_robots(bench.file())
     for actuator in robot.actuators:
         assert actuator.usable and bench.word in actuator.pipeline
         bench.require(actuator.stages)
@@ -347,10 +326,10 @@ def linting(bench: Bench) -> None:
     value = -1 if described.lower >= 0.0 else math.inf
     holder.GetAttribute(described.attribute).Set(value)
     wrong.Save()
-    said = [str(finding) for finding in lint(bench.folder / "wrong.usda")]
+    said = [str(finding) for finding in aa.lint(bench.folder / "wrong.usda")]
     assert any(str(holder.GetPath()) in line and f"{described.attribute} = {value}" in line for line in said), said
     if not bench.law.schema.startswith("Newton"):
-        said = [str(finding) for finding in lint(bench.file())]
+        said = [str(finding) for finding in aa.lint(bench.file())]
         assert any("newton" in line and bench.law.schema in line for line in said), f"not said to be ours: {said}"
     stiff = Usd.Stage.Open(str(bench.file(name="stiff.usda")))
     drive = UsdPhysics.DriveAPI.Apply(stiff.GetPrimAtPath(SHOULDER), "angular")
@@ -358,12 +337,12 @@ def linting(bench: Bench) -> None:
     stiff.Save()
     fixed, _ = fix(bench.folder / "stiff.usda", bench.folder / "fixed.usda")
     assert "drive-and-actuator" in {one.rule for one in fixed}
-    bench.require(motors_of(str(bench.folder / "fixed.usda"))["shoulder"].stages)
+    bench.require(aa.motors_of(str(bench.folder / "fixed.usda"))["shoulder"].stages)
 
 
 def comparing(bench: Bench) -> None:
     """A changed value is seen, and a stage that is in one file only."""
-    robots = [inspect_robots(bench.file(config, f"{at}.usda")) for at, config in enumerate([None, bench.other(2.0)])]
+    robots = [aa.inspect_robots(bench.file(config, f"{at}.usda")) for at, config in enumerate([None, bench.other(2.0)])]
     found = {(one.joint, one.property) for one in differences(*robots)}
     assert {(joint, f"{bench.word}.{bench.name}") for joint in JOINTS} <= found
 
@@ -391,9 +370,9 @@ def engine(bench: Bench) -> None:
         remembered = [values for name, values in states.items() if "engine_damping" not in name]
         assert remembered and all(np.all(values) for values in remembered)
         return
-    without_it = ActuatedArrays(list(JOINTS), {".*": [PDControlConfig(1.0, 0.0)]}, num_robots=2)
+    without_it = aa.ActuatedArrays(list(JOINTS), {".*": [aa.PDControlConfig(1.0, 0.0)]}, num_robots=2)
     if bench.kind.name != "controller":
-        without_it = ActuatedArrays(list(JOINTS), {".*": [PD]}, num_robots=2)
+        without_it = aa.ActuatedArrays(list(JOINTS), {".*": [PD]}, num_robots=2)
     assert (walk(bench.arrays()) != walk(without_it)).any(axis=(0, 2)).all()
 
 
@@ -401,7 +380,7 @@ def randomizing(bench: Bench) -> None:
     """Its parameters can be drawn."""
     arrays = bench.arrays(robots=8)
     is_int = bench.described[bench.name].type == "int"
-    drawn = Uniform(0, bench.value) if is_int else Uniform(0.5, 1.5, operation="scale")
+    drawn = aa.Uniform(0, bench.value) if is_int else aa.Uniform(0.5, 1.5, operation="scale")
     arrays.randomize({bench.name: drawn}, seed=1)
     assert len(set(bench.component(arrays.actuators[0]).read(bench.name).tolist())) > 2
 
@@ -437,7 +416,7 @@ def saved_states(bench: Bench) -> None:
 
 def live_view(bench: Bench) -> None:
     """What a view shows of the motor, its limits included."""
-    with Simulation(bench.file(), DT) as sim, ArticulationActuators(ARM):
+    with aa.Simulation(bench.file(), DT) as sim, aa.ArticulationActuators(ARM):
         sim.play()
         live = Live(sim, sim._host)
         sim.step(5)
@@ -466,16 +445,16 @@ def trial_step_response(bench: Bench) -> None:
     seen: list[Any] = []
     file = bench.file()
 
-    def made(*given: Any, **options: Any) -> ArticulationActuators:
+    def made(*given: Any, **options: Any) -> aa.ArticulationActuators:
         wrapper = original(*given, **options)
         seen.append(wrapper)
         return wrapper
 
-    original = ArticulationActuators.from_actuators
+    original = aa.ArticulationActuators.from_actuators
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ArticulationActuators, "from_actuators", made)
+        patch.setattr(aa.ArticulationActuators, "from_actuators", made)
         try:
-            step_response(lambda: Simulation(file, DT), ARM, "shoulder", amplitude=0.02, seconds=0.02)
+            step_response(lambda: aa.Simulation(file, DT), ARM, "shoulder", amplitude=0.02, seconds=0.02)
         except RuntimeError as error:
             # what diverges has been stepped all the same
             assert "diverged" in str(error)
@@ -487,7 +466,7 @@ def trial_step_response(bench: Bench) -> None:
 
 def stability(bench: Bench) -> None:
     """It takes part, or the table names it."""
-    with Simulation(bench.file(), DT) as sim, ArticulationActuators(ARM) as actuators:
+    with aa.Simulation(bench.file(), DT) as sim, aa.ArticulationActuators(ARM) as actuators:
         sim.play()
         table = actuators.stability()
     if bench.kind.name == "controller":
@@ -521,10 +500,10 @@ def gradients(bench: Bench) -> None:
     """Right, or refused by name."""
     if bench.kind.changes_effort:
         own = type("OwnStage", (bench.law.component,), {"modify_forces": lambda *_: None, **NOTHING})
-        stages: Any = [ControllerPD(full(1.0), full(0.0)), own(**{name: full(1.0) for name in bench.law.parameters})]
+        stages: Any = [aa.ControllerPD(full(1.0), full(0.0)), own(**{name: full(1.0) for name in bench.law.parameters})]
         # a transmission must have laws, with gradients or without
         with pytest.raises(TypeError if bench.kind.converts else NotImplementedError, match="OwnStage"):
-            Actuator(wp.zeros(1, dtype=wp.uint32, device="cpu"), **parts_of(stages), requires_grad=True)
+            aa.Actuator(wp.zeros(1, dtype=wp.uint32, device="cpu"), **parts_of(stages), requires_grad=True)
     names = [name for name, one in bench.described.items() if one.type == "float" and one.of_law]
     exact = {name: 0.0 for name in QUANTA if name in bench.described}
     bench.config = dataclasses.replace(bench.config, **exact)
@@ -562,7 +541,7 @@ def stepped(bench: Bench, name: str, more: float, tape: Any = None) -> tuple[Any
         return made
 
     at = wp.array([0], dtype=wp.uint32, device="cpu")
-    actuator = Actuator(at, **motor_of(bench.motor()).each(built), requires_grad=tape is not None)
+    actuator = aa.Actuator(at, **motor_of(bench.motor()).each(built), requires_grad=tape is not None)
     state = SimpleNamespace(joint_q=full(0.3), joint_qd=full(0.7))
     targets = {"joint_target_q": full(2.0), "joint_target_qd": full(0.0), "joint_act": full(0.0)}
     control = SimpleNamespace(**targets, joint_f=full(0.0, tape is not None))
@@ -576,7 +555,7 @@ def node_of_graphs(bench: Bench) -> None:
     ports = ["custom string inputs:robotPath = '/World/Arm'", pulse("T.outputs:tick")]
     stage = stage_with(graph(node("T", TICK) + node("M", ACTUATORS, *ports)))
     stage.GetRootLayer().subLayerPaths.append(str(bench.file()))
-    with Simulation(stage, DT) as sim, GraphRunner(sim) as runner:
+    with aa.Simulation(stage, DT) as sim, GraphRunner(sim) as runner:
         sim.play()
         runner.run(3)
         assert not any(graph.errors for graph in runner.graphs)
@@ -591,7 +570,7 @@ def newton_counterpart(bench: Bench) -> None:
     known = bench.kind.name in ("delay", "controller", "clamping") and bench.law.schema.startswith("Newton")
     for given in (bench.config, bench.component(arrays.actuators[0]), public(bench)):
         try:
-            to_newton(given)
+            aa.to_newton(given)
         except ValueError as error:
             assert not known and bench.law.name in str(error), str(error)
         else:
@@ -601,7 +580,7 @@ def newton_counterpart(bench: Bench) -> None:
 def public(bench: Bench) -> Any:
     """An actuator by itself."""
     parts = motor_of(bench.motor()).each(lambda config: catalogue.build(config, 1, "cpu"))
-    return Actuator(wp.array([0], dtype=wp.uint32, device="cpu"), **parts)
+    return aa.Actuator(wp.array([0], dtype=wp.uint32, device="cpu"), **parts)
 
 
 TOOLS: dict[str, Callable[[Bench], None]] = {
@@ -617,19 +596,22 @@ TOOLS: dict[str, Callable[[Bench], None]] = {
 }
 
 
-# linkages are of several joints: `tests/usd/test_linkages.py`
+# linkages are of several joints: `tests/files/usd/test_linkages.py`
 SINGLE = [kind for kind in KINDS.values() if not kind.couples]
 
 
-@pytest.fixture(params=[*SINGLE, MADE_UP], ids=lambda kind: kind.name)
+FRICTION = "made-up friction"
+
+
+@pytest.fixture(params=[*SINGLE, MADE_UP, FRICTION], ids=lambda kind: getattr(kind, "name", kind))
 def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
     """Each kind with the first law of the table, stages behind the controller with one that has a state, or made up."""
-    kind: Kind = request.param
-    laws = [one for one in catalogue.laws() if one.kind == kind.name]
+    kind: Kind = KINDS["passive"] if request.param == FRICTION else request.param
+    laws = [one for one in catalogue.laws() if one.kind == kind.name and request.param != FRICTION]
     law = next((one for one in laws if one.state and kind.takes_effort), next(iter(laws), None))
     with pytest.MonkeyPatch.context() as patch:
         if law is None:
-            law = made_up_law(kind)
+            law = made_up_friction() if request.param == FRICTION else made_up_law(kind)
             add_to_table(patch, kind, law)
             # the core that was built does not know it
             patch.setattr(native, "core", None)
@@ -647,3 +629,52 @@ def test_no_tool_drops_a_kind(tool: str, bench: Bench) -> None:
     except Exception as error:
         why = f"{type(error).__name__}: {error}" if not isinstance(error, AssertionError) else str(error)
         pytest.fail(f"{tool} does not carry kind {bench.kind.name}: {why}")
+
+
+of_friction = pytest.mark.parametrize("bench", [FRICTION], indirect=True)
+
+
+@of_friction
+def test_the_simulator_has_no_friction_beneath_a_law_of_friction(bench: Bench) -> None:
+    """While actuators are attached; whatever the law."""
+    with aa.Simulation(ROBOTS / "unitree_go1.usda", DT) as sim:
+        robot = aa.Articulation("/World/Go1")
+        robot.set_dof_friction_properties(0.3, 0.3, 0.02)
+        before = [part.numpy() for part in robot.get_dof_friction_properties()]
+        assert np.all(before)
+        with aa.ArticulationActuators.from_configs("/World/Go1", {".*": bench.motor()}):
+            sim.play()
+            assert not np.any([part.numpy() for part in robot.get_dof_friction_properties()])
+        np.testing.assert_array_equal([part.numpy() for part in robot.get_dof_friction_properties()], before)
+
+
+@of_friction
+@needs_compiler
+def test_a_c_header_has_the_effort_of_a_law_of_friction(bench: Bench) -> None:
+    """And refuses one whose every effort would be a fault."""
+    assert steps_alike(read_robot(bench.file()), bench.folder).any()
+    unknown = bench.file(dataclasses.replace(bench.config, assumed_inertia=0.0), "unknown.usda")
+    with pytest.raises(ValueError, match="passive grip has no assumed_inertia"):
+        c_text(read_robot(unknown), [])
+
+
+@of_friction
+def test_a_law_of_friction_has_a_smooth_gradient(bench: Bench) -> None:
+    """By the effort of the motor, where the joint sticks and the other one ends."""
+    found = []
+    for smooth in (False, True):
+        law = aa.ControllerPD(full(1.0), full(0.0))
+        friction = catalogue.build(bench.config, 1, "cpu")
+        actuator = aa.Actuator(
+            wp.zeros(1, dtype=wp.uint32, device="cpu"), law, others=[friction], requires_grad=True, smooth_stick=smooth
+        )
+        # it sticks under a load that is told
+        actuator.signals["load_is_whole"].fill_(1.0)
+        target, out = full(0.8 * bench.value, True), full(0.0, True)
+        state = SimpleNamespace(joint_q=full(0.0), joint_qd=full(0.0))
+        control = SimpleNamespace(joint_target_q=target, joint_target_qd=full(0.0), joint_act=full(0.0), joint_f=out)
+        with wp.Tape() as tape:
+            actuator.step(state, control, actuator.state(), actuator.state(), DT)
+        tape.backward(grads={out: wp.ones(1, dtype=wp.float32, device="cpu")})
+        found.append(float(target.grad.numpy()[0]))
+    assert found[0] == 0.0 and found[1] > 0.1, found

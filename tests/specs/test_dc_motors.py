@@ -5,20 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators import (
-    ActuatedArrays,
-    CoggingConfig,
-    ElectricalConfig,
-    LuGreFrictionConfig,
-    MaxEffortClampingConfig,
-    PDControlConfig,
-    PIDControlConfig,
-    ServoControlConfig,
-    SlewedPIDControlConfig,
-    TransmissionConfig,
-)
 from isaacsim.core.experimental.actuators.specs.dc_motors import INPUTS, DCMotor, imported
 
 POS, NONE = INPUTS["pos"], INPUTS["none"]
@@ -32,26 +21,18 @@ def motor_of(dynamics: Any = (), gain: Any = (0.5, 0.25), bias: Any = (), **valu
     return found.motor, found.lost
 
 
-def test_plain_motor() -> None:
-    """Motor constant, resistance and a voltage are a linear law; anything more is not."""
-    assert DCMotor((), (0.5, 0.25), ()).is_plain
-    for more in ({"dynamics": (0.01,)}, {"bias": (0.1, 2.0)}, {"gain": (0.5, 0.25, 0.004)}, {"inputs": POS}):
-        given: dict[str, Any] = {"dynamics": (), "gain": (0.5, 0.25), "bias": ()}
-        assert not DCMotor(**given | more).is_plain
-
-
 def test_motor_in_volts() -> None:
     """Its feedforward is a voltage, whose range is the supply; before the gear, numbers are those of the file."""
     motor, lost = motor_of(gear=4.0, controls=(-12.0, 12.0), forces=(-2.0, 2.0))
-    assert motor.controller == ServoControlConfig(0.0, 0.0, 12.0)
-    assert motor.clamping == [MaxEffortClampingConfig(2.0)] and not lost
+    assert motor.controller == aa.ServoControlConfig(0.0, 0.0, 12.0)
+    assert motor.clamping == [aa.MaxEffortClampingConfig(2.0)] and not lost
     assert motor.others == [
-        ElectricalConfig(0.25, 0.5, voltage=12.0, command="voltage", discretization="mujoco"),
-        TransmissionConfig(4.0, targets="motor"),
+        aa.ElectricalConfig(0.25, 0.5, voltage=12.0, command="voltage", discretization="mujoco"),
+        aa.TransmissionConfig(4.0, targets="motor"),
     ]
     assert (motor.armature, motor.friction, motor.viscous_friction) == (0.1, 0.0, 0.3)
     zero = np.zeros((1, 1), np.float32)
-    arrays = ActuatedArrays(["j"], {".*": motor})
+    arrays = aa.ActuatedArrays(["j"], {".*": motor})
     np.testing.assert_allclose(arrays.step(zero, zero + 0.5, zero, 0.01, feedforward=zero + 2.0), [[2.0 * 1.5]])
     np.testing.assert_allclose(arrays.step(zero, zero + 0.5, zero, 0.01, feedforward=zero + 20.0), [[8.0]])
 
@@ -60,7 +41,7 @@ def test_gear_that_reverses_a_motor_in_volts() -> None:
     """The voltage stays that of the motor: it turns the joint the other way."""
     motor, _ = motor_of(gear=-4.0)
     zero = np.zeros((1, 1), np.float32)
-    arrays = ActuatedArrays(["j"], {".*": motor})
+    arrays = aa.ActuatedArrays(["j"], {".*": motor})
     expected = -4.0 * 0.25 / 0.5 * (0.75 + 4.0 * 0.25 * 0.5)
     np.testing.assert_allclose(arrays.step(zero, zero + 0.5, zero, 0.01, feedforward=zero + 0.75), [[expected]])
 
@@ -70,36 +51,36 @@ def test_limit_of_the_joint() -> None:
     for gear, most in ((1.0, 2.0), (4.0, 1.5), (-8.0, 0.75)):
         actuator = DCMotor((), (0.5, 0.25), (), POS, gear, (-2.0, 2.0))
         motor = imported(actuator, {}, 6.0).motor
-        assert motor.clamping == [MaxEffortClampingConfig(most)]
-        assert motor.others[1:] == ([] if gear == 1.0 else [TransmissionConfig(gear)])
+        assert motor.clamping == [aa.MaxEffortClampingConfig(most)]
+        assert motor.others[1:] == ([] if gear == 1.0 else [aa.TransmissionConfig(gear)])
 
 
 def test_controllers() -> None:
     """Gains and the limit of the integral are those before the gear; 0 is no limit."""
     gains = (0.5, 0.25, 0.0, 0.0, 3.0, 2.0, 0.4, 24.0)
     motor, _ = motor_of((*[0.0] * 8, 0.2), gains, inputs=POS, gear=-2.0)
-    assert motor.controller == PIDControlConfig(3.0, 2.0, 0.4, 0.2)
+    assert motor.controller == aa.PIDControlConfig(3.0, 2.0, 0.4, 0.2)
     assert motor.others[0].voltage == 24.0 and motor.others[0].command == "effort"
-    assert motor.others[1] == TransmissionConfig(-2.0)
+    assert motor.others[1] == aa.TransmissionConfig(-2.0)
     motor, _ = motor_of((), gains, inputs=POS)
     assert motor.controller.integral_max == math.inf
     motor, lost = motor_of((*[0.0] * 7, 5.0, 0.2), gains, inputs=POS)
-    assert motor.controller == SlewedPIDControlConfig(3.0, 2.0, 0.4, 5.0, 0.2) and not lost
+    assert motor.controller == aa.SlewedPIDControlConfig(3.0, 2.0, 0.4, 5.0, 0.2) and not lost
     motor, _ = motor_of((*[0.0] * 7, 5.0, 0.2), (*gains[:5], 0.0), inputs=POS)
-    assert motor.controller == SlewedPIDControlConfig(3.0, 0.0, 0.0, 5.0)
+    assert motor.controller == aa.SlewedPIDControlConfig(3.0, 0.0, 0.0, 5.0)
     motor, _ = motor_of((), (0.5, 0.25), inputs=INPUTS["ff"])
-    assert motor.controller == PDControlConfig(0.0, 0.0) and motor.others[0].voltage == math.inf
+    assert motor.controller == aa.PDControlConfig(0.0, 0.0) and motor.others[0].voltage == math.inf
 
 
 def test_passive_devices() -> None:
     """A shorted winding brakes; without a motor constant there is none, and no controller, unless a limit needs one."""
     motor, _ = motor_of(inputs=NONE, bias=(0.1, 3.0, 0.2))
-    assert motor.controller == PDControlConfig(0.0, 0.0) and motor.others[0].driver == "shorted"
+    assert motor.controller == aa.PDControlConfig(0.0, 0.0) and motor.others[0].driver == "shorted"
     motor, _ = motor_of(inputs=NONE, gain=(1.0, 0.0), bias=(0.1, 3.0, 0.2), gear=-2.0)
     assert motor.controller is None
-    assert motor.others == [CoggingConfig(0.2, -6.0, 0.2 + math.pi)]
+    assert motor.others == [aa.CoggingConfig(0.2, -6.0, 0.2 + math.pi)]
     motor, lost = motor_of(inputs=NONE, gain=(1.0, 0.0), bias=(0.1, 3.0), forces=(-1.0, 1.0))
-    assert motor.controller == PDControlConfig(0.0, 0.0) and motor.clamping
+    assert motor.controller == aa.PDControlConfig(0.0, 0.0) and motor.clamping
     assert lost == ["a limit of the force that includes cogging and friction"]
 
 
@@ -118,7 +99,7 @@ def test_voltages_are_those_of_the_reference_temperature() -> None:
     """The drive of MuJoCo takes that resistance for its torque: gains are less by as much as ours at 25 °C is more."""
     gains = (0.5, 0.25, 0.004, 0.0, 3.0, 2.0, 0.4)
     motor, lost = motor_of((), gains, inputs=POS)
-    assert motor.controller == PIDControlConfig(*(pytest.approx(one / 1.1) for one in (3.0, 2.0, 0.4))) and not lost
+    assert motor.controller == aa.PIDControlConfig(*(pytest.approx(one / 1.1) for one in (3.0, 2.0, 0.4))) and not lost
     _, lost = motor_of((), gains, inputs=POS | INPUTS["ff"])
     assert lost == ["the voltage of its feedforward at another temperature than 25 °C"]
 
@@ -137,10 +118,10 @@ def test_bristles_are_the_whole_friction() -> None:
     """The viscous friction of the joint goes along, its dry friction has no place."""
     actuator = DCMotor((*[0.0] * 5, 100.0, 2.0), (0.5, 0.25), (0, 0, 0, 0.1, 0.15, 0.4), gear=2.0)
     found = imported(actuator, {"armature": None, "friction": 0.2, "viscous_friction": 0.3})
-    assert found.motor.others[2] == LuGreFrictionConfig(400.0, 8.0, 0.3, 0.2, 0.3, 0.2, mujoco_discretization=True)
+    assert found.motor.others[2] == aa.LuGreFrictionConfig(400.0, 8.0, 0.3, 0.2, 0.3, 0.2, mujoco_discretization=True)
     assert found.motor.friction is None and found.motor.viscous_friction is None
     assert found.lost == ["the frictionloss of its joint beside bristles"]
-    ActuatedArrays(["j"], {".*": found.motor})
+    aa.ActuatedArrays(["j"], {".*": found.motor})
 
 
 @pytest.mark.parametrize(

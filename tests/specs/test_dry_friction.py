@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from isaacsim.core.experimental.actuators import FrictionConfig, PDControlConfig
+from isaacsim.core.experimental.actuators import FrictionConfig, FrictionCurveConfig, PDControlConfig
 from isaacsim.core.experimental.actuators.specs.dry_friction import breakaway, is_dry
 
 
@@ -23,4 +23,5 @@ def test_breakaway_level_is_the_larger_one_of_each_stage() -> None:
     """`static = 0` means `coulomb`; stages add up."""
     assert breakaway([PDControlConfig(1.0, 0.0)]) == breakaway([]) == 0.0
     assert breakaway([FrictionConfig(coulomb=0.4)]) == 0.4
+    assert breakaway([FrictionCurveConfig([0.0, 1.0], [0.6, 0.4])]) == 0.6
     assert breakaway([PDControlConfig(1.0, 0.0), FrictionConfig(0.4, 0.1, 0.6), FrictionConfig(1.0)]) == 1.6

@@ -5,33 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import isaacsim.core.experimental.actuators as aa
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators import (
-    ActuatorConfig,
-    FrictionConfig,
-    ImplicitConfig,
-    MotorConfig,
-    PDControlConfig,
-)
-from isaacsim.core.experimental.actuators.components.implicit_effort import ImplicitEffort
+from isaacsim.core.experimental.actuators.laws.implicit_effort import ImplicitEffort
 from isaacsim.core.experimental.actuators.specs.effort_modes import in_effort_mode
 
 JOINTS = [["hip"], ["knee", "ankle"]]
 
 
-def motors() -> list[MotorConfig]:
+def motors() -> list[aa.MotorConfig]:
     """An explicit motor with friction, and an implicit one with an inertia of its own."""
-    control = PDControlConfig(80.0, 2.0)
+    control = aa.PDControlConfig(80.0, 2.0)
     return [
-        MotorConfig(control, others=[FrictionConfig(coulomb=1.0)]),
-        MotorConfig(control, others=[ImplicitConfig(assumed_inertia=0.3)]),
+        aa.MotorConfig(control, others=[aa.FrictionConfig(coulomb=1.0)]),
+        aa.MotorConfig(control, others=[aa.ImplicitConfig(assumed_inertia=0.3)]),
     ]
 
 
-def modes_of(parts: list[MotorConfig]) -> list[bool]:
+def modes_of(parts: list[aa.MotorConfig]) -> list[bool]:
     """Which of them are implicit."""
-    return [any(isinstance(stage, ImplicitConfig) for stage in one.others) for one in parts]
+    return [any(isinstance(stage, aa.ImplicitConfig) for stage in one.others) for one in parts]
 
 
 @pytest.mark.parametrize(
@@ -51,23 +45,23 @@ def test_mode_is_a_stage(modes: Any, implicit: list[bool]) -> None:
     given = motors()
     found = in_effort_mode(given, JOINTS, modes)
     assert modes_of(found) == implicit
-    assert found[0].others[0] == FrictionConfig(coulomb=1.0)
+    assert found[0].others[0] == aa.FrictionConfig(coulomb=1.0)
     assert modes_of(given) == [False, True]
 
 
 def test_stage_that_is_there_keeps_its_values() -> None:
     """An inertia that it assumes is not lost."""
     (_, second) = in_effort_mode(motors(), JOINTS, "implicit")
-    assert second.others == [ImplicitConfig(assumed_inertia=0.3)]
+    assert second.others == [aa.ImplicitConfig(assumed_inertia=0.3)]
 
 
 def test_mode_in_the_engine_is_a_value_of_the_stage() -> None:
     """Of one that is there, too; a component, whose arrays are not copied, is refused."""
     first, second = in_effort_mode(motors(), JOINTS, "in_engine")
-    assert first.others[-1] == ImplicitConfig(in_engine=True)
-    assert second.others == [ImplicitConfig(assumed_inertia=0.3, in_engine=True)]
+    assert first.others[-1] == aa.ImplicitConfig(in_engine=True)
+    assert second.others == [aa.ImplicitConfig(assumed_inertia=0.3, in_engine=True)]
     one = wp.ones(1, dtype=wp.float32, device="cpu")
-    component = ActuatorConfig(PDControlConfig(1.0, 0.1), others=[ImplicitEffort(one, one)])
+    component = aa.ActuatorConfig(aa.PDControlConfig(1.0, 0.1), others=[ImplicitEffort(one, one)])
     with pytest.raises(ValueError, match="joints knee: must be for configs, and they have a ImplicitEffort"):
         in_effort_mode([component], [["knee"]], "in_engine")
 

@@ -6,31 +6,23 @@ import math
 from pathlib import Path
 from typing import Any
 
+import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators import (
-    EnvelopeClampingConfig,
-    PDControlConfig,
-    Simulation,
-    add_motors,
-    load_motors,
-    motors_of,
-    save_motors,
-)
 from isaacsim.core.experimental.actuators.specs.fields import violations
 from pxr import Usd
 from robot_files import ARM, edited
 
 EXAMPLES = {
-    "dc": EnvelopeClampingConfig.from_dc_motor(60.0, 9.0, 40.0, nominal_voltage=24.0),
-    "unitree": EnvelopeClampingConfig.from_unitree(13.5, 30.0, 20.25, 23.5),
-    "physx": EnvelopeClampingConfig.from_physx(40.0, 1.0, 20.0, 0.25),
-    "power": EnvelopeClampingConfig(max_power=500.0),
-    "jump": EnvelopeClampingConfig([-1.0, 0.0, 0.0, 4.0], [8.0, 8.0, 6.0, -2.0]),
+    "dc": aa.EnvelopeClampingConfig.from_dc_motor(60.0, 9.0, 40.0, nominal_voltage=24.0),
+    "unitree": aa.EnvelopeClampingConfig.from_unitree(13.5, 30.0, 20.25, 23.5),
+    "physx": aa.EnvelopeClampingConfig.from_physx(40.0, 1.0, 20.0, 0.25),
+    "power": aa.EnvelopeClampingConfig(max_power=500.0),
+    "jump": aa.EnvelopeClampingConfig([-1.0, 0.0, 0.0, 4.0], [8.0, 8.0, 6.0, -2.0]),
 }
 
 
-def in_table(config: EnvelopeClampingConfig, velocities: np.ndarray) -> np.ndarray:
+def in_table(config: aa.EnvelopeClampingConfig, velocities: np.ndarray) -> np.ndarray:
     """The table at some velocities."""
     return np.interp(velocities, config.lookup_velocities, config.lookup_efforts)
 
@@ -39,7 +31,7 @@ def in_table(config: EnvelopeClampingConfig, velocities: np.ndarray) -> np.ndarr
 def test_pmsm_is_on_its_voltage_circle(inductance: float) -> None:
     """Where the current is below its limit, the voltage is all there is; without inductance it is a DC motor."""
     flux, poles, resistance, voltage, gear = 0.005, 14, 0.1, 24.0, 6.0
-    config = EnvelopeClampingConfig.from_pmsm(flux, poles, resistance, inductance, voltage, 60.0, gear_ratio=gear)
+    config = aa.EnvelopeClampingConfig.from_pmsm(flux, poles, resistance, inductance, voltage, 60.0, gear_ratio=gear)
     velocities, efforts = np.array(config.lookup_velocities), np.array(config.lookup_efforts)
     current, speed = efforts / (1.5 * poles * flux * gear), velocities * gear * poles
     square = (resistance * current + speed * flux) ** 2 + (speed * inductance * current) ** 2
@@ -73,14 +65,14 @@ def test_pmsm_is_on_its_voltage_circle(inductance: float) -> None:
 def test_physx_is_the_lower_of_two_lines(limits: tuple[float, float, float, float]) -> None:
     """Nothing below zero, and back."""
     most, resistance, fastest, gradient = limits
-    config = EnvelopeClampingConfig.from_physx(*limits)
+    config = aa.EnvelopeClampingConfig.from_physx(*limits)
     speeds = np.concatenate([np.linspace(0.0, 25.0, 501) + 1e-4, -np.linspace(0.0, 25.0, 501) - 1e-4])
     with np.errstate(divide="ignore", invalid="ignore"):
         left = fastest - np.abs(speeds)
         by_speed = np.where(gradient > 0, left / gradient, np.where(left > 0, np.inf, 0.0))
     expected = np.maximum(0.0, np.minimum(most - resistance * np.abs(speeds), by_speed))
     np.testing.assert_allclose(in_table(config, speeds), expected, atol=1e-9)
-    again = EnvelopeClampingConfig.from_physx(*config.to_physx())
+    again = aa.EnvelopeClampingConfig.from_physx(*config.to_physx())
     np.testing.assert_allclose(in_table(again, speeds), expected, atol=1e-4)
 
 
@@ -93,30 +85,36 @@ def test_other_envelopes_are_none_of_physx(name: str) -> None:
 
 def test_envelope_without_limits_has_no_table() -> None:
     """Neither has PhysX's."""
-    assert EnvelopeClampingConfig.from_physx() == EnvelopeClampingConfig()
-    assert EnvelopeClampingConfig().to_physx() == (math.inf, 0.0, math.inf, 0.0)
+    assert aa.EnvelopeClampingConfig.from_physx() == aa.EnvelopeClampingConfig()
+    assert aa.EnvelopeClampingConfig().to_physx() == (math.inf, 0.0, math.inf, 0.0)
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: EnvelopeClampingConfig([0.0], []), "lookup_velocities has 1 values, lookup_efforts 0"),
-        (lambda: EnvelopeClampingConfig([1.0, 0.0], [1.0, 1.0]), r"lookup_velocities\[1\] = 0.0 comes after 1.0"),
-        (lambda: EnvelopeClampingConfig([0.0], [math.nan]), "lookup_efforts = "),
-        (lambda: EnvelopeClampingConfig([-1.0, 1.0], [-1.0, 1.0]), r"lookup_efforts\[0\] = -1.0 at velocity -1.0"),
+        (lambda: aa.EnvelopeClampingConfig([0.0], []), "lookup_velocities has 1 values, lookup_efforts 0"),
+        (lambda: aa.EnvelopeClampingConfig([1.0, 0.0], [1.0, 1.0]), r"lookup_velocities\[1\] = 0.0 comes after 1.0"),
+        (lambda: aa.EnvelopeClampingConfig([0.0], [math.nan]), "lookup_efforts = "),
+        (lambda: aa.EnvelopeClampingConfig([-1.0, 1.0], [-1.0, 1.0]), r"lookup_efforts\[0\] = -1.0 at velocity -1.0"),
         (
-            lambda: EnvelopeClampingConfig([-9.0, -1.0, 9.0], [1.0, 4.0, -2.0]),
+            lambda: aa.EnvelopeClampingConfig([-9.0, -1.0, 9.0], [1.0, 4.0, -2.0]),
             r"lookup_efforts\[2\] = -2.0 .* least -1",
         ),
-        (lambda: EnvelopeClampingConfig.from_unitree(30.0, 30.0, 20.0), "full_effort_velocity = 30.0: must be below"),
-        (lambda: EnvelopeClampingConfig.from_unitree(-1.0, 30.0, 20.0), "full_effort_velocity = -1.0: must be"),
-        (lambda: EnvelopeClampingConfig.from_unitree(1.0, 30.0, 20.0, math.nan), "braking_effort = nan: must be"),
-        (lambda: EnvelopeClampingConfig.from_dc_motor(0.0, 9.0), "stall = 0.0: must be"),
-        (lambda: EnvelopeClampingConfig.from_dc_motor(9.0, math.inf), "no_load_velocity = inf: must be"),
-        (lambda: EnvelopeClampingConfig.from_pmsm(0.0, 14, 0.1, 0.0, 24.0, 9.0), "flux_linkage = 0.0: must be"),
-        (lambda: EnvelopeClampingConfig.from_pmsm(0.1, 14, 0.1, -1.0, 24.0, 9.0), "inductance = -1.0: must be"),
-        (lambda: EnvelopeClampingConfig.from_physx(-1.0), "max_force = -1.0: must be"),
-        (lambda: EnvelopeClampingConfig.from_physx(math.inf, 0.0, 9.0), "max_force = inf: must be finite where only"),
+        (
+            lambda: aa.EnvelopeClampingConfig.from_unitree(30.0, 30.0, 20.0),
+            "full_effort_velocity = 30.0: must be below",
+        ),
+        (lambda: aa.EnvelopeClampingConfig.from_unitree(-1.0, 30.0, 20.0), "full_effort_velocity = -1.0: must be"),
+        (lambda: aa.EnvelopeClampingConfig.from_unitree(1.0, 30.0, 20.0, math.nan), "braking_effort = nan: must be"),
+        (lambda: aa.EnvelopeClampingConfig.from_dc_motor(0.0, 9.0), "stall = 0.0: must be"),
+        (lambda: aa.EnvelopeClampingConfig.from_dc_motor(9.0, math.inf), "no_load_velocity = inf: must be"),
+        (lambda: aa.EnvelopeClampingConfig.from_pmsm(0.0, 14, 0.1, 0.0, 24.0, 9.0), "flux_linkage = 0.0: must be"),
+        (lambda: aa.EnvelopeClampingConfig.from_pmsm(0.1, 14, 0.1, -1.0, 24.0, 9.0), "inductance = -1.0: must be"),
+        (lambda: aa.EnvelopeClampingConfig.from_physx(-1.0), "max_force = -1.0: must be"),
+        (
+            lambda: aa.EnvelopeClampingConfig.from_physx(math.inf, 0.0, 9.0),
+            "max_force = inf: must be finite where only",
+        ),
     ],
 )
 def test_what_is_refused(make: Any, message: str) -> None:
@@ -135,25 +133,25 @@ def test_bounds_are_those_where_it_drives() -> None:
 
 def test_line_without_stall_effort_is_idle() -> None:
     """What is authored for it is named."""
-    idle = EnvelopeClampingConfig(no_load_velocity=9.0, nominal_voltage=24.0).idle()
+    idle = aa.EnvelopeClampingConfig(no_load_velocity=9.0, nominal_voltage=24.0).idle()
     assert sorted(idle) == ["no_load_velocity", "nominal_voltage"] and EXAMPLES["dc"].idle() == {}
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_is_written_and_read_everywhere(name: str, tmp_path: Path) -> None:
     """Motor files, USD, and a simulation of the file."""
-    config, pd = EXAMPLES[name], PDControlConfig(20.0, 1.0)
+    config, pd = EXAMPLES[name], aa.PDControlConfig(20.0, 1.0)
     assert violations(config, "") == []
     for ending in ("yaml", "toml", "json"):
-        save_motors(tmp_path / f"motors.{ending}", {".*": [pd, config]})
-        assert load_motors(tmp_path / f"motors.{ending}")[".*"].stages == (pd, config)
+        aa.save_motors(tmp_path / f"motors.{ending}", {".*": [pd, config]})
+        assert aa.load_motors(tmp_path / f"motors.{ending}")[".*"].stages == (pd, config)
     made = edited(
-        tmp_path, lambda stage: add_motors(ARM, {"shoulder": [pd, config]}, stage=stage, overwrite_existing=True)
+        tmp_path, lambda stage: aa.add_motors(ARM, {"shoulder": [pd, config]}, stage=stage, overwrite_existing=True)
     )
-    (read,) = motors_of(Usd.Stage.Open(str(made)))["shoulder"].clamping
-    assert isinstance(read, EnvelopeClampingConfig)
+    (read,) = aa.motors_of(Usd.Stage.Open(str(made)))["shoulder"].clamping
+    assert isinstance(read, aa.EnvelopeClampingConfig)
     for field, value in vars(config).items():
         np.testing.assert_allclose(getattr(read, field), value, rtol=1e-6, err_msg=field)
-    with Simulation(made) as sim:
+    with aa.Simulation(made) as sim:
         sim.play()
         sim.step(3)

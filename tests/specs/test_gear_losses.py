@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
+import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators import (
-    ActuatedArrays,
-    ArticulationActuators,
-    CoggingConfig,
-    FrictionConfig,
-    LuGreFrictionConfig,
-    PDControlConfig,
-    Simulation,
-    TransmissionConfig,
-)
 from isaacsim.core.experimental.actuators.specs.gear_losses import losses, with_losses
 from isaacsim.core.experimental.actuators.specs.motors import motor_of
 
@@ -37,11 +29,11 @@ def hoist(tmp_path: Path) -> Path:
 
 def moved(path: Path, speed: float, *stages: Any, steps: int = 1500) -> Any:
     """A recording of the mass, which a motor moves at a speed."""
-    with Simulation(path) as sim:
+    with aa.Simulation(path) as sim:
         sim.play()
         # a gain this low has efforts of more digits: they are the gain times a difference of float32 speeds
-        motor = [PDControlConfig(0.0, 100.0 / RATIO**2), *stages]
-        with ArticulationActuators.from_configs(".*", {"lift": motor}) as made:
+        motor = [aa.PDControlConfig(0.0, 100.0 / RATIO**2), *stages]
+        with aa.ArticulationActuators.from_configs(".*", {"lift": motor}) as made:
             made.articulation.set_dof_velocity_targets([[speed]])
             with made.record() as log:
                 sim.step(steps)
@@ -51,7 +43,7 @@ def moved(path: Path, speed: float, *stages: Any, steps: int = 1500) -> Any:
 @pytest.mark.parametrize(("efficiency", "backdriving"), [(0.8, 0.8), (0.7, 0.6), (0.95, 0.948)])
 def test_steady_motion_has_the_efficiency_of_its_direction(hoist: Path, efficiency: float, backdriving: float) -> None:
     """Lifting takes load/η of the motor, lowering leaves it η_b·load; both dissipate."""
-    gear = TransmissionConfig(RATIO, efficiency=efficiency, backdriving_efficiency=backdriving)
+    gear = aa.TransmissionConfig(RATIO, efficiency=efficiency, backdriving_efficiency=backdriving)
     for speed, expected in ((0.5, LOAD / efficiency), (-0.5, LOAD * backdriving)):
         log = moved(hoist, speed, gear)
         assert abs(log.velocities[-1].item() - log.velocities[-2].item()) < 1e-6
@@ -66,10 +58,10 @@ def test_losses_are_a_friction_with_loads(hoist: Path) -> None:
     k_m, k_e = losses(0.7, 0.6)
     # the two lines meet where the motor drives and where it is driven
     assert k_m + 0.7 * k_e == pytest.approx(0.3, rel=1e-12) and k_e + 0.6 * k_m == pytest.approx(0.4, rel=1e-12)
-    own = FrictionConfig(coulomb=0.5, viscous=0.1, motor_load=0.02)
-    lossy = moved(hoist, 0.4, TransmissionConfig(RATIO, efficiency=0.7, backdriving_efficiency=0.6), own, steps=300)
-    as_friction = FrictionConfig(coulomb=0.5, viscous=0.1, motor_load=0.02 + k_m, external_load=k_e)
-    other = moved(hoist, 0.4, TransmissionConfig(RATIO), as_friction, steps=300)
+    own = aa.FrictionConfig(coulomb=0.5, viscous=0.1, motor_load=0.02)
+    lossy = moved(hoist, 0.4, aa.TransmissionConfig(RATIO, efficiency=0.7, backdriving_efficiency=0.6), own, steps=300)
+    as_friction = aa.FrictionConfig(coulomb=0.5, viscous=0.1, motor_load=0.02 + k_m, external_load=k_e)
+    other = moved(hoist, 0.4, aa.TransmissionConfig(RATIO), as_friction, steps=300)
     np.testing.assert_allclose(lossy.positions, other.positions, rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(lossy.applied_efforts, other.applied_efforts, rtol=1e-6, atol=1e-5)
 
@@ -83,37 +75,56 @@ def test_equal_efficiencies_have_equal_loads() -> None:
 
 
 def test_loads_are_not_negative() -> None:
-    """For all pairs that a config takes, up to the edge."""
+    """For all pairs that a config takes, up to the edge, also as rounded to the single precision of files."""
     for low in np.linspace(0.05, 1.0, 20):
         edge = 1.0 / (2.0 - low)
         for high in (low, 0.5 * (low + edge), edge):
             for pair in ((low, high), (high, low)):
-                assert min(losses(*pair)) >= -1e-12
-                assert not TransmissionConfig(3.0, efficiency=pair[0], backdriving_efficiency=pair[1]).conflicts()
+                for one in (pair, tuple(map(float, np.float32(pair)))):
+                    assert min(losses(*one)) >= 0.0
+                    assert not aa.TransmissionConfig(3.0, efficiency=one[0], backdriving_efficiency=one[1]).conflicts()
 
 
 def test_stages_without_losses_stay() -> None:
     """A gear without losses adds no friction, and one with losses one to what there is."""
-    gear, lossy = TransmissionConfig(3.0), TransmissionConfig(3.0, efficiency=0.9, backdriving_efficiency=0.9)
-    cogging, pd = CoggingConfig(0.1, 7.0), PDControlConfig(1.0, 0.1)
+    gear, lossy = aa.TransmissionConfig(3.0), aa.TransmissionConfig(3.0, efficiency=0.9, backdriving_efficiency=0.9)
+    cogging, pd = aa.CoggingConfig(0.1, 7.0), aa.PDControlConfig(1.0, 0.1)
     assert with_losses(motor_of([pd, gear, cogging])) == [gear, cogging]
     found = with_losses(motor_of([pd, lossy, cogging]))
-    assert found[:2] == [lossy, cogging] and isinstance(found[2], FrictionConfig)
+    assert found[:2] == [lossy, cogging] and isinstance(found[2], aa.FrictionConfig)
     assert found[2].motor_load == pytest.approx(0.1 / 1.9)
+
+
+def test_losses_add_to_the_friction_of_the_user() -> None:
+    """To its loads, both of them; all else of it stays."""
+    lossy = aa.TransmissionConfig(3.0, efficiency=0.7, backdriving_efficiency=0.6)
+    own = aa.FrictionConfig(0.5, viscous=0.1, static=0.6, motor_load=0.02, external_load=0.03, assumed_inertia=0.4)
+    k_m, k_e = losses(0.7, 0.6)
+    (_, whole) = with_losses(motor_of([aa.PDControlConfig(1.0, 0.1), lossy, own]))
+    assert whole == dataclasses.replace(own, motor_load=0.02 + k_m, external_load=0.03 + k_e)
+
+
+def test_friction_of_losses_assumes_the_inertia_of_the_gear() -> None:
+    """Where the simulator gives none, a gear with a spring knows one; a rigid one does not."""
+    values = {"efficiency": 0.9, "backdriving_efficiency": 0.9}
+    spring = aa.ElasticTransmissionConfig(3.0, rotor_inertia=1e-4, stiffness=100.0, assumed_inertia=0.2, **values)
+    for gear, inertia in ((spring, 0.2), (aa.TransmissionConfig(3.0, **values), 0.0)):
+        (_, friction) = with_losses(motor_of([aa.PDControlConfig(1.0, 0.1), gear]))
+        assert isinstance(friction, aa.FrictionConfig) and friction.assumed_inertia == inertia
 
 
 @pytest.mark.parametrize(
     ("friction", "words"),
     [
         (
-            LuGreFrictionConfig(100.0, 1.0),
+            aa.LuGreFrictionConfig(100.0, 1.0),
             "LuGreFrictionConfig and a transmission with losses: must have FrictionConfig",
         ),
-        (FrictionConfig(0.2, in_engine=True), "FrictionConfig.in_engine and a transmission with losses"),
+        (aa.FrictionConfig(0.2, in_engine=True), "FrictionConfig.in_engine and a transmission with losses"),
     ],
 )
 def test_other_frictions_beside_losses_are_refused(friction: Any, words: str) -> None:
     """Neither in silence, nor twice."""
-    lossy = TransmissionConfig(3.0, efficiency=0.9, backdriving_efficiency=0.9)
+    lossy = aa.TransmissionConfig(3.0, efficiency=0.9, backdriving_efficiency=0.9)
     with pytest.raises(ValueError, match=words):
-        ActuatedArrays(["j"], {"j": [PDControlConfig(1.0, 0.1), lossy, friction]})
+        aa.ActuatedArrays(["j"], {"j": [aa.PDControlConfig(1.0, 0.1), lossy, friction]})

@@ -6,16 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import isaacsim.core.experimental.actuators as aa
 import pytest
-from isaacsim.core.experimental.actuators import (
-    DCMotorClampingConfig,
-    EnvelopeClampingConfig,
-    MaxEffortClampingConfig,
-    NeuralControlConfig,
-    PDControlConfig,
-    PositionBasedClampingConfig,
-    TransmissionConfig,
-)
 from isaacsim.core.experimental.actuators.specs.config import Config
 from isaacsim.core.experimental.actuators.specs.joint_side import (
     bounds_at_joint,
@@ -25,8 +17,8 @@ from isaacsim.core.experimental.actuators.specs.joint_side import (
 )
 from isaacsim.core.experimental.actuators.specs.motors import motor_of
 
-PD, PEAK = PDControlConfig(2.0, 0.1), MaxEffortClampingConfig(3.0)
-TABLE = PositionBasedClampingConfig([0.0, 1.0], [20.0, 25.0])
+PD, PEAK = aa.PDControlConfig(2.0, 0.1), aa.MaxEffortClampingConfig(3.0)
+TABLE = aa.PositionBasedClampingConfig([0.0, 1.0], [20.0, 25.0])
 
 
 @dataclass
@@ -43,13 +35,13 @@ def bounds(of: Any, *stages: Any) -> dict[str, float]:
 
 def test_values_are_those_of_the_motor_by_the_ratio() -> None:
     """Those of the joint stay, and without a transmission all do."""
-    line, gear = DCMotorClampingConfig(6.0, 80.0, 4.0), TransmissionConfig(-10.0, 0.2)
+    line, gear = aa.DCMotorClampingConfig(6.0, 80.0, 4.0), aa.TransmissionConfig(-10.0, 0.2)
     assert gains_at_joint(motor_of([PD, gear])) == (200.0, pytest.approx(10.0), 0.0)
     assert gains_at_joint(motor_of([PD])) == (2.0, 0.1, 0.0)
     assert bounds("effort", PEAK, TABLE, gear) == {"max_effort": 30.0, "lookup_efforts": 25.0}
     assert bounds("effort", PEAK, TABLE) == {"max_effort": 3.0, "lookup_efforts": 25.0}
     assert bounds("speed", line, gear) == {"velocity_limit": pytest.approx(8.0)}
-    envelope = EnvelopeClampingConfig([0.0, 50.0], [2.0, 1.0], stall_effort=5.0, no_load_velocity=60.0)
+    envelope = aa.EnvelopeClampingConfig([0.0, 50.0], [2.0, 1.0], stall_effort=5.0, no_load_velocity=60.0)
     assert bounds("effort", envelope, gear) == {
         **{"lookup_efforts": 20.0, "stall_effort": 50.0},
         "max_driving_effort": math.inf,
@@ -62,10 +54,10 @@ def test_before_a_transmission_of_ones_own_nothing_is_known() -> None:
     assert math.isnan(ratio_of(motor_of([PD, OwnConfig()])))
     assert gains_at_joint(motor_of([PD, OwnConfig()])) is None
     assert bounds("effort", PEAK, TABLE, OwnConfig()) == {"lookup_efforts": 25.0}
-    assert gains_at_joint(motor_of([NeuralControlConfig("net.onnx"), TransmissionConfig(3.0)])) is None
+    assert gains_at_joint(motor_of([aa.NeuralControlConfig("net.onnx"), aa.TransmissionConfig(3.0)])) is None
 
 
 def test_ratio_that_a_file_lacks_is_unknown() -> None:
     """The problem is noted elsewhere."""
-    assert math.isnan(ratio_of(motor_of([PD, TransmissionConfig(None)])))  # pyright: ignore[reportArgumentType]
-    assert ratio_of(motor_of([PD])) == 1.0 and ratio_of(motor_of([PD, TransmissionConfig(7.0)])) == 7.0
+    assert math.isnan(ratio_of(motor_of([PD, aa.TransmissionConfig(None)])))  # pyright: ignore[reportArgumentType]
+    assert ratio_of(motor_of([PD])) == 1.0 and ratio_of(motor_of([PD, aa.TransmissionConfig(7.0)])) == 7.0

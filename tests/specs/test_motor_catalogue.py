@@ -5,13 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import fields
 
+import isaacsim.core.experimental.actuators as aa
 import pytest
-from isaacsim.core.experimental.actuators import (
-    DCMotorClampingConfig,
-    EnvelopeClampingConfig,
-    MaxEffortClampingConfig,
-    MotorConfig,
-)
 from isaacsim.core.experimental.actuators.specs.motor_catalogue import MOTORS, MotorFigures, motor_figures
 
 # X1, X2, Y1, Y2, Fs, Fd, armature of unitree_rl_lab
@@ -55,10 +50,10 @@ def test_motors_of_unitree(name: str) -> None:
     assert (figures.full_effort_speed, figures.no_load_speed) == (x1, x2)
     assert (figures.max_torque, figures.braking_torque) == (y1, y2)
     assert (figures.friction, figures.viscous_friction, figures.armature) == (static, viscous, armature)
-    motor = MotorConfig.from_catalogue(name, kp=1.0, kd=0.1)
-    assert motor.clamping == [EnvelopeClampingConfig.from_unitree(x1, x2, y1, y2)]
+    motor = aa.MotorConfig.from_catalogue(name, kp=1.0, kd=0.1)
+    assert motor.clamping == [aa.EnvelopeClampingConfig.from_unitree(x1, x2, y1, y2)]
     assert (motor.friction, motor.viscous_friction, motor.armature) == (static, viscous, armature)
-    assert MotorConfig.from_catalogue(name, kp=1.0, kd=0.1, friction=0.5).friction == 0.5
+    assert aa.MotorConfig.from_catalogue(name, kp=1.0, kd=0.1, friction=0.5).friction == 0.5
 
 
 def test_armatures_of_unitree_are_those_of_their_gears() -> None:
@@ -85,12 +80,12 @@ def test_windings(name: str) -> None:
     if voltage is None or resistance is None:
         assert figures.line is None
         with pytest.raises(ValueError, match=f"motor = '{name}': must have a published torque limit"):
-            MotorConfig.from_catalogue(name, kp=1.0, kd=0.1)
+            aa.MotorConfig.from_catalogue(name, kp=1.0, kd=0.1)
         return
     stall, no_load = figures.line or (math.nan, math.nan)
     assert (stall, no_load) == pytest.approx((constant * voltage / resistance, voltage / constant), rel=1e-12)
-    motor = MotorConfig.from_catalogue(name, kp=1.0, kd=0.1)
-    assert motor.clamping == [DCMotorClampingConfig(stall, no_load, stall)]
+    motor = aa.MotorConfig.from_catalogue(name, kp=1.0, kd=0.1)
+    assert motor.clamping == [aa.DCMotorClampingConfig(stall, no_load, stall)]
 
 
 @pytest.mark.parametrize("name", OTHERS)
@@ -105,11 +100,13 @@ def test_other_motors(name: str) -> None:
 
 def test_limits_of_the_others() -> None:
     """ANYdrive's line with its peak; a largest torque; friction of a servo."""
-    assert MotorConfig.from_catalogue("anydrive_3", kp=1.0, kd=0.1).clamping == [
-        DCMotorClampingConfig(120.0, 7.5, 80.0)
+    assert aa.MotorConfig.from_catalogue("anydrive_3", kp=1.0, kd=0.1).clamping == [
+        aa.DCMotorClampingConfig(120.0, 7.5, 80.0)
     ]
-    assert MotorConfig.from_catalogue("unitree_go2_knee", kp=1.0, kd=0.1).clamping == [MaxEffortClampingConfig(45.43)]
-    servo = MotorConfig.from_catalogue("feetech_sts3215", kp=1.0, kd=0.1)
+    assert aa.MotorConfig.from_catalogue("unitree_go2_knee", kp=1.0, kd=0.1).clamping == [
+        aa.MaxEffortClampingConfig(45.43)
+    ]
+    servo = aa.MotorConfig.from_catalogue("feetech_sts3215", kp=1.0, kd=0.1)
     assert (servo.friction, servo.viscous_friction) == (0.0523930, 0.0590852)
     assert motor_figures("tmotor_ak80_9").armature == pytest.approx(0.0049167)
 

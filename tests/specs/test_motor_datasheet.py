@@ -5,15 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import isaacsim.core.experimental.actuators as aa
 import pytest
-from isaacsim.core.experimental.actuators import (
-    DelayConfig,
-    ElectricalConfig,
-    MaxEffortClampingConfig,
-    MotorDataSheet,
-    PDControlConfig,
-    motor_from_datasheet,
-)
 
 # 24 V, 0.6 Ω, 0.05 N·m/A with 1 A of friction: by hand 40 A, 39·0.05 = 1.95 N·m, 23.4/0.05 = 468 rad/s
 FULL: dict[str, Any] = {
@@ -42,23 +35,23 @@ FULL: dict[str, Any] = {
 def test_missing_figures_follow_from_the_others(missing: tuple[str, ...]) -> None:
     """A motor with a gear of 10, whatever is given."""
     given = {name: value for name, value in FULL.items() if name not in missing}
-    sheet = MotorDataSheet(**given, inductance=1e-4, max_current=20.0, gear_ratio=10.0, rotor_inertia=1e-5)
+    sheet = aa.MotorDataSheet(**given, inductance=1e-4, max_current=20.0, gear_ratio=10.0, rotor_inertia=1e-5)
     assert sheet.disagreements == []
-    motor = motor_from_datasheet(sheet, kp=80.0, kd=2.0, delay_steps=1)
+    motor = aa.motor_from_datasheet(sheet, kp=80.0, kd=2.0, delay_steps=1)
     (winding,) = motor.others
-    assert isinstance(winding, ElectricalConfig)
+    assert isinstance(winding, aa.ElectricalConfig)
     expected = {"torque_constant": 0.5, "resistance": 0.6, "inductance": 1e-4, "voltage": 24.0, "max_current": 20.0}
     assert {name: getattr(winding, name) for name in expected} == pytest.approx(expected)
     (limit,) = motor.clamping
-    assert isinstance(limit, MaxEffortClampingConfig) and limit.max_effort == pytest.approx(10.0)
+    assert isinstance(limit, aa.MaxEffortClampingConfig) and limit.max_effort == pytest.approx(10.0)
     assert (motor.armature, motor.friction) == (pytest.approx(0.001), pytest.approx(0.5))
-    assert (motor.controller, motor.delay) == (PDControlConfig(80.0, 2.0), DelayConfig(1))
+    assert (motor.controller, motor.delay) == (aa.PDControlConfig(80.0, 2.0), aa.DelayConfig(1))
 
 
 def test_without_driver_and_friction() -> None:
     """The current is that of the held rotor, and the robot keeps its friction."""
-    motor = motor_from_datasheet(MotorDataSheet(24.0, 0.05, 0.6), kp=80.0, kd=2.0)
-    assert motor.clamping == [MaxEffortClampingConfig(0.05 * (24.0 / 0.6))]
+    motor = aa.motor_from_datasheet(aa.MotorDataSheet(24.0, 0.05, 0.6), kp=80.0, kd=2.0)
+    assert motor.clamping == [aa.MaxEffortClampingConfig(0.05 * (24.0 / 0.6))]
     assert (motor.friction, motor.delay, motor.armature) == (None, None, 0.0)
 
 
@@ -73,12 +66,12 @@ def test_without_driver_and_friction() -> None:
 )
 def test_figures_that_disagree_are_named(name: str, factor: float, said: str | None) -> None:
     """With both numbers, as a warning; a speed in rpm is the usual one."""
-    sheet = MotorDataSheet(**FULL | {name: FULL[name] * factor})
+    sheet = aa.MotorDataSheet(**FULL | {name: FULL[name] * factor})
     if said is None:
         assert sheet.disagreements == []
         return
     with pytest.warns(UserWarning, match=f"^{said}"):
-        motor_from_datasheet(sheet, kp=1.0, kd=1.0)
+        aa.motor_from_datasheet(sheet, kp=1.0, kd=1.0)
 
 
 @pytest.mark.parametrize(
@@ -97,10 +90,10 @@ def test_figures_that_disagree_are_named(name: str, factor: float, said: str | N
 def test_impossible_data_sheets_are_refused(figures: dict[str, float], message: str) -> None:
     """By name and rule."""
     with pytest.raises(ValueError, match=message):
-        MotorDataSheet(**figures)
+        aa.MotorDataSheet(**figures)
 
 
 def test_gains_are_checked() -> None:
     """As those of every motor."""
     with pytest.raises(ValueError, match=r"motor.controller.kp = -1.0"):
-        motor_from_datasheet(MotorDataSheet(24.0, 0.05, 0.6), kp=-1.0, kd=1.0)
+        aa.motor_from_datasheet(aa.MotorDataSheet(24.0, 0.05, 0.6), kp=-1.0, kd=1.0)

@@ -5,55 +5,45 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators import (
-    ActuatedArrays,
-    ElectricalConfig,
-    NeuralControlConfig,
-    PDControlConfig,
-    ServoControlConfig,
-    add_actuator,
-    load_motors,
-    parse_actuator_prim,
-    save_motors,
-)
-from isaacsim.core.experimental.actuators.errors import ActuatorParseError
-from isaacsim.core.experimental.actuators.pipeline.feedback import feedback_gains
+from isaacsim.core.experimental.actuators.base.errors import ActuatorParseError
+from isaacsim.core.experimental.actuators.files.usd.discover import parse_prim
 from isaacsim.core.experimental.actuators.specs.configs import ForeignConfig
 from isaacsim.core.experimental.actuators.specs.joint_side import gains_at_joint
 from isaacsim.core.experimental.actuators.specs.motors import motor_of
 from isaacsim.core.experimental.actuators.specs.servo import PRESETS, voltage_problems
 from isaacsim.core.experimental.actuators.specs.stand_ins import stand_ins
-from isaacsim.core.experimental.actuators.usd.discover import parse_prim
+from isaacsim.core.experimental.actuators.tools.feedback import feedback_gains
 from pxr import Sdf
 from small_stages import pendulum
 
-SERVO = ServoControlConfig.of("XL330", kp=200.0, kd=20.0)
-VOLTS = ElectricalConfig(torque_constant=0.4, resistance=4.0, command="voltage")
-EFFORT = ElectricalConfig(torque_constant=0.4, resistance=4.0)
-PD = PDControlConfig(3.0, 0.1)
+SERVO = aa.ServoControlConfig.of("XL330", kp=200.0, kd=20.0)
+VOLTS = aa.ElectricalConfig(torque_constant=0.4, resistance=4.0, command="voltage")
+EFFORT = aa.ElectricalConfig(torque_constant=0.4, resistance=4.0)
+PD = aa.PDControlConfig(3.0, 0.1)
 
 
 def test_presets() -> None:
     """Published numbers; a count of the PWM per count of the error, over 256, of the XL330."""
-    assert ServoControlConfig.of("MX") == ServoControlConfig(32.0, 0.158, 15.0, 0.9625)
-    assert ServoControlConfig.of("STS3215", voltage=12.0).voltage == 12.0
-    xl330 = ServoControlConfig.of("XL330")
+    assert aa.ServoControlConfig.of("MX") == aa.ServoControlConfig(32.0, 0.158, 15.0, 0.9625)
+    assert aa.ServoControlConfig.of("STS3215", voltage=12.0).voltage == 12.0
+    xl330 = aa.ServoControlConfig.of("XL330")
     assert xl330.kp * xl330.error_gain * (2 * np.pi / 4096) * 885 == pytest.approx(400 / 256)
     with pytest.raises(ValueError, match="series = 'XL430': must be one of MX, XL320, XL330, STS3215"):
-        ServoControlConfig.of("XL430")
-    assert all(not ServoControlConfig.of(name).conflicts() for name in PRESETS)
+        aa.ServoControlConfig.of("XL430")
+    assert all(not aa.ServoControlConfig.of(name).conflicts() for name in PRESETS)
 
 
 def test_smallest_duty_is_below_the_largest() -> None:
     """Said with both values."""
     with pytest.raises(ValueError, match=r"min_duty = 0.5: must be at most max_duty, 0.4"):
-        ActuatedArrays(["j"], {".*": [ServoControlConfig.of("MX", max_duty=0.4, min_duty=0.5), VOLTS]})
+        aa.ActuatedArrays(["j"], {".*": [aa.ServoControlConfig.of("MX", max_duty=0.4, min_duty=0.5), VOLTS]})
     by_joint: Any = {"a": 0.5, "b": 0.2}
-    servo = ServoControlConfig.of("MX", max_duty=by_joint, min_duty=0.3)
+    servo = aa.ServoControlConfig.of("MX", max_duty=by_joint, min_duty=0.3)
     zero = np.zeros((1, 2), np.float32)
-    efforts = ActuatedArrays(["a", "b"], {".*": [servo, VOLTS]}).step(zero, zero, zero + 0.01, 0.01)
+    efforts = aa.ActuatedArrays(["a", "b"], {".*": [servo, VOLTS]}).step(zero, zero, zero + 0.01, 0.01)
     np.testing.assert_allclose(efforts, [[0.3 * 15.0 * 0.1, 0.2 * 15.0 * 0.1]], rtol=1e-6)
 
 
@@ -63,7 +53,7 @@ def test_smallest_duty_is_below_the_largest() -> None:
         ([SERVO], "has ServoControlConfig, which returns a voltage, without ElectricalConfig"),
         ([SERVO, EFFORT], "has ServoControlConfig, which returns a voltage, without ElectricalConfig"),
         ([PD, VOLTS], 'has ElectricalConfig(command="voltage") and PDControlConfig, which returns an effort'),
-        ([NeuralControlConfig("a.pt"), VOLTS], "and NeuralControlConfig, which returns an effort"),
+        ([aa.NeuralControlConfig("a.pt"), VOLTS], "and NeuralControlConfig, which returns an effort"),
         ([SERVO, VOLTS], ""),
         ([PD, EFFORT], ""),
         ([PD], ""),
@@ -82,26 +72,26 @@ def test_volts_need_a_winding_that_takes_them(stages: list[Any], problem: str) -
 def test_motors_in_python_are_refused() -> None:
     """By the pattern of the motor, also where the command differs from joint to joint."""
     with pytest.raises(ValueError, match=r"motors\['.*'\] has ServoControlConfig, which returns a voltage"):
-        ActuatedArrays(["j"], {".*": [SERVO]})
+        aa.ActuatedArrays(["j"], {".*": [SERVO]})
     command: Any = {"a": "voltage", "b": "effort"}
-    mixed = ElectricalConfig(torque_constant=0.4, resistance=4.0, command=command)
+    mixed = aa.ElectricalConfig(torque_constant=0.4, resistance=4.0, command=command)
     for controller in (SERVO, PD):
         with pytest.raises(ValueError, match=r"a voltage, without|an effort: must have"):
-            ActuatedArrays(["a", "b"], {".*": [controller, mixed]})
+            aa.ActuatedArrays(["a", "b"], {".*": [controller, mixed]})
     mixed.command = {"a": "voltage", "b": "voltage"}  # pyright: ignore[reportAttributeAccessIssue]
-    ActuatedArrays(["a", "b"], {".*": [SERVO, mixed]})
+    aa.ActuatedArrays(["a", "b"], {".*": [SERVO, mixed]})
     mixed.command = np.array([1, 1])  # pyright: ignore[reportAttributeAccessIssue]
-    ActuatedArrays(["a", "b"], {".*": [SERVO, mixed]}, num_robots=2)
+    aa.ActuatedArrays(["a", "b"], {".*": [SERVO, mixed]}, num_robots=2)
 
 
 def test_prims_are_refused() -> None:
     """By path, unless the winding itself is what is wrong."""
     stage = pendulum().stage
-    prim = add_actuator("/World/Robot", "hinge", "act", SERVO, stage=stage)
-    for parse in (parse_prim, parse_actuator_prim):
+    prim = aa.add_actuator("/World/Robot", "hinge", "act", SERVO, stage=stage)
+    for parse in (parse_prim, aa.parse_actuator_prim):
         with pytest.raises(ActuatorParseError, match=r"</World/Robot/.*act> has ServoControlConfig, which returns"):
             parse(prim)
-    prim.AddAppliedSchema(ElectricalConfig.SCHEMA)
+    prim.AddAppliedSchema(aa.ElectricalConfig.SCHEMA)
     prim.CreateAttribute("actuator:electrical:command", Sdf.ValueTypeNames.Token).Set("voltage")
     with pytest.raises(ActuatorParseError) as caught:
         parse_prim(prim)
@@ -111,8 +101,8 @@ def test_prims_are_refused() -> None:
 def test_prims_read_back_as_written() -> None:
     """All fields; newton's PD with the slopes of servo and winding stands in."""
     stage = pendulum().stage
-    config = ServoControlConfig(100.0, 0.01, 12.0, 0.9, 0.1, 0.02, 5.0, 30.0, 4.0, 8.0)
-    prim = add_actuator("/World/Robot", "hinge", "act", config, others=[VOLTS], stage=stage)
+    config = aa.ServoControlConfig(100.0, 0.01, 12.0, 0.9, 0.1, 0.02, 5.0, 30.0, 4.0, 8.0)
+    prim = aa.add_actuator("/World/Robot", "hinge", "act", config, others=[VOLTS], stage=stage)
     spec = parse_prim(prim)
     assert spec is not None
     assert vars(spec.controller) == pytest.approx(vars(config), rel=1e-7)
@@ -123,18 +113,18 @@ def test_prims_read_back_as_written() -> None:
 @pytest.mark.parametrize("suffix", ["yaml", "json"])
 def test_files_read_back_as_written(suffix: str, tmp_path: Path) -> None:
     """Of motors, by pattern; a servo alone is refused where the file is used."""
-    config = ServoControlConfig(100.0, 0.01, 12.0, 0.9, 0.1, 0.02, 5.0, 30.0, 4.0, 8.0)
-    save_motors(tmp_path / f"motors.{suffix}", {"j": [config, VOLTS]})
-    motor = load_motors(tmp_path / f"motors.{suffix}")["j"]
+    config = aa.ServoControlConfig(100.0, 0.01, 12.0, 0.9, 0.1, 0.02, 5.0, 30.0, 4.0, 8.0)
+    aa.save_motors(tmp_path / f"motors.{suffix}", {"j": [config, VOLTS]})
+    motor = aa.load_motors(tmp_path / f"motors.{suffix}")["j"]
     assert motor == motor_of([config, VOLTS])
-    save_motors(tmp_path / f"alone.{suffix}", {"j": [config]})
+    aa.save_motors(tmp_path / f"alone.{suffix}", {"j": [config]})
     with pytest.raises(ValueError, match="returns a voltage"):
-        ActuatedArrays(["j"], load_motors(tmp_path / f"alone.{suffix}"))
+        aa.ActuatedArrays(["j"], aa.load_motors(tmp_path / f"alone.{suffix}"))
 
 
 def test_gains_are_the_slopes_of_servo_and_winding() -> None:
     """Of the running pair, by differences; without a winding there are none."""
-    arrays = ActuatedArrays(["j"], {".*": [SERVO, VOLTS]})
+    arrays = aa.ActuatedArrays(["j"], {".*": [SERVO, VOLTS]})
     small, zero = 1e-3, np.zeros((1, 1), np.float32)
     pushed, slowed = (
         arrays.step(zero, zero, zero + small, 0.01)[0, 0],
@@ -146,4 +136,4 @@ def test_gains_are_the_slopes_of_servo_and_winding() -> None:
     np.testing.assert_allclose(running[:, 0, 0], gains, rtol=1e-6)
     assert gains_at_joint(motor_of([SERVO])) is None and gains_at_joint(motor_of([VOLTS])) is None
     assert gains_at_joint(motor_of([PD, EFFORT])) == (3.0, 0.1, 0.0)
-    assert stand_ins([SERVO]) == {} and stand_ins([SERVO, VOLTS])[0] == PDControlConfig(*gains[:2])
+    assert stand_ins([SERVO]) == {} and stand_ins([SERVO, VOLTS])[0] == aa.PDControlConfig(*gains[:2])

@@ -6,32 +6,21 @@ import math
 import warnings
 from typing import Any
 
+import isaacsim.core.experimental.actuators as aa
 import pytest
-from isaacsim.core.experimental.actuators import (
-    DCMotorClampingConfig,
-    DCMotorCutoffClampingConfig,
-    DelayConfig,
-    ElectricalConfig,
-    GearedPDControlConfig,
-    GearedPIDControlConfig,
-    MaxEffortClampingConfig,
-    PDControlConfig,
-    PIDControlConfig,
-    add_actuator,
-)
-from isaacsim.core.experimental.actuators.errors import ActuatorParseError
+from isaacsim.core.experimental.actuators.base.errors import ActuatorParseError
+from isaacsim.core.experimental.actuators.files.usd.discover import parse_prim
+from isaacsim.core.experimental.actuators.files.usd.schema import applied_schemas
 from isaacsim.core.experimental.actuators.specs.configs import OURS
 from isaacsim.core.experimental.actuators.specs.stages import NAMED
 from isaacsim.core.experimental.actuators.specs.stand_ins import LISTED, STAND_INS, stand_ins
-from isaacsim.core.experimental.actuators.usd.discover import parse_prim
-from isaacsim.core.experimental.actuators.usd.schema import applied_schemas
 from pxr import Sdf, Usd
 from small_stages import pendulum
 
 ROOT = "/World/Robot"
-CUTOFF = DCMotorCutoffClampingConfig(60.0, 2.0, 40.0)
-WINDING = ElectricalConfig(0.5, 0.25, voltage=24.0, max_current=20.0)
-GEARED = GearedPDControlConfig(2.0, 0.1, 5.0, 1.5)
+CUTOFF = aa.DCMotorCutoffClampingConfig(60.0, 2.0, 40.0)
+WINDING = aa.ElectricalConfig(0.5, 0.25, voltage=24.0, max_current=20.0)
+GEARED = aa.GearedPDControlConfig(2.0, 0.1, 5.0, 1.5)
 
 
 @pytest.fixture
@@ -41,7 +30,7 @@ def stage() -> Any:
 
 
 def prim_with(stage: Any, controller: Any, *clamping: Any) -> Any:
-    return add_actuator(ROOT, "hinge", "act", controller, clamping=clamping, stage=stage)
+    return aa.add_actuator(ROOT, "hinge", "act", controller, clamping=clamping, stage=stage)
 
 
 def read(prim: Any) -> Any:
@@ -53,58 +42,58 @@ def read(prim: Any) -> Any:
 
 def test_every_law_that_newton_does_not_know_has_a_line() -> None:
     """Without one it would be lost elsewhere without a word."""
-    assert set(STAND_INS) == {config for config in OURS if config.KIND in NAMED} | {ElectricalConfig}
+    assert set(STAND_INS) == {config for config in OURS if config.KIND in NAMED} | {aa.ElectricalConfig}
     assert all(line.otherwise for line in STAND_INS.values())
 
 
 @pytest.mark.parametrize(
     ("ours", "theirs"),
     [
-        (GEARED, PDControlConfig(50.0, 2.5, 7.5)),
-        (GearedPIDControlConfig(2.0, 3.0, 0.1, 0.5, -5.0, 1.5), PIDControlConfig(50.0, 75.0, 2.5, 0.1, -7.5)),
-        (GearedPIDControlConfig(2.0, 3.0, 0.1, 0.5, 0.0), PIDControlConfig(0.0, 0.0, 0.0, math.inf)),
-        (CUTOFF, DCMotorClampingConfig(60.0, 2.0, 40.0)),
-        (DCMotorCutoffClampingConfig(math.inf, 2.0, 40.0), MaxEffortClampingConfig(40.0)),
-        (WINDING, DCMotorClampingConfig(48.0, 48.0, 10.0)),
-        (ElectricalConfig(0.5, 0.3, max_current=20.0), MaxEffortClampingConfig(10.0)),
-        (ElectricalConfig(0.5, 0.25, voltage=24.0, command="voltage"), DCMotorClampingConfig(48.0, 48.0, 48.0)),
+        (GEARED, aa.PDControlConfig(50.0, 2.5, 7.5)),
+        (aa.GearedPIDControlConfig(2.0, 3.0, 0.1, 0.5, -5.0, 1.5), aa.PIDControlConfig(50.0, 75.0, 2.5, 0.1, -7.5)),
+        (aa.GearedPIDControlConfig(2.0, 3.0, 0.1, 0.5, 0.0), aa.PIDControlConfig(0.0, 0.0, 0.0, math.inf)),
+        (CUTOFF, aa.DCMotorClampingConfig(60.0, 2.0, 40.0)),
+        (aa.DCMotorCutoffClampingConfig(math.inf, 2.0, 40.0), aa.MaxEffortClampingConfig(40.0)),
+        (WINDING, aa.DCMotorClampingConfig(48.0, 48.0, 10.0)),
+        (aa.ElectricalConfig(0.5, 0.3, max_current=20.0), aa.MaxEffortClampingConfig(10.0)),
+        (aa.ElectricalConfig(0.5, 0.25, voltage=24.0, command="voltage"), aa.DCMotorClampingConfig(48.0, 48.0, 48.0)),
     ],
 )
 def test_the_nearest_law_of_newton(ours: Any, theirs: Any) -> None:
     """At the joint, and such that newton takes it."""
-    assert stand_ins([DelayConfig(2), ours]) == {1: theirs}
+    assert stand_ins([aa.DelayConfig(2), ours]) == {1: theirs}
 
 
 def test_what_is_there_already_is_left() -> None:
     """A schema is applied once; numbers that newton cannot hold are left out."""
-    assert stand_ins([MaxEffortClampingConfig(30.0), DCMotorCutoffClampingConfig(math.inf, 2.0, 40.0)]) == {}
-    assert stand_ins([GearedPDControlConfig(1e30, 0.0, 1e10)]) == {}
+    assert stand_ins([aa.MaxEffortClampingConfig(30.0), aa.DCMotorCutoffClampingConfig(math.inf, 2.0, 40.0)]) == {}
+    assert stand_ins([aa.GearedPDControlConfig(1e30, 0.0, 1e10)]) == {}
 
 
 @pytest.mark.parametrize(
     "config",
     [
         GEARED,
-        GearedPIDControlConfig(0.1, 0.3, 0.7, math.inf, 9.7),
+        aa.GearedPIDControlConfig(0.1, 0.3, 0.7, math.inf, 9.7),
         CUTOFF,
-        DCMotorCutoffClampingConfig(math.inf, 2, 40),
+        aa.DCMotorCutoffClampingConfig(math.inf, 2, 40),
     ],
 )
 def test_prims_read_back_as_written(config: Any, stage: Any) -> None:
     """To the last digit of a file, whatever stands in; a plain limit beside them holds."""
-    limit = MaxEffortClampingConfig(30.0)
+    limit = aa.MaxEffortClampingConfig(30.0)
     is_law = config.KIND == "controller"
     prim = prim_with(stage, config if is_law else GEARED, *([] if is_law else [config]), limit)
     spec = read(prim)
     assert spec.clamping == (() if is_law else (config,)) + (limit,)
     expected = config if is_law else GEARED
     assert vars(spec.controller) == pytest.approx(vars(expected), rel=1e-7)
-    assert PDControlConfig.SCHEMA in applied_schemas(prim) or PIDControlConfig.SCHEMA in applied_schemas(prim)
+    assert aa.PDControlConfig.SCHEMA in applied_schemas(prim) or aa.PIDControlConfig.SCHEMA in applied_schemas(prim)
 
 
 def test_each_stands_where_its_law_does_and_is_listed(stage: Any) -> None:
     """For newton runs limits in the order of the schemas."""
-    prim = prim_with(stage, GEARED, CUTOFF, MaxEffortClampingConfig(30.0))
+    prim = prim_with(stage, GEARED, CUTOFF, aa.MaxEffortClampingConfig(30.0))
     assert applied_schemas(prim) == [
         *("ActuatorGearedPDControlAPI", "NewtonPDControlAPI"),
         *("ActuatorDCMotorCutoffClampingAPI", "NewtonDCMotorClampingAPI"),
@@ -116,7 +105,7 @@ def test_each_stands_where_its_law_does_and_is_listed(stage: Any) -> None:
 
 def test_winding_has_the_curve_of_its_motor_beside_it(stage: Any) -> None:
     """A limit of newton for a law of another kind; it is read back as the winding alone."""
-    prim = add_actuator(ROOT, "hinge", "act", PDControlConfig(50.0, 1.0), others=[WINDING], stage=stage)
+    prim = aa.add_actuator(ROOT, "hinge", "act", aa.PDControlConfig(50.0, 1.0), others=[WINDING], stage=stage)
     assert list(prim.GetAttribute(LISTED).Get()) == ["NewtonDCMotorClampingAPI"]
     spec = read(prim)
     assert spec.clamping == () and spec.others == (WINDING,)
@@ -129,19 +118,19 @@ def test_prims_of_older_files_are_read(stage: Any) -> None:
     prim.AddAppliedSchema("ArticulationGearedPDControlAPI")
     for name, value in {"kp": 2.0, "kd": 0.5, "gear": 5.0, "constEffort": 1.5}.items():
         prim.CreateAttribute(f"newton:{name}", Sdf.ValueTypeNames.Float).Set(value)
-    assert read(prim).controller == GearedPDControlConfig(2.0, 0.5, 5.0, 1.5)
+    assert read(prim).controller == aa.GearedPDControlConfig(2.0, 0.5, 5.0, 1.5)
 
 
 def test_a_stand_in_holds_where_the_law_is_not_known(stage: Any) -> None:
     """That of a later version; so does a schema that is listed beside none of ours."""
-    prim = prim_with(stage, PDControlConfig(50.0, 2.5), DCMotorClampingConfig(60.0, 2.0, 40.0))
+    prim = prim_with(stage, aa.PDControlConfig(50.0, 2.5), aa.DCMotorClampingConfig(60.0, 2.0, 40.0))
     listed = prim.CreateAttribute(LISTED, Sdf.ValueTypeNames.TokenArray)
     listed.Set(["NewtonPDControlAPI", "NewtonDCMotorClampingAPI"])
-    assert read(prim).clamping == (DCMotorClampingConfig(60.0, 2.0, 40.0),)
+    assert read(prim).clamping == (aa.DCMotorClampingConfig(60.0, 2.0, 40.0),)
     prim.AddAppliedSchema("ActuatorCascadeControlAPI")
     with pytest.warns(UserWarning, match="ActuatorCascadeControlAPI, which has no effect"):
         spec = parse_prim(prim)
-    assert spec is not None and spec.controller == PDControlConfig(50.0, 2.5)
+    assert spec is not None and spec.controller == aa.PDControlConfig(50.0, 2.5)
 
 
 def test_a_law_and_one_that_is_not_listed_are_two(stage: Any) -> None:

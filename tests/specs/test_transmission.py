@@ -5,28 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators import (
-    ActuatedArrays,
-    ActuatorConfig,
-    Articulation,
-    ArticulationActuators,
-    CoggingConfig,
-    DCMotorClampingConfig,
-    DelayConfig,
-    ElectricalConfig,
-    EnvelopeClampingConfig,
-    FrictionConfig,
-    MaxEffortClampingConfig,
-    MotorConfig,
-    PassiveFriction,
-    PDControlConfig,
-    PIDControlConfig,
-    PositionBasedClampingConfig,
-    Simulation,
-    TransmissionConfig,
-)
 from isaacsim.core.experimental.actuators.specs.fields import conflicts, parameters_of, violations
 from isaacsim.core.experimental.actuators.specs.motors import motor_of
 from isaacsim.core.experimental.actuators.specs.transmission import (
@@ -62,8 +43,8 @@ PENDULUM = "/World/Pendulum"
 def test_values_out_of_range_are_refused(values: dict[str, Any], words: str) -> None:
     """By name and rule, where a motor is used."""
     with pytest.raises(ValueError, match=words):
-        ActuatedArrays(
-            ["hip", "knee"], {".*": [PDControlConfig(1.0, 0.1), TransmissionConfig(**{"ratio": 10.0} | values)]}
+        aa.ActuatedArrays(
+            ["hip", "knee"], {".*": [aa.PDControlConfig(1.0, 0.1), aa.TransmissionConfig(**{"ratio": 10.0} | values)]}
         )
 
 
@@ -73,7 +54,7 @@ def test_values_out_of_range_are_refused(values: dict[str, Any], words: str) -> 
 )
 def test_efficiencies_may_not_differ_too_much(efficiency: float, backdriving: float, fits: bool) -> None:
     """The friction that they come to may not be negative."""
-    both = TransmissionConfig(10.0, efficiency=efficiency, backdriving_efficiency=backdriving)
+    both = aa.TransmissionConfig(10.0, efficiency=efficiency, backdriving_efficiency=backdriving)
     problems = conflicts(both, "gear")
     assert (not problems) == fits, problems
     assert fits or "must not differ so much" in problems[0]
@@ -81,10 +62,10 @@ def test_efficiencies_may_not_differ_too_much(efficiency: float, backdriving: fl
 
 def test_a_gear_does_nothing_by_default() -> None:
     """Only its ratio has to be given."""
-    gear = TransmissionConfig(1.0)
+    gear = aa.TransmissionConfig(1.0)
     assert not violations(gear, "gear") and not conflicts(gear, "gear")
     assert [name for name, one in parameters_of(gear).items() if one.fallback is None] == ["ratio"]
-    motor = motor_of([PDControlConfig(1.0, 0.1), gear])
+    motor = motor_of([aa.PDControlConfig(1.0, 0.1), gear])
     assert transmission_of(motor) is gear and armature(motor) is None
 
 
@@ -94,15 +75,15 @@ def test_a_gear_does_nothing_by_default() -> None:
 def test_stages_in_a_row_are_one() -> None:
     """Ratios multiply; a shaft counts by the square of its speed, the last one may be left out."""
     ratios, inertias = [4.5, -3.0], [2e-5, 8e-6, 1e-6]
-    gear = TransmissionConfig.from_stages(ratios, inertias, offset=0.1)
+    gear = aa.TransmissionConfig.from_stages(ratios, inertias, offset=0.1)
     expected = 2e-5 + 8e-6 / 4.5**2 + 1e-6 / (4.5 * 3.0) ** 2
     assert (gear.ratio, gear.offset) == (-13.5, 0.1)
     assert gear.rotor_inertia == pytest.approx(expected, rel=1e-12)
     # the energy of the shafts at 1 rad/s of the joint
     speeds = np.array([13.5, 3.0, 1.0])
-    motor = motor_of([PDControlConfig(1.0, 0.1), gear])
+    motor = motor_of([aa.PDControlConfig(1.0, 0.1), gear])
     assert armature(motor) == pytest.approx(speeds**2 @ inertias, rel=1e-12)
-    without = TransmissionConfig.from_stages(ratios, inertias[:2])
+    without = aa.TransmissionConfig.from_stages(ratios, inertias[:2])
     assert without.rotor_inertia == pytest.approx(2e-5 + 8e-6 / 4.5**2, rel=1e-12)
 
 
@@ -119,26 +100,26 @@ def test_stages_in_a_row_are_one() -> None:
 def test_stages_that_do_not_fit_are_refused(ratios: list[float], inertias: list[float], words: str) -> None:
     """By number and rule."""
     with pytest.raises(ValueError, match=words):
-        TransmissionConfig.from_stages(ratios, inertias)
+        aa.TransmissionConfig.from_stages(ratios, inertias)
 
 
 # ---- conversion
 
-TABLE = PositionBasedClampingConfig([0.0, 1.0], [2.0, 3.0])
+TABLE = aa.PositionBasedClampingConfig([0.0, 1.0], [2.0, 3.0])
 
 
 @pytest.mark.parametrize(
     ("config", "expected"),
     [
-        (PIDControlConfig(1.0, 2.0, 3.0, 4.0, 5.0), PIDControlConfig(100.0, 200.0, 300.0, 0.4, -50.0)),
-        (DCMotorClampingConfig(1.0, 20.0, 0.5), DCMotorClampingConfig(10.0, 2.0, 5.0)),
-        (MaxEffortClampingConfig(math.inf), MaxEffortClampingConfig(math.inf)),
-        (MaxEffortClampingConfig("joint"), MaxEffortClampingConfig("joint")),
-        (EnvelopeClampingConfig([-20.0, 20.0], [2.0, 1.0]), EnvelopeClampingConfig([-2.0, 2.0], [20.0, 10.0])),
-        (ElectricalConfig(0.05, 0.3, 1e-4), ElectricalConfig(0.5, 0.3, 1e-4)),
+        (aa.PIDControlConfig(1.0, 2.0, 3.0, 4.0, 5.0), aa.PIDControlConfig(100.0, 200.0, 300.0, 0.4, -50.0)),
+        (aa.DCMotorClampingConfig(1.0, 20.0, 0.5), aa.DCMotorClampingConfig(10.0, 2.0, 5.0)),
+        (aa.MaxEffortClampingConfig(math.inf), aa.MaxEffortClampingConfig(math.inf)),
+        (aa.MaxEffortClampingConfig("joint"), aa.MaxEffortClampingConfig("joint")),
+        (aa.EnvelopeClampingConfig([-20.0, 20.0], [2.0, 1.0]), aa.EnvelopeClampingConfig([-2.0, 2.0], [20.0, 10.0])),
+        (aa.ElectricalConfig(0.05, 0.3, 1e-4), aa.ElectricalConfig(0.5, 0.3, 1e-4)),
         (TABLE, TABLE),
-        (CoggingConfig(1.0, 2.0, 3.0), CoggingConfig(1.0, 2.0, 3.0)),
-        (DelayConfig(3), DelayConfig(3)),
+        (aa.CoggingConfig(1.0, 2.0, 3.0), aa.CoggingConfig(1.0, 2.0, 3.0)),
+        (aa.DelayConfig(3), aa.DelayConfig(3)),
     ],
     ids=lambda config: type(config).__name__,
 )
@@ -156,18 +137,18 @@ def plain(config: Any) -> Any:
 
 def test_files_have_newtons_values_at_the_joint() -> None:
     """And ours at the motor; reading is the inverse of writing."""
-    for config in (PIDControlConfig(1.0, 2.0, 3.0, 4.0, 5.0), DCMotorClampingConfig(1.0, 20.0, 0.5)):
+    for config in (aa.PIDControlConfig(1.0, 2.0, 3.0, 4.0, 5.0), aa.DCMotorClampingConfig(1.0, 20.0, 0.5)):
         stored = as_stored(config, -7.0)
         assert plain(stored) == pytest.approx(plain(at_joint(config, -7.0)))
         assert plain(as_read(stored, -7.0)) == pytest.approx(plain(config))
-    winding = ElectricalConfig(0.05, 0.3)
+    winding = aa.ElectricalConfig(0.05, 0.3)
     assert as_stored(winding, -7.0) == winding == as_read(winding, -7.0)
 
 
 def test_values_and_ratios_may_be_arrays() -> None:
     """One number for each joint, or robot and joint."""
     ratio = np.array([[2.0, -3.0]])
-    found = at_joint(PDControlConfig(np.array([1.0, 2.0]), 0.5, 0.1), ratio)  # pyright: ignore[reportArgumentType]
+    found = at_joint(aa.PDControlConfig(np.array([1.0, 2.0]), 0.5, 0.1), ratio)  # pyright: ignore[reportArgumentType]
     np.testing.assert_allclose(found.kp, [[4.0, 18.0]])
     np.testing.assert_allclose(found.kd, [[2.0, 4.5]])
     np.testing.assert_allclose(found.const_effort, [[0.2, -0.3]])
@@ -178,52 +159,52 @@ def test_values_and_ratios_may_be_arrays() -> None:
 
 def test_armature_is_that_of_the_rotor_while_attached() -> None:
     """It replaces that of the file, which comes back at close."""
-    motor = MotorConfig(PDControlConfig(0.1, 0.01), others=[TransmissionConfig(-20.0, rotor_inertia=1e-4)])
-    with Simulation(ROBOTS / "pendulum.usda") as sim:
+    motor = aa.MotorConfig(aa.PDControlConfig(0.1, 0.01), others=[aa.TransmissionConfig(-20.0, rotor_inertia=1e-4)])
+    with aa.Simulation(ROBOTS / "pendulum.usda") as sim:
         sim.play()
-        robot: Any = Articulation(PENDULUM)
+        robot: Any = aa.Articulation(PENDULUM)
         before = robot.get_dof_armatures().numpy().copy()
         bare = robot.get_mass_matrices().numpy()[0, 0, 0] - before[0, 0]
-        with ArticulationActuators.from_configs(PENDULUM, {".*": motor}):
+        with aa.ArticulationActuators.from_configs(PENDULUM, {".*": motor}):
             np.testing.assert_allclose(robot.get_dof_armatures().numpy(), 0.04, rtol=1e-6)
             np.testing.assert_allclose(robot.get_mass_matrices().numpy()[0, 0, 0], bare + 0.04, rtol=1e-5)
         np.testing.assert_array_equal(robot.get_dof_armatures().numpy(), before)
         # without a rotor inertia the armature of the file stays
-        with ArticulationActuators.from_configs(
-            PENDULUM, {".*": [PDControlConfig(0.1, 0.01), TransmissionConfig(20.0)]}
+        with aa.ArticulationActuators.from_configs(
+            PENDULUM, {".*": [aa.PDControlConfig(0.1, 0.01), aa.TransmissionConfig(20.0)]}
         ):
             np.testing.assert_array_equal(robot.get_dof_armatures().numpy(), before)
 
 
 def test_joint_properties_have_the_armature() -> None:
     """For programs that have a simulator of their own."""
-    geared = [PDControlConfig(1.0, 0.1), TransmissionConfig({"hip": 3.0, "knee": -10.0}, rotor_inertia=1e-3)]
-    arrays = ActuatedArrays(["hip", "knee", "toe"], {"hip|knee": geared, "toe": geared[:1]}, num_robots=2)
+    geared = [aa.PDControlConfig(1.0, 0.1), aa.TransmissionConfig({"hip": 3.0, "knee": -10.0}, rotor_inertia=1e-3)]
+    arrays = aa.ActuatedArrays(["hip", "knee", "toe"], {"hip|knee": geared, "toe": geared[:1]}, num_robots=2)
     expected = [[9e-3, 0.1, np.nan]] * 2
     np.testing.assert_allclose(arrays.joint_properties["armature"], expected, rtol=1e-6)
-    motor = motor_of([PDControlConfig(1.0, 0.1), TransmissionConfig(3.0, rotor_inertia=1e-3)])
+    motor = motor_of([aa.PDControlConfig(1.0, 0.1), aa.TransmissionConfig(3.0, rotor_inertia=1e-3)])
     assert armature_while_attached(motor) == armature(motor) == pytest.approx(9e-3)
 
 
 def test_rotors_and_losses_of_configs_by_joint() -> None:
     """As of motors by pattern: the armature while attached, the losses as friction."""
-    gear = TransmissionConfig(10.0, rotor_inertia=1e-3, efficiency=0.8, backdriving_efficiency=0.8)
-    pairs = [(ActuatorConfig(PDControlConfig(1.0, 0.1), others=[gear]), "hinge")]
-    with Simulation(ROBOTS / "pendulum.usda") as sim:
+    gear = aa.TransmissionConfig(10.0, rotor_inertia=1e-3, efficiency=0.8, backdriving_efficiency=0.8)
+    pairs = [(aa.ActuatorConfig(aa.PDControlConfig(1.0, 0.1), others=[gear]), "hinge")]
+    with aa.Simulation(ROBOTS / "pendulum.usda") as sim:
         sim.play()
-        robot: Any = Articulation(PENDULUM)
+        robot: Any = aa.Articulation(PENDULUM)
         before = robot.get_dof_armatures().numpy().copy()
-        with ArticulationActuators.from_actuators(PENDULUM, pairs) as made:
+        with aa.ArticulationActuators.from_actuators(PENDULUM, pairs) as made:
             np.testing.assert_allclose(robot.get_dof_armatures().numpy(), 0.1, rtol=1e-6)
-            (friction,) = [one for one in made.actuators[0].stages if isinstance(one, PassiveFriction)]
+            (friction,) = [one for one in made.actuators[0].stages if isinstance(one, aa.PassiveFriction)]
             np.testing.assert_allclose(friction.read("motor_load"), 0.2 / 1.8, rtol=1e-6)
         np.testing.assert_array_equal(robot.get_dof_armatures().numpy(), before)
-    arrays = ActuatedArrays(["hinge"], pairs, num_robots=2)
+    arrays = aa.ActuatedArrays(["hinge"], pairs, num_robots=2)
     np.testing.assert_allclose(arrays.joint_properties["armature"], [[0.1], [0.1]], rtol=1e-6)
-    component = PassiveFriction.from_config(FrictionConfig(0.1), 2, "cpu")
+    component = aa.PassiveFriction.from_config(aa.FrictionConfig(0.1), 2, "cpu")
     with pytest.raises(ValueError, match="PassiveFriction and a transmission with losses: must have a FrictionConfig"):
-        ActuatedArrays(
+        aa.ActuatedArrays(
             ["hinge"],
-            [(ActuatorConfig(PDControlConfig(1.0, 0.1), others=[gear, component]), "hinge")],
+            [(aa.ActuatorConfig(aa.PDControlConfig(1.0, 0.1), others=[gear, component]), "hinge")],
             num_robots=2,
         )

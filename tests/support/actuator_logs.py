@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from isaacsim.core.experimental.actuators.toolbox.training import ActuatorLog
+from isaacsim.core.experimental.actuators.tools.training import ActuatorLog
 from neural_twin import random_motion
 
 KP, KD, DT = 30.0, 2.0, 0.005

@@ -12,11 +12,11 @@ from shutil import which
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import ActuatedArrays
-from isaacsim.core.experimental.actuators.toolbox.export.c_header import c_text
-from isaacsim.core.experimental.actuators.toolbox.export.robot import ExportedRobot
+from isaacsim.core.experimental.actuators.tools.export.c_header import c_text
+from isaacsim.core.experimental.actuators.tools.export.robot import ExportedRobot
 
 needs_compiler = pytest.mark.skipif(which("cc") is None, reason="no C compiler")
-_OPTIONS = "-std=c99 -pedantic -Wall -Wextra -Wno-unused-parameter -Werror -O2 -ffp-contract=off -shared -fPIC"
+_OPTIONS = "-std=c99 -pedantic -Wall -Wextra -Werror -O2 -ffp-contract=off -shared -fPIC"
 # positions, velocities, both targets and feedforward
 _SCALE = np.array([[0.5], [4], [0.5], [1], [2]], np.float32)
 

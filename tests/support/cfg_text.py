@@ -18,3 +18,31 @@ def cfgs_of(text: str, package: str, classes: dict[str, Any], monkeypatch: pytes
     scope: dict[str, Any] = {}
     exec(compile(text, "<export>", "exec"), scope)
     return scope["ACTUATORS"]
+
+
+def events_of(
+    text: str, package: str, modules: list[str], monkeypatch: pytest.MonkeyPatch
+) -> dict[str, dict[str, Any]]:
+    """`EVENTS` of a text, whose functions are their names, with stand-ins for the modules of a package."""
+
+    class Names:
+        """Gives its attributes' names."""
+
+        def __init__(self, name: str) -> None:
+            self._name = name
+
+        def __getattr__(self, name: str) -> str:
+            return f"{self._name}.{name}"
+
+    def of_module(name: str) -> Any:
+        if name in ("mdp", "dr"):
+            return Names(name)
+        return {"SceneEntityCfg": lambda robot, **where: (robot, where), "EventTermCfg": dict}.get(name, dict)
+
+    for name in [package, *(f"{package}.{one}" for one in ["envs", *modules])]:
+        module: Any = ModuleType(name)
+        module.__getattr__ = of_module
+        monkeypatch.setitem(sys.modules, name, module)
+    scope: dict[str, Any] = {}
+    exec(compile(text, "<export>", "exec"), scope)
+    return scope["EVENTS"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import warp as wp
-from isaacsim.core.experimental.actuators.components.quiet_warp import quiet_warp
+from isaacsim.core.experimental.actuators.base.quiet_warp import quiet_warp
 
 
 def floats(values: Any) -> wp.array:

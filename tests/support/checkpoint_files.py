@@ -8,8 +8,15 @@ from typing import Any
 
 import exported_archives as exported
 import numpy as np
-from isaacsim.core.experimental.actuators.networks import onnx, safetensors
-from isaacsim.core.experimental.actuators.networks.network import GRUCell, Linear, LSTMCell, Network, Operation, Unary
+from isaacsim.core.experimental.actuators.files.networks import onnx, safetensors
+from isaacsim.core.experimental.actuators.laws.networks.network import (
+    GRUCell,
+    Linear,
+    LSTMCell,
+    Network,
+    Operation,
+    Unary,
+)
 from small_networks import numbers
 from torch_archives import Object, forward, state_dict, torchscript
 

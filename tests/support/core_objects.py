@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
-from isaacsim.core.experimental.actuators.native import core
+from isaacsim.core.experimental.actuators.base.native import core
 
 ROBOTS, SLOTS, DEPTH = 3, 4, 3
 DT = 0.01
@@ -456,6 +456,7 @@ def entries() -> dict[str, Callable[[], Entry]]:
             ],
         ),
         "Plan.measure": of_plan("measure", lambda b: [[floats(b.robots, b.slots) for _ in range(4)]]),
+        "Plan.on_fault": of_plan("on_fault", lambda b: [lambda: None]),
         "Plan.observe": of_plan(
             "observe",
             lambda b: [

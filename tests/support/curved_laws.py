@@ -9,9 +9,9 @@ import numpy as np
 import oracle
 import warp as wp
 from isaacsim.core.experimental.actuators import Clamping, ClampingMaxEffort, ClampingPositionBased, Controller
-from isaacsim.core.experimental.actuators.components.base import Feedback, Passive
-from isaacsim.core.experimental.actuators.components.law import bounded
-from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
+from isaacsim.core.experimental.actuators.engine.entry import ActuatorEntry
+from isaacsim.core.experimental.actuators.laws.contract.base import Feedback, Passive
+from isaacsim.core.experimental.actuators.laws.contract.law import bounded
 from step_bench import ROBOTS, TABLE, full
 
 Table = tuple[list[float], list[float]]

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 import warp as wp
 from isaacsim.core.experimental.actuators import Clamping, ControllerPD
-from isaacsim.core.experimental.actuators.components.base import Electrical, Supply, Thermal
-from isaacsim.core.experimental.actuators.components.catalogue import Law
-from isaacsim.core.experimental.actuators.components.law import UNSET, started, within
-from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
+from isaacsim.core.experimental.actuators.engine.entry import ActuatorEntry
+from isaacsim.core.experimental.actuators.laws.contract.base import Electrical, Supply, Thermal
+from isaacsim.core.experimental.actuators.laws.contract.catalogue import Law
+from isaacsim.core.experimental.actuators.laws.contract.law import UNSET, started, within
 from isaacsim.core.experimental.actuators.specs.configs import Config
 
 NAMES = ("hip", "knee", "ankle", "toe")

@@ -5,18 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import isaacsim.core.experimental.actuators as aa
 import numpy as np
-from isaacsim.core.experimental.actuators import (
-    ArticulationActuators,
-    EncoderConfig,
-    FrictionConfig,
-    MaxEffortClampingConfig,
-    MotorConfig,
-    PDControlConfig,
-    Simulation,
-    TimedDelayConfig,
-)
-from isaacsim.core.experimental.actuators.toolbox.identification.log import MotorLog
+from isaacsim.core.experimental.actuators.tools.identification.log import MotorLog
 from places import ROBOTS
 
 PENDULUM = str(ROBOTS / "pendulum.usda")
@@ -28,9 +19,9 @@ RECORDED = {"effort": "motor_efforts", "current": "currents", "volts": "supply_v
 _SUBSTEPS = 4
 
 
-def known_motor(kp: float = 40.0, kd: float = 1.0) -> MotorConfig:
+def known_motor(kp: float = 40.0, kd: float = 1.0) -> aa.MotorConfig:
     """The motor that identification starts from: its gains."""
-    return MotorConfig(PDControlConfig(kp, kd), clamping=[MaxEffortClampingConfig(500.0)])
+    return aa.MotorConfig(aa.PDControlConfig(kp, kd), clamping=[aa.MaxEffortClampingConfig(500.0)])
 
 
 def hidden_motor(
@@ -41,13 +32,13 @@ def hidden_motor(
     delay: float = 0.008,
     kp: float = 40.0,
     kd: float = 1.0,
-) -> MotorConfig:
+) -> aa.MotorConfig:
     """The motor that made the log."""
-    others = [FrictionConfig(coulomb=coulomb, viscous=viscous), EncoderConfig(bias=bias, velocity="register")]
-    return MotorConfig(
-        PDControlConfig(kp, kd),
-        clamping=[MaxEffortClampingConfig(500.0)],
-        delay=TimedDelayConfig(seconds=delay),
+    others = [aa.FrictionConfig(coulomb=coulomb, viscous=viscous), aa.EncoderConfig(bias=bias, velocity="register")]
+    return aa.MotorConfig(
+        aa.PDControlConfig(kp, kd),
+        clamping=[aa.MaxEffortClampingConfig(500.0)],
+        delay=aa.TimedDelayConfig(seconds=delay),
         armature=armature,
         others=others,
     )
@@ -55,7 +46,7 @@ def hidden_motor(
 
 def hidden_log(
     robot: str,
-    motors: Mapping[str, MotorConfig],
+    motors: Mapping[str, aa.MotorConfig],
     joints: Sequence[str],
     *,
     seconds: float = 8.0,
@@ -75,10 +66,10 @@ def hidden_log(
     if command is None:
         phase = 2 * np.pi * (0.1 * time + 0.5 * 3.9 / seconds * time**2)
         command = np.stack([0.4 * size * np.sin(phase + 1.3 * (seed + j)) + 0.2 for j in range(len(joints))], 1)
-    bias = np.array([next(s.bias for s in motors[name].others if isinstance(s, EncoderConfig)) for name in joints])
-    with Simulation(robot, dt / _SUBSTEPS) as simulation:
+    bias = np.array([next(s.bias for s in motors[name].others if isinstance(s, aa.EncoderConfig)) for name in joints])
+    with aa.Simulation(robot, dt / _SUBSTEPS) as simulation:
         robots: Any = simulation.articulation("/")
-        with ArticulationActuators.from_configs("/", dict(motors)) as actuators:
+        with aa.ArticulationActuators.from_configs("/", dict(motors)) as actuators:
             simulation.play()
             places = [robots.dof_names.index(name) for name in joints]
             found = np.empty_like(command)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from isaacsim.core.experimental.actuators import EffortDelayConfig, EncoderConfig, RateConfig
-from isaacsim.core.experimental.actuators.toolbox.stability.timing import Timing
+from isaacsim.core.experimental.actuators.tools.stability.timing import Timing
 
 
 @dataclass

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators import ActuatedArrays, native
+from isaacsim.core.experimental.actuators import ActuatedArrays
+from isaacsim.core.experimental.actuators.base import native
 
 ENGINES = ("native", "warp")
 Inputs = Sequence[np.ndarray]

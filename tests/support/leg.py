@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
+import isaacsim.core.experimental.actuators as aa
 import warp as wp
-from isaacsim.core.experimental.actuators import (
-    ActuatorConfig,
-    ArticulationActuators,
-    ControllerPD,
-)
-from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
+from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 
 NAMES = ["hip", "knee", "ankle"]
 
@@ -28,10 +24,10 @@ class Leg:
     def gains(self) -> list[float]:
         return [round(float(gain), 3) for gain in self.host.arrays().stiffnesses]
 
-    def pairs(self, *joints: str) -> list[tuple[ActuatorConfig, str]]:
+    def pairs(self, *joints: str) -> list[tuple[aa.ActuatorConfig, str]]:
         """A PD law with gains 1 for each joint."""
         one = wp.ones(1, dtype=wp.float32, device="cpu")
-        return [(ActuatorConfig(ControllerPD(one, one)), joint) for joint in joints]
+        return [(aa.ActuatorConfig(aa.ControllerPD(one, one)), joint) for joint in joints]
 
-    def wrap(self, *joints: str) -> ArticulationActuators:
-        return ArticulationActuators.from_actuators("/Robot", self.pairs(*joints))
+    def wrap(self, *joints: str) -> aa.ArticulationActuators:
+        return aa.ArticulationActuators.from_actuators("/Robot", self.pairs(*joints))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 from isaacsim.core.experimental.actuators import FrictionConfig, MotorConfig, PDControlConfig
-from isaacsim.core.experimental.actuators.toolbox.identification.identified import (
+from isaacsim.core.experimental.actuators.tools.identification.identified import (
     ColumnUse,
     Estimate,
     Identified,
     ModelScore,
     Replay,
 )
-from isaacsim.core.experimental.actuators.toolbox.identification.log import MotorLog
+from isaacsim.core.experimental.actuators.tools.identification.log import MotorLog
 from places import ROBOTS
 
 
@@ -30,7 +30,7 @@ def made_up(robot: str = "pendulum.usda", joint: str = "hinge") -> Identified:
         (joint,),
         {joint: MotorConfig(PDControlConfig(16.0, 0.5), armature=0.0625, others=[friction])},
         [
-            Estimate(joint, "coulomb", 0.25, "N·m", 0.01, (0.0, 1.0), 0.1),
+            Estimate(joint, "coulomb", 0.25, "N·m", 0.01, (0.0, 1.0), 0.1, (0.2, 0.3)),
             Estimate(joint, "armature", 0.0625, "kg·m²", float("nan"), (0.0, 0.0625), 0.01),
         ],
         [ModelScore("as shipped", (), 0.02, 0.03), ModelScore("coulomb & viscous", ("coulomb",), 0.004, 0.006)],
@@ -39,9 +39,6 @@ def made_up(robot: str = "pendulum.usda", joint: str = "hinge") -> Identified:
         0.031,
         ["The logs have <no> fast motion."],
         12.5,
-        [
-            ColumnUse(joint, "current", "A", "", 2.0, 0.125),
-            ColumnUse(joint, "temperature", "°C", "<it> is too hot"),
-        ],
+        [ColumnUse(joint, "current", "A", "", 2.0, 0.125), ColumnUse(joint, "temperature", "°C", "<it> is too hot")],
         [f"{joint}: no network: it is < 1."],
     )

@@ -1,4 +1,4 @@
-"""A kind of stages that nobody knows, with one law; and a law for kinds that none that ships has."""
+"""A kind of stages that nobody knows, with one law; a law for kinds that none that ships has; a law of friction."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators.components import base, catalogue
-from isaacsim.core.experimental.actuators.motor_files import layout
+from isaacsim.core.experimental.actuators.files.motor_files import layout
+from isaacsim.core.experimental.actuators.files.usd import author, schema
+from isaacsim.core.experimental.actuators.laws.contract import base, catalogue
+from isaacsim.core.experimental.actuators.laws.passive_friction_curve import PassiveFrictionCurve, friction_of_curve
 from isaacsim.core.experimental.actuators.specs import configs, stages
-from isaacsim.core.experimental.actuators.specs.configs import Config
+from isaacsim.core.experimental.actuators.specs.configs import Config, PassiveConfig
 from isaacsim.core.experimental.actuators.specs.fields import parameter
-from isaacsim.core.experimental.actuators.usd import author, schema
 from other_laws import replace_laws
 
 MADE_UP = stages.Kind("windage", "Windage", "a made-up law", ("effort", "position", "velocity"), many=True, alone=True)
@@ -82,11 +83,35 @@ def made_up_law(kind: stages.Kind) -> catalogue.Law:
         **{"KIND": kind.name, "PARAMETERS": ("resistance",), "STATE": ("felt",), "NEUTRAL": (0.0,)},
         **{"LAW": _law_of(kind), "PUBLISHES": {} if kind.gives else {"temperature": "felt"}},
         "MOTOR": moved if kind.converts else None,
-        **{"__module__": f"{catalogue.PACKAGE}.{catalogue.snake_case(name)}", "__doc__": "A made-up law."},
     }
-    component = type(name, (family,), own)
-    module: Any = type(sys)(own["__module__"])
-    setattr(module, name, component)
+    return _law(name, family, own, config)
+
+
+def made_up_friction() -> catalogue.Law:
+    """A law of friction of one level, whose config and class say no more than any law of friction has to."""
+    fields = [
+        (
+            name,
+            float,
+            parameter(0.0, attribute=f"actuator:grip:{named}", type="float", unit=unit, fallback=0.0, lower=0.0),
+        )
+        for name, named, unit in (("grip", "grip", "N·m or N"), ("assumed_inertia", "assumedInertia", "kg·m² or kg"))
+    ]
+    config = dataclasses.make_dataclass(
+        "GripConfig", fields, bases=(PassiveConfig,), namespace={"SCHEMA": "ActuatorGripAPI"}
+    )
+    of_curve = PassiveFrictionCurve
+    own: dict[str, Any] = {
+        **{"PARAMETERS": ("assumed_inertia", "grip"), "NEUTRAL": (1.0, 0.0), "LAW": friction_of_curve},
+        **{"ASKS": of_curve.ASKS, "STATE": of_curve.STATE, "START": of_curve.START},
+    }
+    return _law("PassiveGrip", base.Passive, own, config)
+
+
+def _law(name: str, family: type, own: dict[str, Any], config: Any) -> catalogue.Law:
+    """A line of the table, whose class is found as that of the others."""
+    module: Any = type(sys)(f"{catalogue.PACKAGE}.{catalogue.snake_case(name)}")
+    setattr(module, name, type(name, (family,), own | {"__module__": module.__name__, "__doc__": "A made-up law."}))
     sys.modules[module.__name__] = module
     return catalogue.Law(config, name)
 

@@ -53,7 +53,7 @@ def malicious() -> dict[str, tuple[bytes, str]]:
         found |= {f"{kind}, {key}": one for key, one in made().items()}
     for key, (data, told) in bad_archives().items():
         # what no longer begins as an archive is not taken for one
-        found[f"archive, {key}"] = (data, f"{told}|is a file that begins|none that PyTorch writes")
+        found[f"archive, {key}"] = (data, f"{told}|of no known format|none that PyTorch writes")
     for key, (data, told) in bad_pickles().items():
         found[f"torchscript, pickle, {key}"] = (with_pickle(data), told)
         found[f"state dict, pickle, {key}"] = (zipped({"data.pkl": data}), told)
@@ -98,11 +98,11 @@ def _pickles() -> dict[str, tuple[bytes, str]]:
     old = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19."
     return {
         **{f"protocol {n}": (pickle.dumps(Payload(), n), "is a Python pickle") for n in (2, 3, 4, 5)},
-        "protocol 0": (pickle.dumps(Payload(), 0), "begins with"),
-        "of a script": (b"cos\nsystem\n(S'touch ran'\ntR.", "begins with"),
+        "protocol 0": (pickle.dumps(Payload(), 0), "of no known format"),
+        "of a script": (b"cos\nsystem\n(S'touch ran'\ntR.", "of no known format"),
         "before PyTorch 1.6": (old + pickle.dumps(Payload(), 2), r"before PyTorch 1\.6"),
         "with an archive behind": (pickle.dumps(Payload()) + good("torchscript"), "is a Python pickle"),
-        "compressed": (zlib.compress(pickle.dumps(Payload())), "begins with"),
+        "compressed": (zlib.compress(pickle.dumps(Payload())), "of no known format"),
         "in a state dict": (zipped({"data.pkl": pickle.dumps({"0.weight": Payload()})}), "has opcode|pickle"),
         "in a list of it": (state_dict({"0.weight": Raw(pickle.dumps(Payload(), 2)[2:-1])}), "pickle names"),
         "in the metadata": (
@@ -136,7 +136,7 @@ def _polyglots() -> dict[str, tuple[bytes, str]]:
         ),
         "two archives in one": (good("state dict") + archive, "first byte"),
         "web page with an archive behind": (b"<script>" + archive, "web page"),
-        "program with an archive behind": (b"\x7fELF\2\1\1\0" + archive, "begins with"),
+        "program with an archive behind": (b"\x7fELF\2\1\1\0" + archive, "of no known format"),
     }
 
 
@@ -249,7 +249,7 @@ def _zips() -> dict[str, tuple[bytes, str]]:
         "dots": (zipped({**entries, ".././../x": b""}), "inside the archive"),
         "a drive": (zipped({**entries, "C:/x": b""}), "inside the archive"),
         "backslashes": (zipped({**entries, "..\\x": b""}), "inside the archive"),
-        "nothing but its end": (b"PK\5\6" + b"\0" * 18, "begins with"),
+        "nothing but its end": (b"PK\5\6" + b"\0" * 18, "of no known format"),
         "a name of 60 KB": (zipped({**entries, "../" + "n" * 60_000: b""}), "inside the archive"),
     }
 
@@ -315,7 +315,7 @@ def _safetensors() -> dict[str, tuple[bytes, str]]:
     names = "{" + ",".join(f'"{n}":0' for n in range(200_000)) + ',"x":0,"x":0}'
     slow = "1" * 100_000 + "a.weight"
     return {
-        "a header of 2^63 bytes": (made(b"{}", length=1 << 63), "begins with"),
+        "a header of 2^63 bytes": (made(b"{}", length=1 << 63), "of no known format"),
         "a header longer than the file": (made(b"{}", length=1000), "cut off"),
         "a tensor of 2^60 numbers": (made({"0.weight": tensor([2**30, 2**30], 0, 2**62)}), "must lie in the file"),
         "a tensor of no numbers and 2^62": (made({"0.weight": tensor([0, 2**62], 0, 0)}), "."),
@@ -413,10 +413,7 @@ def _onnx() -> dict[str, tuple[bytes, str]]:
             f"numbers in {location}": (outside(location), "lies in another file")
             for location in ("/etc/passwd", "../../../../etc/passwd", "net.data", "http://127.0.0.1/x", "\\\\host\\x")
         },
-        "an operator of a library": (
-            _model([_node("Run", ["x"], "y", domain="com.microsoft")]),
-            "com.microsoft",
-        ),
+        "an operator of a library": (_model([_node("Run", ["x"], "y", domain="com.microsoft")]), "com.microsoft"),
         "a function of its own": (
             _model([last], change=lambda model: model.functions.add(name="f", domain="own")),
             "functions of its own",

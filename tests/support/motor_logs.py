@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from isaacsim.core.experimental.actuators.toolbox.identification.log import MotorLog
+from isaacsim.core.experimental.actuators.tools.identification.log import MotorLog
 
 JOINTS = ("hip", "knee", "ankle")
 

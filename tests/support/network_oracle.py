@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from isaacsim.core.experimental.actuators.networks.network import (
+from isaacsim.core.experimental.actuators.laws.networks.network import (
     Binary,
     Concatenate,
     Constant,

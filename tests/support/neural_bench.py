@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 from isaacsim.core.experimental.actuators import Actuator
-from isaacsim.core.experimental.actuators.components.quiet_warp import quiet_warp
+from isaacsim.core.experimental.actuators.base.quiet_warp import quiet_warp
 from neural_twin import Twin, random_motion
 
 COUNT, STEPS, DT = 5, 1000, 0.005

@@ -8,8 +8,8 @@ from typing import Any
 
 import network_oracle
 import numpy as np
-from isaacsim.core.experimental.actuators.networks import safetensors
-from isaacsim.core.experimental.actuators.networks.network import (
+from isaacsim.core.experimental.actuators.files.networks import safetensors
+from isaacsim.core.experimental.actuators.laws.networks.network import (
     GRUCell,
     Linear,
     LSTMCell,

@@ -38,7 +38,8 @@ class Plant:
         load = np.broadcast_to(np.asarray(load, np.float64), len(self.q))
         self._given[:, 0] = effort
         if self._told:
-            write(self._signals, {"inertia": self.inertia, "load": -load, "load_is_whole": 1.0})
+            told = {"inertia": self.inertia, "coupled_inertia": self.inertia, "load": -load, "load_is_whole": 1.0}
+            write(self._signals, told)
         for _ in range(steps):
             self._q[:, 0], self._v[:, 0] = self.q, self.v
             found = self.arrays.step(self._q, self._v, self._target, self.dt, feedforward=self._given)

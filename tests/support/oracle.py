@@ -21,6 +21,13 @@ They take those of the joint, `(q, qd, q_target, qd_target, feedforward, *state,
 """
 
 
+OTHERS: dict[tuple[str, str], Callable[..., tuple[Any, ...]]] = {}
+"""By component class and name, the other functions of laws: `FELT`, `TICK` and `END`.
+
+They take what these take, and the parameters as they are given to users in the place of prepared numbers.
+"""
+
+
 def law_of(component: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Say of a function that it is the law of a component."""
 
@@ -36,6 +43,16 @@ def motor_of(component: str) -> Callable[[Callable[..., Any]], Callable[..., Any
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         MOTORS[component] = function
+        return function
+
+    return register
+
+
+def other_of(component: str, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Say of a function that it is another one of a component."""
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        OTHERS[component, name] = function
         return function
 
     return register
@@ -103,10 +120,13 @@ def friction_step(level, effort, qd, h, inertia, viscous, tau_e, whole, f, qd_be
 
 
 def step_before(effort, qd, h, inertia, load, whole, f, qd_before, u_before):
-    """What acted on the joint besides motor and friction, and velocity and effort of the step before."""
-    qd_before = np.where(np.isnan(qd_before), qd, qd_before)
-    u_before = np.where(np.isnan(u_before), effort, u_before)
-    return np.where(whole > 0.5, -load, inertia * (qd - qd_before) / h - u_before - f), qd_before, u_before
+    """What acted on the joint besides motor and friction, and velocity and effort of the step before.
+
+    With an estimate of the load, whole = 1/2, these are such that the joint kept its velocity under it.
+    """
+    qd_before = np.where(np.isnan(qd_before) | (whole > 0), qd, qd_before)
+    u_before = np.where(whole > 0, load - f, np.where(np.isnan(u_before), effort, u_before))
+    return np.where(whole > 0, -load, inertia * (qd - qd_before) / h - u_before - f), qd_before, u_before
 
 
 def inertia_of(told, assumed):
@@ -114,9 +134,14 @@ def inertia_of(told, assumed):
     return np.where(told > 0, told, np.where(assumed > 0, assumed, np.nan))
 
 
+def stepped_inertia(inertia, coupled, whole):
+    """Inertia of a step by itself: diag(1/stepped) bounds M⁻¹, but where the load tells what the other joints do."""
+    return np.where((coupled > 0) & (whole <= 0.5), coupled, inertia)
+
+
 @law_of("PassiveFriction")
 def friction_law(
-    effort, _q, qd, h, told, load, whole, s, lift, f, qd_before, u_before, coulomb, viscous, static, *rest
+    effort, _q, qd, h, told, load, whole, coupled, s, lift, f, qd_before, u_before, coulomb, viscous, static, *rest
 ):
     """Dry friction of the level of model M6, and viscous friction."""
     v_s, alpha, assumed, K_m, K_e, K_ms, K_es, K_mq, K_eq, opposed = rest
@@ -127,19 +152,20 @@ def friction_law(
     level = dry_friction_level(effort, tau_e, qd, coulomb, excess, v_s, alpha, *loads)
     # a motor whose effort falls with the final velocity, effort + lift - s·v+, damps as viscous friction does
     viscous = viscous + np.maximum(s, 0)
+    inertia = stepped_inertia(inertia, coupled, whole)
     return friction_step(level, effort + lift, qd, h, inertia, viscous, tau_e, whole, f, qd_before, u_before)
 
 
 @law_of("PassiveFrictionCurve")
-def friction_curve_law(effort, _q, qd, h, told, load, whole, s, lift, f, qd_before, u_before, assumed, level):
+def friction_curve_law(effort, _q, qd, h, told, load, whole, coupled, s, lift, f, qd_before, u_before, assumed, level):
     """Dry friction, given the value of its table."""
-    inertia = inertia_of(told, assumed)
+    inertia = stepped_inertia(inertia_of(told, assumed), coupled, whole)
     tau_e, qd_before, u_before = step_before(effort, qd, h, inertia, load, whole, f, qd_before, u_before)
     return friction_step(level, effort + lift, qd, h, inertia, np.maximum(s, 0), tau_e, whole, f, qd_before, u_before)
 
 
 @law_of("PassiveLuGreFriction")
-def lu_gre_law(effort, _q, qd, h, told, load, whole, s, lift, z, qd_before, before, s0, s1, s2, *rest):
+def lu_gre_law(effort, _q, qd, h, told, load, whole, coupled, s, lift, z, qd_before, before, s0, s1, s2, *rest):
     """LuGre friction: the bristles of Canudas de Wit et al., 1995, exactly over a step of constant speed."""
     coulomb, static, v_s, assumed, as_mujoco = rest
     g = np.maximum(coulomb + np.maximum(static - coulomb, 0) * np.exp(-((qd / v_s) ** 2)), 1e-30)
@@ -147,7 +173,7 @@ def lu_gre_law(effort, _q, qd, h, told, load, whole, s, lift, z, qd_before, befo
     grown = np.where(a * h == 0, h, np.expm1(a * h) / np.where(a == 0, 1, a))
     z_after = z + grown * (qd + a * z)
     # semi-implicit: damping at the velocity after the step, under all that acts
-    inertia = inertia_of(told, assumed)
+    inertia = stepped_inertia(inertia_of(told, assumed), coupled, whole)
     tau_e, _, _ = step_before(effort, qd, h, inertia, load, whole, 0, qd_before, before)
     drag = s1 * np.exp(a * h) * (1 - np.clip(s0 * z / g, -1, 1) * np.sign(qd))
     bristles = -s0 * z_after - s1 * grown / h * (qd + a * z)
@@ -171,22 +197,45 @@ def gear_law(effort, _q, _qd, _dt, ratio, offset, of_motor):
 
 @law_of("LinkageShaft")
 def shaft_law(effort, _q, _qd, _dt):
-    """The effort of one shaft; `tests/pipeline/test_linkages.py` has the linkage as a whole."""
+    """The effort of one shaft; `tests/engine/test_linkages.py` has the linkage as a whole."""
     return (effort,)
 
 
 @law_of("ImplicitEffort")
-def effort_mode_law(effort, _q, qd, h, told, load, _whole, coupled, damping, lift, *given):
-    """What the next step has to know; `tests/components/test_implicit_effort.py` has the mode as a whole."""
+def effort_mode_law(effort, _q, qd, h, told, load, _whole, coupled, damping, lift, rubs, *given):
+    """What the next step has to know; `tests/laws/contract/test_implicit_effort.py` has the mode as a whole."""
     qd_before, whole_before, rest, damped, assumed, share, in_engine = given
     inertia = np.where(coupled > 0, coupled, np.where(told > 0, told / 2, np.where(assumed > 0, assumed, np.nan)))
     # the effort of the step before, whose fall with the velocity a simulator may have had
     u_before = np.where(np.isnan(whole_before), 0, whole_before - damped * qd)
     # what moved the joint in the step before, besides its motor and the load that is told
     seen = inertia * (qd - qd_before) / h - u_before + load
-    followed = share * np.where(told > inertia, inertia / told, 1) ** 2
+    followed = np.where(rubs > 0.5, 1, share * np.where(told > inertia, inertia / told, 1) ** 2)
     rest = np.where(np.isnan(qd_before), 0, rest + followed * (seen - rest))
     return qd, effort + np.where(in_engine > 0.5, lift, 0), rest, np.where(in_engine > 0.5, damping, 0)
+
+
+@other_of("ImplicitEffort", "END")
+def end_without_motor(q, qd, h, told, load, whole, coupled, *others):
+    """Velocity after the step without the motor, under the load and what else acts, and its change per effort."""
+    inertia = np.where(coupled > 0, coupled, inertia_of(told / 2, others[-3]))
+    rest = effort_mode_law(0, q, qd, h, told, load, whole, coupled, *others)[2]
+    gain = h / inertia
+    return qd + gain * (np.where(whole > 0.5, 0, rest) - load), gain
+
+
+@other_of("TransmissionGear", "FELT")
+def felt_through_gear(inertia, load, whole, coupled, N, _offset, _of_motor):
+    """Inertias and load of the joint, before the gear."""
+    return inertia / N**2, load / N, whole, coupled / N**2
+
+
+@other_of("TransmissionElastic", "FELT")
+def felt_by_rotor(
+    _inertia, _load, _whole, _coupled, _th, _thd, _qd_before, f_before, N, _offset, _of_motor, Jr, *_rest
+):
+    """The inertia of the rotor, and the spring, which is not all of the load."""
+    return Jr, f_before / N, 0.0, Jr
 
 
 @law_of("PassiveCogging")
@@ -213,8 +262,9 @@ def rotor_signals(q, qd, q_target, qd_target, feedforward, th, thd, _qd_before, 
 
 
 @law_of("ElectricalWinding")
-def winding_law(effort, _q, qd, h, inertia, T, T_h, derating, supply, i, _volts, _power, _loss, K, R, L, *rest):
+def winding_law(effort, _q, qd, h, inertia, load, whole, coupled, T, T_h, derating, supply, i, *others):
     """Winding at a constant voltage over a step, current-regulated within the supply."""
+    _volts, _power, _loss, qd_before, u_before, K, R, L, *rest = others
     config_supply, most, rate, of_copper, of_magnet, in_volts, driver, as_mujoco = rest
     R25, K, R = R, K * np.maximum(1 - of_magnet * (T_h - 25), 0.01), R * np.maximum(1 + of_copper * (T - 25), 0.01)
     # the time constant of MuJoCo is that of a cold winding, and so are the voltages of its drive
@@ -223,15 +273,22 @@ def winding_law(effort, _q, qd, h, inertia, T, T_h, derating, supply, i, _volts,
     left = np.where(L > 0, np.exp(-x), 0)
     share = np.where(L > 0, -np.expm1(-x), 1)
     m = np.where(L > 0, share / x, 0)
-    implicit = (inertia > 0) & (as_mujoco < 0.5)
-    a = np.where(implicit, h / np.where(inertia > 0, inertia, 1), 0)
-
-    # V = R i_inf + K v+, v+ = v + a K (i_inf (1 - m) + i m), solved for the current that a voltage leads to
-    def current_of(volts):
-        return (volts - K * qd - K * a * K * m * i) / (R + K * a * K * (1 - m))
-
     V = np.where(supply <= 3.4028234663852886e38, np.maximum(supply, 0), config_supply)
     V = np.where(driver > 1.5, 0, V)
+    inertia = np.where(coupled > 0, coupled, inertia / 2)
+    implicit = (inertia > 0) & (as_mujoco < 0.5)
+    a = np.where(implicit, h / np.where(inertia > 0, inertia, 1), 0)
+    # what else acts on the joint: told, or seen in the step before, where a motor at its supply can hold it
+    stall = K * (V + K * np.abs(qd)) / np.where(R > 0, R, 1)
+    gained = np.where(np.isnan(qd_before), 0, qd - qd_before)
+    largest = np.where(whole > 0.5, np.inf, stall)
+    else_acts = np.clip(np.where(whole > 0, -load, inertia * gained / h - u_before), -largest, largest)
+    free = np.where(implicit, qd + a * else_acts, qd)
+
+    # V = R i_inf + K v+, v+ = free + a K (i_inf (1 - m) + i m), solved for the current that a voltage leads to
+    def current_of(volts):
+        return (volts - K * free - K * a * K * m * i) / (R + K * a * K * (1 - m))
+
     asked = np.where(
         in_volts > 0.5, current_of(effort), effort / K * np.where(R > 0, R_drive / np.where(R > 0, R, 1), 1)
     )
@@ -245,12 +302,13 @@ def winding_law(effort, _q, qd, h, inertia, T, T_h, derating, supply, i, _volts,
     after = settled * share + i * left
     mean = np.where(as_mujoco > 0.5, after, settled * (1 - m) + i * m)
     needed = np.where(
-        (in_volts < 0.5) | (wanted != asked), R * wanted + K * (qd + a * K * (wanted * (1 - m) + i * m)), effort
+        (in_volts < 0.5) | (wanted != asked), R * wanted + K * (free + a * K * (wanted * (1 - m) + i * m)), effort
     )
     volts = np.clip(needed, -V, V)
     is_open = (driver > 0.5) & (driver < 1.5)
     found = (K * mean, after, volts, volts * mean), (0, 0, K * qd, 0)
-    return *(np.where(is_open, off, on) for on, off in zip(*found, strict=True)), R / K / K
+    given, *states = (np.where(is_open, off, on) for on, off in zip(*found, strict=True))
+    return given, *states, R / K / K, qd, given
 
 
 @law_of("ThermalTwoNode")
@@ -304,7 +362,7 @@ def elastic_law(effort, q, qd, h, told, load, whole, th, thd, qd_before, f_befor
     inertia = np.maximum(inertia_of(told, assumed), 1e-20)
     th, thd, qd_before = (np.where(np.isnan(one), now, one) for one, now in ((th, q), (thd, qd), (qd_before, qd)))
     k, c, beta = np.minimum(k, inertia / (2 * h) ** 2), np.minimum(c, inertia / (4 * h)), backlash / 2
-    tau_e = np.where(whole > 0.5, -load, inertia * (qd - qd_before) / h - f_before)
+    tau_e = np.where(whole > 0, -load, inertia * (qd - qd_before) / h - f_before)
     J, d = np.maximum(N**2 * Jr, 1e-20), th - q
     M = J + h * N**2 * br
     # momenta without spring, and where that leads
@@ -313,7 +371,9 @@ def elastic_law(effort, q, qd, h, told, load, whole, th, thd, qd_before, f_befor
     edge = np.minimum(np.maximum(free, -beta), beta)
     # M·w + h·f = P, inertia·v - h·f = Q, f = k·(d - edge + ahead·h·(w - v)) + c·(w - v), by Cramer's rule
     e = d - edge
-    ahead = np.where((backlash > 0) & (e * (free - edge) < 0), 1.0, 0.9)
+    product = h**2 * k * (1 / M + 1 / inertia)
+    theta = 0.9 * np.minimum(np.maximum((16 * product - 1) / 3, 0), 1)
+    ahead = np.where((backlash > 0) & (e * (free - edge) < 0), 1.0, theta)
     a = ahead * h * k + c
     det = M * inertia + h * a * (M + inertia)
     f = (M * inertia * k * e + a * (inertia * P - M * Q)) / det
@@ -399,6 +459,12 @@ def period_of(h, decimation, frequency):
     return np.maximum(np.where(np.abs(n - np.rint(n)) < 1e-6 * n, np.rint(n), n), 1)
 
 
+@other_of("RateHold", "TICK")
+def rate_is_due(h, clock, _held, decimation, frequency, _phase):
+    """A period has passed, or none has begun."""
+    return (np.where(np.isnan(clock) | (clock + 1 >= period_of(h, decimation, frequency) - 1e-3), 1, 0),)
+
+
 @law_of("RateHold")
 def rate_law(effort, _q, _qd, h, clock, held, decimation, frequency, phase):
     """A new effort when a period has passed, else the one before."""
@@ -448,6 +514,12 @@ def profile_of(target, setpoint, velocity, h, top, a):
     moved = np.minimum(np.maximum(wanted, velocity - a * h), velocity + a * h)
     absent = np.isinf(top) & np.isinf(a)
     return np.where(absent, target, setpoint + h * moved), np.where(absent, 0, moved)
+
+
+@law_of("ControllerStartupPD")
+def startup_pd_law(q, qd, q_target, qd_target, feedforward, _dt, kp, kd, startup, const_effort):
+    """PD control and an effort towards the target."""
+    return (pd_effort(q, qd, q_target, qd_target, feedforward, kp, kd, const_effort) + startup * np.sign(q_target - q),)
 
 
 @law_of("ControllerSlewedPID")

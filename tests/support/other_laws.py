@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from isaacsim.core.experimental.actuators.components import catalogue
+from isaacsim.core.experimental.actuators.laws.contract import catalogue
 
 
 def replace_laws(patch: pytest.MonkeyPatch, lines: tuple[catalogue.Law, ...]) -> None:

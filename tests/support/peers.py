@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators.components.quiet_warp import quiet_warp
+from isaacsim.core.experimental.actuators.base.quiet_warp import quiet_warp
 
 # the order in which clamps read from USD act here; newton keeps the authored one
 _ORDER = ("ClampingDCMotor", "ClampingPositionBased", "ClampingMaxEffort")

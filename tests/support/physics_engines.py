@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Any
 
+import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import Simulation
 from pxr import Gf, Sdf, Usd, UsdPhysics
@@ -64,3 +65,13 @@ def floating_pair() -> SmallStage:
     made.body(f"{ROOT}/leg", tuple(tip), turn=turn, mass=1.5, com=(0.1, 0.2, -0.4), inertia=(0.05, 0.04, 0.03))
     made.joint(f"{ROOT}/hip", "Revolute", f"{ROOT}/trunk", f"{ROOT}/leg", at=(0.5, 0, 0))
     return made
+
+
+def qpos_of(source: Any) -> np.ndarray:
+    """MuJoCo's positions in every environment of a simulation or a host."""
+    return np.stack([source.data(env).qpos for env in range(source.num_envs)])
+
+
+def qvel_of(source: Any) -> np.ndarray:
+    """MuJoCo's velocities in every environment of a simulation or a host."""
+    return np.stack([source.data(env).qvel for env in range(source.num_envs)])

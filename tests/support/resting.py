@@ -1,19 +1,16 @@
-"""Robots that friction holds, pushed once: how fast they still move, and how far they drift."""
+"""Robots that friction holds, pushed once, and one that stands: how fast they still move, and how far they drift."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import isaacsim.core.experimental.actuators as aa
 import numpy as np
-from isaacsim.core.experimental.actuators import (
-    ActuatedArrays,
-    Articulation,
-    ArticulationActuators,
-    FrictionConfig,
-    Simulation,
-)
+from isaacsim.core.experimental.actuators.specs.config import Config
+from isaacsim.core.experimental.actuators.specs.effort_modes import EffortModes
 from places import ROBOTS
 from pxr import Sdf, Usd
 
@@ -29,6 +26,17 @@ class Rest(NamedTuple):
     """Root mean square of the velocities of all joints [rad/s]."""
     drift: float
     """Largest change of a joint's position [rad]."""
+
+
+class Stand(NamedTuple):
+    """Motion of a robot that stands, in the last second."""
+
+    rms: float
+    """Root mean square of the velocities of all joints [rad/s]."""
+    alternating: float
+    """Share of steps in which a velocity changes its sign."""
+    sunk: float
+    """Descent of the base since the start [m]."""
 
 
 class Held(NamedTuple):
@@ -67,10 +75,10 @@ def chain(folder: Path, armature: float, links: int = 6) -> Path:
     return path
 
 
-def held(sim: Simulation, path: str) -> Held:
+def held(sim: aa.Simulation, path: str) -> Held:
     """Return what friction has to hold in the initial pose of a robot."""
     sim.play()
-    robot = Articulation(path)
+    robot = aa.Articulation(path)
     gravity = -robot.get_dof_gravity_compensation_forces().numpy()[0].astype(np.float64)
     masses = robot.get_mass_matrices().numpy()[0].astype(np.float64)
     sim.stop()
@@ -78,11 +86,12 @@ def held(sim: Simulation, path: str) -> Held:
     return Held(1.5 * np.abs(gravity) + 0.05, inertia, masses, gravity)
 
 
-def motors(names: list[str], robot: Held, sweeps: int = 0) -> dict[str, list[FrictionConfig]]:
+def motors(names: list[str], robot: Held, sweeps: int = 0) -> dict[str, list[aa.FrictionConfig]]:
     """Return motors that are friction and nothing else."""
     levels = zip(names, robot.friction.tolist(), robot.inertia.tolist(), strict=True)
     return {
-        name: [FrictionConfig(coulomb=level, assumed_inertia=inertia, sweeps=sweeps)] for name, level, inertia in levels
+        name: [aa.FrictionConfig(coulomb=level, assumed_inertia=inertia, sweeps=sweeps)]
+        for name, level, inertia in levels
     }
 
 
@@ -107,10 +116,10 @@ def rest(
     source: Usd.Stage | Path, path: str, engine: str, dt: float, load: float, seconds: float = 4.0, sweeps: int = 0
 ) -> Rest:
     """Push a robot of a simulator and return how it rests, with a load on every joint as a share of its friction."""
-    with Simulation(source, dt, engine=engine) as sim:
-        robot = Articulation(path)
+    with aa.Simulation(source, dt, engine=engine) as sim:
+        robot = aa.Articulation(path)
         friction = held(sim, path)
-        actuators = ArticulationActuators.from_configs(path, motors(robot.dof_names, friction, sweeps))
+        actuators = aa.ArticulationActuators.from_configs(path, motors(robot.dof_names, friction, sweeps))
         if load:
             # after the actuators, which do not see it
             extra = load * friction.friction
@@ -131,7 +140,7 @@ def rest(
 
 def rest_on_arrays(names: list[str], robot: Held, dt: float, load: float, seconds: float = 4.0) -> Rest:
     """Push a robot with this mass matrix and gravity, computed here in float64, and return how it rests."""
-    friction = ActuatedArrays(names, motors(names, robot))
+    friction = aa.ActuatedArrays(names, motors(names, robot))
     push = robot.gravity + load * robot.friction
     position, velocity = np.zeros(len(names)), speeds(len(names))
     q, qd, target = np.zeros((3, 1, len(names)), np.float32)
@@ -146,3 +155,38 @@ def rest_on_arrays(names: list[str], robot: Held, dt: float, load: float, second
     found = measured(step, dt, seconds)
     assert not friction.faults
     return found
+
+
+def humanoid(
+    mode: EffortModes, kick: float = 0.0, friction: Config | None = None, dt: float = 0.005, seconds: float = 4.0
+) -> Stand:
+    """Let the G1 stand with friction on every joint, 0.5 N·m if not given, and return how still it stands.
+
+    Args:
+        mode: Effort mode of its motors.
+        kick: Velocity of the joints at the start [rad/s], of one after the other up and down.
+        friction: Another friction.
+        dt: Physics step [s].
+        seconds: Duration.
+    """
+    file = ROBOTS / "unitree_g1.usda"
+    with warnings.catch_warnings(), aa.Simulation(file, dt) as sim:
+        # it has no such friction in its file
+        warnings.simplefilter("ignore")
+        motors = {
+            name: [*motor.stages, friction or aa.FrictionConfig(0.5)] for name, motor in aa.motors_of(str(file)).items()
+        }
+        actuators = aa.ArticulationActuators.from_configs("/World/G1", motors, effort_mode=mode)
+        sim.play()
+        robot: Any = actuators.articulation
+        robot.set_dof_position_targets(robot.get_dof_positions().numpy().copy())
+        robot.set_dof_velocities(np.resize([kick, -kick], robot.num_dofs))
+        height, velocities = robot.get_world_poses()[0].numpy()[0, 2], []
+        for _ in range(round(seconds / dt)):
+            sim.step()
+            velocities.append(robot.get_dof_velocities().numpy()[0].copy())
+        assert not actuators.faults
+        last = np.array(velocities[-round(1 / dt) :])
+        alternating = float((last[1:] * last[:-1] < 0).mean())
+        sunk = float(height - robot.get_world_poses()[0].numpy()[0, 2])
+    return Stand(float(np.sqrt((last**2).mean())), alternating, sunk)

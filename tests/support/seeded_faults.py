@@ -7,40 +7,32 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from isaacsim.core.experimental.actuators import (
-    DelayConfig,
-    MaxEffortClampingConfig,
-    MotorConfig,
-    PDControlConfig,
-    RateConfig,
-    TransmissionConfig,
-    add_motors,
-)
-from isaacsim.core.experimental.actuators.toolbox.export import export, read_robot
+import isaacsim.core.experimental.actuators as aa
+from isaacsim.core.experimental.actuators.tools.export import export, read_robot
 from places import ROBOTS
 from pxr import Usd
 
 ARM = str(ROBOTS / "arm_2dof.usda")
 ARM_XML = ROBOTS / "arm_2dof.xml"
-Motors = dict[str, MotorConfig]
+Motors = dict[str, aa.MotorConfig]
 
 
 def good_motors() -> Motors:
     """Motors with all that can go wrong: of the motor before a gear of 10 at the shoulder, of the joint behind it."""
-    gear = TransmissionConfig(ratio=10.0, rotor_inertia=5e-3)
+    gear = aa.TransmissionConfig(ratio=10.0, rotor_inertia=5e-3)
     return {
-        "shoulder": MotorConfig(
-            PDControlConfig(2.0, 0.2),
-            [MaxEffortClampingConfig(2.5)],
-            DelayConfig(1),
+        "shoulder": aa.MotorConfig(
+            aa.PDControlConfig(2.0, 0.2),
+            [aa.MaxEffortClampingConfig(2.5)],
+            aa.DelayConfig(1),
             friction=1.0,
             viscous_friction=0.2,
             others=[gear],
         ),
-        "extension": MotorConfig(
-            PDControlConfig(800.0, 60.0),
-            [MaxEffortClampingConfig(20.0)],
-            DelayConfig(1),
+        "extension": aa.MotorConfig(
+            aa.PDControlConfig(800.0, 60.0),
+            [aa.MaxEffortClampingConfig(20.0)],
+            aa.DelayConfig(1),
             armature=0.4,
             friction=2.0,
             viscous_friction=1.0,
@@ -53,8 +45,8 @@ def joint_motors() -> Motors:
     motors = good_motors()
     motors["shoulder"] = dataclasses.replace(
         motors["shoulder"],
-        controller=PDControlConfig(200.0, 20.0),
-        clamping=[MaxEffortClampingConfig(25.0)],
+        controller=aa.PDControlConfig(200.0, 20.0),
+        clamping=[aa.MaxEffortClampingConfig(25.0)],
         others=[],
         armature=0.5,
     )
@@ -71,7 +63,7 @@ def _scaled(name: str, factor: float, joint: str) -> Callable[[Motors], None]:
 def _armature(motors: Motors) -> None:
     for motor in motors.values():
         if motor.others:
-            motor.others = [TransmissionConfig(ratio=10.0)]
+            motor.others = [aa.TransmissionConfig(ratio=10.0)]
         else:
             motor.armature = 0.0
 
@@ -82,17 +74,17 @@ def _friction(motors: Motors) -> None:
 
 def _limit(motors: Motors) -> None:
     for motor in motors.values():
-        motor.clamping = [MaxEffortClampingConfig(1e9)]
+        motor.clamping = [aa.MaxEffortClampingConfig(1e9)]
 
 
 def _delay(motors: Motors) -> None:
     for motor in motors.values():
-        motor.delay = DelayConfig(2)
+        motor.delay = aa.DelayConfig(2)
 
 
 def _rate(motors: Motors) -> None:
     for motor in motors.values():
-        motor.others = [*motor.others, RateConfig(decimation=2)]
+        motor.others = [*motor.others, aa.RateConfig(decimation=2)]
 
 
 def _swapped(motors: Motors) -> None:
@@ -100,7 +92,7 @@ def _swapped(motors: Motors) -> None:
 
 
 def _gear(motors: Motors) -> None:
-    motors["shoulder"].others = [TransmissionConfig(ratio=5.0, rotor_inertia=5e-3)]
+    motors["shoulder"].others = [aa.TransmissionConfig(ratio=5.0, rotor_inertia=5e-3)]
 
 
 def slightly_other(motors: Motors) -> Motors:
@@ -110,9 +102,9 @@ def slightly_other(motors: Motors) -> Motors:
         _scale(motor.controller, "kd", 0.96)
         _scale(motor, "friction", 1.1)
         _scale(motor, "viscous_friction", 0.9)
-        motor.clamping = [MaxEffortClampingConfig(most * one.max_effort) for one in motor.clamping]
+        motor.clamping = [aa.MaxEffortClampingConfig(most * one.max_effort) for one in motor.clamping]
         if motor.others:
-            motor.others = [TransmissionConfig(ratio=10.0, rotor_inertia=5.2e-3)]
+            motor.others = [aa.TransmissionConfig(ratio=10.0, rotor_inertia=5.2e-3)]
         else:
             _scale(motor, "armature", 1.05)
     return motors
@@ -152,7 +144,7 @@ def lab_file(folder: Path, motors: Motors) -> Path:
 def usd_file(folder: Path, motors: Motors) -> Path:
     """The arm with motors as a file of USD."""
     stage = Usd.Stage.Open(ARM)
-    add_motors("/World/Arm", motors, stage=stage, overwrite_existing=True)
+    aa.add_motors("/World/Arm", motors, stage=stage, overwrite_existing=True)
     path = folder / "arm.usda"
     stage.Export(str(path))
     stage.Reload()

@@ -24,6 +24,11 @@ PACKAGE = "isaacsim.core.experimental.actuators"
 ABSENT = ("mujoco", "newton", "newton_usd_schemas", "matplotlib", "torch", "warp", "numpy", "pxr")
 # what a plain Kit has of what we depend on
 KITS = ("omni.graph-1.141.0", "omni.usd-1.12.0", "omni.warp.core-1.8.0")
+# modules of the package that a start imports in any case
+STARTED = [
+    *("base", "base.cores", "base.version", "compat", "compat.moved", "extension", "extension.entry"),
+    *("files", "files.usd"),
+]
 
 
 def started(folder: Path, enable: str = "") -> dict[str, Any]:

@@ -17,12 +17,12 @@ from isaacsim.core.experimental.actuators import (
     ControllerPID,
     Delay,
 )
-from isaacsim.core.experimental.actuators.components.base import Electrical, Feedback, Passive, Transmission
-from isaacsim.core.experimental.actuators.components.law import within
-from isaacsim.core.experimental.actuators.components.transmission_gear import TransmissionGear
-from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
-from isaacsim.core.experimental.actuators.pipeline.plan import Plan, compile_plan
-from isaacsim.core.experimental.actuators.pipeline.step.binding import Columns, Indices
+from isaacsim.core.experimental.actuators.engine.entry import ActuatorEntry
+from isaacsim.core.experimental.actuators.engine.plan import Plan, compile_plan
+from isaacsim.core.experimental.actuators.engine.step.binding import Columns, Indices
+from isaacsim.core.experimental.actuators.laws.contract.base import Electrical, Feedback, Passive, Transmission
+from isaacsim.core.experimental.actuators.laws.contract.law import within
+from isaacsim.core.experimental.actuators.laws.transmission_gear import TransmissionGear
 
 ROBOTS, DT = 3, wp.constant(0.01)
 NAMES = ("hip", "knee", "ankle", "toe")
@@ -437,11 +437,7 @@ def geared_entries(*, soft: bool = True, device: Any = "cpu") -> list[ActuatorEn
             ControllerPID(of(30), of(20), of(2), of(0.05), const),
             knee,
             Delay(lags, 3),
-            others=[
-                ElectricalDroop(of(0.25)),
-                TransmissionGear(of(0.5), of(-0.2), of(1)),
-                PassiveLag(of(3), of(2)),
-            ],
+            others=[ElectricalDroop(of(0.25)), TransmissionGear(of(0.5), of(-0.2), of(1)), PassiveLag(of(3), of(2))],
         ),
         ActuatorEntry(
             "/A/ankle",

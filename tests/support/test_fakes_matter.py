@@ -59,10 +59,7 @@ MUTATIONS: dict[str, tuple[Any, str, Any, str, list[str]]] = {
         *(CallbackList, "sort_key", staticmethod(lambda entry: (-entry[0], entry[1])), "isaac-newton"),
         ["wrap", "play", "frame"],
     ),
-    "ids not used again": (
-        *(SimulationManager, "_reset", classmethod(keep_numbering), "isaac-physx"),
-        ["open"],
-    ),
+    "ids not used again": (*(SimulationManager, "_reset", classmethod(keep_numbering), "isaac-physx"), ["open"]),
     "callbacks outlive the stage": (
         *(SimulationManager, "_reset", classmethod(stay_ready), "isaac-physx"),
         ["wrap", "play", "open", "play", "frame"],

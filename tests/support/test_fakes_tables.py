@@ -107,10 +107,7 @@ SIGNATURES = [
     (SimulationManager.get_device, []),
     (SimulationManager.get_active_physics_engine, []),
     (SimulationManager.switch_physics_engine, plain("name", verbose=False)),
-    (
-        EventDispatcher.observe_event,
-        keyword(observer_name="", order=0, event_name=NOTHING, on_event=NOTHING),
-    ),
+    (EventDispatcher.observe_event, keyword(observer_name="", order=0, event_name=NOTHING, on_event=NOTHING)),
     (EventStream.create_subscription_to_pop, plain("fn", order=0, name="")),
     (EventStream.create_subscription_to_pop_by_type, plain("event_type", "fn", order=0, name="")),
     (UsdContext.stage_event_name, plain("event_type")),

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from isaacsim.core.experimental.actuators.networks import read
-from isaacsim.core.experimental.actuators.networks.torch_network import TorchNetwork
+from isaacsim.core.experimental.actuators.files.networks import read
+from isaacsim.core.experimental.actuators.laws.networks.torch_network import TorchNetwork
 from torch_archives import Raw, name, state_dict, zipped
 from torch_corpus import bad_pickles, with_forward
 

@@ -71,16 +71,42 @@ class TwoMasses:
         saved = self.arrays.save_state()
         return tuple(saved[KEY + name].reshape(-1).astype(float) for name in ("rotor_position", "rotor_velocity"))
 
-    def energy(self) -> np.ndarray:
-        """Energy of rotor, spring and joint [J], with springs as stiff as the law takes them."""
+    @property
+    def stiffness(self) -> np.ndarray:
+        """Stiffness of the springs as the law takes it [N·m/rad]."""
+        return np.minimum(self.config.stiffness, self.config.assumed_inertia / (2 * self.dt) ** 2)
+
+    @property
+    def rotor(self) -> np.ndarray:
+        """Inertias of the rotors at the joint [kg·m²]."""
+        return self.config.ratio**2 * self.config.rotor_inertia
+
+    def energy(self, back: float = 0.0) -> np.ndarray:
+        """Energy of rotor, spring and joint [J] with the deflection a share `back` of a step ago.
+
+        The velocity after a step is that of its middle, half a step before its positions.
+        """
         theta, omega = self.rotors
-        one = self.config
-        rotor = one.ratio**2 * one.rotor_inertia
-        stiffness = np.minimum(one.stiffness, one.assumed_inertia / (2 * self.dt) ** 2)
-        deflection, gap = theta - self.q, one.backlash / 2
+        deflection, gap = theta - self.q - back * self.dt * (omega - self.v), self.config.backlash / 2
         stretched = deflection - np.clip(deflection, -gap, gap)
         joint = np.where(self.held, 0.0, self.inertia) * self.v**2
-        return 0.5 * (rotor * omega**2 + joint + stiffness * stretched**2)
+        return 0.5 * (self.rotor * omega**2 + joint + self.stiffness * stretched**2)
+
+    @property
+    def keeps_energy(self) -> np.ndarray:
+        """Mask of the cases without damping, of the law's own too, and without backlash."""
+        is_free = (self.config.damping == 0) & (self.config.backlash == 0)
+        return is_free & (self._squared(self.config.assumed_inertia) < 1 / 16 + 1e-9)
+
+    @property
+    def most_energy(self) -> np.ndarray:
+        """Bound of the energy in the middle of a step, as a share of that at the start; with the true inertias."""
+        is_resolved = self._squared(self.config.assumed_inertia) < 1 / 4
+        return 1.0 + np.where(is_resolved, self._squared(self.inertia) / 2, 0.0)
+
+    def _squared(self, inertia: np.ndarray) -> np.ndarray:
+        # (h·ω)²
+        return self.dt**2 * self.stiffness * (1 / self.rotor + 1 / inertia)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -120,12 +146,13 @@ class Cases:
             told=self.told,
             deflection=np.where(start == 0, 0.01 + gap / 2, 0.0),
             rotor_velocity=np.where(start == 1, 1.0, 0.0),
-            velocity=np.where(start == 1, -1.0, 0.0),
+            # without common motion: positions would lose their digits to it
+            velocity=np.where(start == 1, -rotor / (heavier * assumed), 0.0),
         )
 
 
-def largest_energy(cases: TwoMasses, steps: int, every: int = 1, dense: int = 0) -> np.ndarray:
-    """Return the largest energy of each case after the start as a share of that at the start.
+def energies(cases: TwoMasses, steps: int, every: int = 1, dense: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Return the least and the largest energy of each case in the middle of steps, as shares of that at the start.
 
     Args:
         cases: They are stepped.
@@ -133,9 +160,10 @@ def largest_energy(cases: TwoMasses, steps: int, every: int = 1, dense: int = 0)
         every: Steps between two looks.
         dense: First steps, all of which are looked at.
     """
-    first, largest = cases.energy(), np.zeros(len(cases.q))
+    first, least, largest = cases.energy(), np.full(len(cases.q), np.inf), np.zeros(len(cases.q))
     for number in range(steps):
         cases.step()
         if number < dense or number % every == 0:
-            largest = np.maximum(largest, cases.energy())
-    return largest / first
+            now = cases.energy(0.5)
+            least, largest = np.minimum(least, now), np.maximum(largest, now)
+    return least / first, largest / first

@@ -44,7 +44,7 @@ def test_changelog_must_tell_of_it(root: Path, heading: str) -> None:
 
 def test_version_of_this_tree_is_read() -> None:
     """Where it is written, in the form it has."""
-    from isaacsim.core.experimental.actuators.version import __version__
+    from isaacsim.core.experimental.actuators.base.version import __version__
 
     assert objections(f"v{__version__}", REPOSITORY) == []
 
@@ -52,7 +52,7 @@ def test_version_of_this_tree_is_read() -> None:
 @pytest.mark.parametrize(("tags", "code"), [(["v{}"], 0), (["v0.0.1"], 1), ([], 1)])
 def test_exit_code_tells(tags: list[str], code: int) -> None:
     """Zero is a tag that may be released; what speaks against others is printed."""
-    from isaacsim.core.experimental.actuators.version import __version__
+    from isaacsim.core.experimental.actuators.base.version import __version__
 
     command = [
         sys.executable,

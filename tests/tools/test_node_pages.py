@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import isaacsim.core.experimental.actuators.action_graphs.nodes as nodes
+import isaacsim.core.experimental.actuators.extension.action_graphs.nodes as nodes
 import node_pages
-from isaacsim.core.experimental.actuators.action_graphs.omnigraph.ogn_file import read_ogn
+from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph.ogn_file import read_ogn
 
 FILE = Path(nodes.__path__[0]) / "OgnArticulationActuators.ogn"
 

@@ -22,7 +22,7 @@ import pytest
 from fakes.extension_loader import BUNDLED
 from interpreters import VERSIONS, written
 from places import REPOSITORY
-from start_in_kit import started, started_with_nodes
+from start_in_kit import STARTED, started, started_with_nodes
 
 NAME = "isaacsim.core.experimental.actuators"
 HERE: Any = sys.version_info[:2]
@@ -35,9 +35,9 @@ PACKAGE_KEYS = [
 FILE_KEYS = ["changelog", "readme", "preview_image", "icon"]
 # what must be there, besides what the manifest names
 FILES = [
-    *("LICENSE", "config/python_api.md", "ogn/nodes.json", "docs/Differences.md"),
+    *("LICENSE", "NOTICE", "config/python_api.md", "ogn/nodes.json", "docs/Differences.md"),
     *("data/robots/pendulum.usda", "data/robots/franka_panda.usda"),
-    *(f"{MODULE.as_posix()}/usd/schemas/{name}" for name in ("plugInfo.json", "generatedSchema.usda")),
+    *(f"{MODULE.as_posix()}/files/usd/schemas/{name}" for name in ("plugInfo.json", "generatedSchema.usda")),
     f"standalone_examples/api/{NAME}/drive_from_usd.py",
 ]
 NAMESPACES = ["isaacsim", "isaacsim/core", "isaacsim/core/experimental"]
@@ -52,7 +52,7 @@ for name in ("mujoco", "newton"):
 import numpy as np
 import warp as wp
 import isaacsim.core.experimental.actuators as ea
-from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
+from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 
 host = ArraysHost(["a", "b"], 2)
 with ea.use_host(host):
@@ -402,16 +402,17 @@ def test_node_lies_in_a_listed_module(root: Path, manifest: dict) -> None:
 def test_kit_finds_the_node_by_itself(root: Path) -> None:
     """Below the root at the import path, with its icon; nothing is registered by hand, and all is gone at the end."""
     said = started_with_nodes(root, root)
-    icon = root / MODULE / "action_graphs" / "nodes" / "icons" / "articulation_actuators.svg"
+    icon = root / MODULE / "extension" / "action_graphs" / "nodes" / "icons" / "articulation_actuators.svg"
     assert said["nodes"] == {f"{NAME}.ArticulationActuators": str(icon)} and icon.is_file()
-    assert (said["subscriptions"], said["left"]) == (0, []) and "action_graphs.nodes.registration" not in said["ours"]
+    assert (said["subscriptions"], said["left"]) == (0, [])
+    assert "extension.action_graphs.nodes.registration" not in said["ours"]
 
 
 def test_start_imports_nothing_heavy(root: Path) -> None:
     """The entry point and nothing else; it starts once."""
     said = started(root)
     print(f"{said['modules']} modules in {said['seconds'] * 1e3:.1f} ms")
-    assert said["ours"] == ["cores", "extension", "moved", "usd", "version"] and said["others"] == []
+    assert said["ours"] == STARTED and said["others"] == []
     assert (said["entry points"], said["subscriptions"], said["left"]) == (1, 0, [])
 
 
@@ -554,3 +555,11 @@ def test_repo_lists_its_commands(repository: Path, arguments: list[str]) -> None
     """What it does not know ends with 2 and what it knows."""
     done = repo(repository, *arguments)
     assert done.returncode == 2 and "./repo.sh package" in done.stderr and "./repo.sh docs" in done.stderr
+
+
+def test_cores_of_this_clone_are_those_of_its_python(script: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is compiled for others that happen to be installed."""
+    monkeypatch.setattr(script, "all_found", lambda: pytest.fail("looked for others"))
+    monkeypatch.setattr(script, "core_for", lambda interpreter, here: script.Core(interpreter, b""))
+    cores, reasons = script.cores_for(None, here=True)
+    assert cores == {HERE: script.Core(sys.executable, b"")} and reasons.keys() == set(VERSIONS) - {HERE}

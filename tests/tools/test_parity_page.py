@@ -7,7 +7,7 @@ from pathlib import Path
 
 import parity_page
 import pytest
-from isaacsim.core.experimental.actuators.toolbox.commands.answer import Answer, Table
+from isaacsim.core.experimental.actuators.tools.commands.answer import Answer, Table
 
 LAWS = Table(
     "laws", {"peer": "peer", "difference": "difference [N·m]"}, [{}], shown=[{"peer": "a|b", "difference": 1.23456e-6}]
@@ -41,7 +41,7 @@ def test_tables_and_notes_replace_the_old_ones() -> None:
 def test_nothing_is_written_without_all_peers(
     file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(parity_page, "answer", lambda _: Answer([LAWS, MISSING]))
+    monkeypatch.setattr(parity_page, "answer", lambda **_: Answer([LAWS, MISSING]))
     assert parity_page.main() == 1
     assert "mjlab: not installed. Run `pip install it`." in capsys.readouterr().out
     assert file.read_text("utf-8") == TEXT
@@ -51,6 +51,6 @@ def test_nothing_is_written_without_all_peers(
 def test_a_difference_without_a_line_is_written_and_told(
     wrong: bool, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parity_page, "answer", lambda _: Answer([LAWS], is_wrong=wrong))
+    monkeypatch.setattr(parity_page, "answer", lambda **_: Answer([LAWS], is_wrong=wrong))
     assert parity_page.main() == int(wrong)
     assert "1.235e-06" in file.read_text("utf-8")

@@ -10,15 +10,13 @@ import isaacsim.core.experimental.actuators as package
 import pytest
 import python_api
 from api_pages import APART
-from isaacsim.core.experimental.actuators.toolbox.export import ExportedJoint, export
-from isaacsim.core.experimental.actuators.toolbox.export.robot import FEATURES
-from isaacsim.core.experimental.actuators.toolbox.export.targets import TARGETS
-from isaacsim.core.experimental.actuators.toolbox.identification import FitOptions, MotorLog
-from isaacsim.core.experimental.actuators.toolbox.identification.log import SIGNALS
-from isaacsim.core.experimental.actuators.toolbox.identification.models import MODELS
-from isaacsim.core.experimental.actuators.toolbox.identification.parameters import PARAMETERS
-from isaacsim.core.experimental.actuators.toolbox.parity import parity
-from isaacsim.core.experimental.actuators.toolbox.parity.cases import PEERS
+from isaacsim.core.experimental.actuators.tools.export import ExportedJoint, export
+from isaacsim.core.experimental.actuators.tools.export.robot import FEATURES
+from isaacsim.core.experimental.actuators.tools.export.targets import TARGETS
+from isaacsim.core.experimental.actuators.tools.identification import FitOptions, MotorLog
+from isaacsim.core.experimental.actuators.tools.identification.log import SIGNALS
+from isaacsim.core.experimental.actuators.tools.identification.models import MODELS
+from isaacsim.core.experimental.actuators.tools.identification.parameters import PARAMETERS
 from places import REPOSITORY
 
 
@@ -57,7 +55,7 @@ def test_documentation_describes(name: str) -> None:
     assert len(re.findall(rf"^\.\. auto(?:class|function):: {name}$", pages, re.MULTILINE)) == 1
 
 
-@pytest.mark.parametrize("room", [room for room in APART if room.startswith("toolbox.")])
+@pytest.mark.parametrize("room", [room for room in APART if room.startswith("tools.")])
 def test_room_that_programs_import_has_its_names_on_its_page(room: str) -> None:
     """The room exports what its page describes, and the list shows it."""
     module = importlib.import_module(f"{package.__name__}.{room}")
@@ -73,7 +71,6 @@ def test_room_that_programs_import_has_its_names_on_its_page(room: str) -> None:
         (MotorLog, SIGNALS),
         (ExportedJoint, FEATURES),
         (export, TARGETS),
-        (parity, [peer.name for peer in PEERS]),
     ],
     ids=lambda one: getattr(one, "__name__", ""),
 )

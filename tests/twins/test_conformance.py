@@ -4,22 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import oracle
 import pytest
 import warp as wp
 from closeness import assert_close
-from isaacsim.core.experimental.actuators import (
-    ClampingDCMotor,
-    ClampingMaxEffort,
-    ClampingPositionBased,
-    ControllerPD,
-    ControllerPID,
-    Delay,
-)
-from isaacsim.core.experimental.actuators.components.delay import ring_row
-from isaacsim.core.experimental.actuators.pipeline.assembly import Assembly
-from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
+from isaacsim.core.experimental.actuators.engine.assembly import Assembly
+from isaacsim.core.experimental.actuators.engine.entry import ActuatorEntry
+from isaacsim.core.experimental.actuators.laws.delay import ring_row
 
 TABLES = [
     ([0.0], [4.0]),
@@ -69,9 +62,9 @@ def random_actuators(rng: np.random.Generator, robots: int) -> tuple[list[Actuat
             ActuatorEntry(
                 label=f"a{number}",
                 dof_names=tuple(f"j{number}_{i}" for i in range(width)),
-                controller=ControllerPD(flat["kp"], flat["kd"], flat["const_effort"] if number % 2 else None),
-                clamping=[] if number == 1 else [ClampingMaxEffort(flat["max_effort"])],
-                delay=None if number == 2 else Delay(flat["delay_steps"], 6),
+                controller=aa.ControllerPD(flat["kp"], flat["kd"], flat["const_effort"] if number % 2 else None),
+                clamping=[] if number == 1 else [aa.ClampingMaxEffort(flat["max_effort"])],
+                delay=None if number == 2 else aa.Delay(flat["delay_steps"], 6),
             )
         )
         for name, column in columns.items():
@@ -134,14 +127,14 @@ def random_joint(rng: np.random.Generator, robots: int) -> tuple[dict[str, Any],
 def components_of(values: dict[str, Any]) -> tuple[Any, list[Any]]:
     """The controller and the clamps of `random_joint`."""
     arrays = {n: wp.array(v, dtype=wp.float32, device="cpu") for n, v in values.items() if n != "clamps"}
-    controller = (ControllerPID if "ki" in arrays else ControllerPD)(**arrays)
+    controller = (aa.ControllerPID if "ki" in arrays else aa.ControllerPD)(**arrays)
     clamps: list[Any] = []
     for kind, *numbers in values["clamps"]:
         if kind == "table":
-            clamps.append(ClampingPositionBased(None, *numbers))
+            clamps.append(aa.ClampingPositionBased(None, *numbers))
         else:
             rows = [wp.array(row, dtype=wp.float32, device="cpu") for row in numbers]
-            clamps.append((ClampingMaxEffort if kind == "max" else ClampingDCMotor)(*rows))
+            clamps.append((aa.ClampingMaxEffort if kind == "max" else aa.ClampingDCMotor)(*rows))
     return controller, clamps
 
 
@@ -156,7 +149,7 @@ def test_plan_of_all_laws_agrees_with_the_oracle(seed: int) -> None:
     for slot in range(slots):
         values, twins = random_joint(rng, robots)
         lags = rng.integers(0, 4, robots)
-        delay = Delay(wp.array(lags, dtype=wp.int32, device="cpu"), 4) if slot % 2 else None
+        delay = aa.Delay(wp.array(lags, dtype=wp.int32, device="cpu"), 4) if slot % 2 else None
         actuators.append(ActuatorEntry(f"a{slot}", (f"j{slot}",), *components_of(values), delay))
         joints.append(
             [oracle.Joint(**t, delay_steps=int(g) if slot % 2 else 0) for t, g in zip(twins, lags, strict=True)]
@@ -206,13 +199,13 @@ def test_limit_holds_whatever_stands_before_it(rng: np.random.Generator) -> None
 def test_neutral_values_agree_with_an_absent_stage(rng: np.random.Generator) -> None:
     """A limit of inf, a bias of 0 and a delay of 0 change no bit."""
     kp, kd = (wp.array(rng.uniform(1, 9, 3), dtype=wp.float32, device="cpu") for _ in range(2))
-    bare = ActuatorEntry("bare", ("j",), ControllerPD(kp, kd), [], None)
+    bare = ActuatorEntry("bare", ("j",), aa.ControllerPD(kp, kd), [], None)
     neutral = ActuatorEntry(
         "neutral",
         ("j",),
-        ControllerPD(kp, kd, wp.zeros(3, dtype=wp.float32, device="cpu")),
-        [ClampingMaxEffort(wp.full(3, np.inf, dtype=wp.float32, device="cpu"))],
-        Delay(wp.zeros(3, dtype=wp.int32, device="cpu"), 0),
+        aa.ControllerPD(kp, kd, wp.zeros(3, dtype=wp.float32, device="cpu")),
+        [aa.ClampingMaxEffort(wp.full(3, np.inf, dtype=wp.float32, device="cpu"))],
+        aa.Delay(wp.zeros(3, dtype=wp.int32, device="cpu"), 0),
     )
     inputs = [rng.normal(size=(3, 1)).astype(np.float32) for _ in range(5)]
     results = []

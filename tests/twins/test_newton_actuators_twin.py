@@ -9,19 +9,11 @@ from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
+import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 import warp as wp
 from closeness import assert_close
-from isaacsim.core.experimental.actuators import (
-    Actuator,
-    ClampingDCMotor,
-    ClampingMaxEffort,
-    ClampingPositionBased,
-    ControllerPD,
-    ControllerPID,
-    Delay,
-)
 from peers import newton_actuators
 
 peer = newton_actuators()
@@ -45,35 +37,35 @@ def indices(values: Any) -> wp.array:
     return wp.array(np.asarray(values), dtype=wp.uint32, device="cpu")
 
 
-def delay(steps: int, count: int = N) -> Delay:
-    return Delay(wp.full(count, steps, dtype=wp.int32, device="cpu"), steps)
+def delay(steps: int, count: int = N) -> aa.Delay:
+    return aa.Delay(wp.full(count, steps, dtype=wp.int32, device="cpu"), steps)
 
 
-def pd(p: SimpleNamespace) -> ControllerPD:
-    return ControllerPD(p.kp, p.kd, p.const)
+def pd(p: SimpleNamespace) -> aa.ControllerPD:
+    return aa.ControllerPD(p.kp, p.kd, p.const)
 
 
 # class -> how it is made of parameters, and what it is made of here
-TWINS: dict[str, tuple[Callable[..., Any], Callable[[SimpleNamespace], tuple[Any, Delay | None, Any]]]] = {
+TWINS: dict[str, tuple[Callable[..., Any], Callable[[SimpleNamespace], tuple[Any, aa.Delay | None, Any]]]] = {
     "ActuatorPD": (
         lambda at, out, p: peer.ActuatorPD(at, out, p.kp, p.kd, p.limit, p.const),
-        lambda p: (pd(p), None, ClampingMaxEffort(p.limit)),
+        lambda p: (pd(p), None, aa.ClampingMaxEffort(p.limit)),
     ),
     "ActuatorPID": (
         lambda at, out, p: peer.ActuatorPID(at, out, p.kp, p.ki, p.kd, p.limit, p.integral_max, p.const),
-        lambda p: (ControllerPID(p.kp, p.ki, p.kd, p.integral_max, p.const), None, ClampingMaxEffort(p.limit)),
+        lambda p: (aa.ControllerPID(p.kp, p.ki, p.kd, p.integral_max, p.const), None, aa.ClampingMaxEffort(p.limit)),
     ),
     "ActuatorDCMotor": (
         lambda at, out, p: peer.ActuatorDCMotor(at, out, p.kp, p.kd, p.limit, p.stall, p.no_load_speed, p.const),
-        lambda p: (pd(p), None, ClampingDCMotor(p.stall, p.no_load_speed, p.limit)),
+        lambda p: (pd(p), None, aa.ClampingDCMotor(p.stall, p.no_load_speed, p.limit)),
     ),
     "ActuatorDelayedPD": (
         lambda at, out, p: peer.ActuatorDelayedPD(at, out, p.kp, p.kd, LAG, p.limit, p.const),
-        lambda p: (pd(p), delay(LAG), ClampingMaxEffort(p.limit)),
+        lambda p: (pd(p), delay(LAG), aa.ClampingMaxEffort(p.limit)),
     ),
     "ActuatorRemotizedPD": (
         lambda at, out, p: peer.ActuatorRemotizedPD(at, out, p.kp, p.kd, LAG, *TABLE, p.const),
-        lambda p: (pd(p), delay(LAG), ClampingPositionBased(None, *TABLE)),
+        lambda p: (pd(p), delay(LAG), aa.ClampingPositionBased(None, *TABLE)),
     ),
 }
 
@@ -101,7 +93,7 @@ def test_same_efforts(name: str, extras: bool, rng: np.random.Generator) -> None
     at, out = (indices(rng.permutation(SIZE)[:N]) for _ in range(2))
     make_theirs, make_ours = TWINS[name]
     controller, lag, clamp = make_ours(p)
-    actuators = make_theirs(at, out, p), Actuator(at, controller, lag, [clamp], effort_indices=out)
+    actuators = make_theirs(at, out, p), aa.Actuator(at, controller, lag, [clamp], effort_indices=out)
     states = [[actuator.state(), actuator.state()] for actuator in actuators]
     age = 0
     for step in range(200):
@@ -132,7 +124,7 @@ def test_same_efforts(name: str, extras: bool, rng: np.random.Generator) -> None
 
 
 def efforts_of(
-    actuators: tuple[Any, Actuator], speeds: Any, targets: Any, states: list[list[Any]] | None = None
+    actuators: tuple[Any, aa.Actuator], speeds: Any, targets: Any, states: list[list[Any]] | None = None
 ) -> list[list[float]]:
     """What each actuator gives at rest position for speeds and targets, theirs first."""
     count, found = np.size(speeds), []
@@ -145,11 +137,13 @@ def efforts_of(
     return found
 
 
-def motors(count: int, stall: float) -> tuple[Any, Actuator]:
+def motors(count: int, stall: float) -> tuple[Any, aa.Actuator]:
     """DC motors with a no-load speed of 10 and a limit of 50."""
     at, (kp, kd, top, peak, speed) = indices(range(count)), (floats([v] * count) for v in (1, 0, stall, 50, 10))
-    clamp = ClampingDCMotor(top, speed, peak)
-    return peer.ActuatorDCMotor(at, at, kp, kd, peak, top, speed), Actuator(at, ControllerPD(kp, kd), clamping=[clamp])
+    clamp = aa.ClampingDCMotor(top, speed, peak)
+    return peer.ActuatorDCMotor(at, at, kp, kd, peak, top, speed), aa.Actuator(
+        at, aa.ControllerPD(kp, kd), clamping=[clamp]
+    )
 
 
 @pytest.mark.parametrize(
@@ -178,7 +172,7 @@ def test_delay_gives_the_first_command_until_it_is_full_and_theirs_nothing() -> 
     at, one, zero, limit = indices([0]), floats([1]), floats([0]), floats([1000])
     actuators = (
         peer.ActuatorDelayedPD(at, at, one, zero, 2, limit),
-        Actuator(at, ControllerPD(one, zero), delay(2, 1), [ClampingMaxEffort(limit)]),
+        aa.Actuator(at, aa.ControllerPD(one, zero), delay(2, 1), [aa.ClampingMaxEffort(limit)]),
     )
     states = [[actuator.state(), actuator.state()] for actuator in actuators]
     for _ in range(2):

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators import ArticulationActuators, use_host
-from isaacsim.core.experimental.actuators.components.quiet_warp import quiet_warp
-from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
+from isaacsim.core.experimental.actuators.base.quiet_warp import quiet_warp
+from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from peers import newton_actuator
 from pxr import Usd
 
@@ -21,8 +21,7 @@ STEPS, TOLERANCE = 500, 1e-5
 
 
 @pytest.mark.parametrize(
-    ("file", "root"),
-    [("franka_panda", "/World/Panda"), ("anymal_c", "/World/Anymal"), ("arm_2dof", "/World/Arm")],
+    ("file", "root"), [("franka_panda", "/World/Panda"), ("anymal_c", "/World/Anymal"), ("arm_2dof", "/World/Arm")]
 )
 @pytest.mark.slow
 def test_same_file_gives_the_same_efforts(file: str, root: str, robots: Path, rng: np.random.Generator) -> None:

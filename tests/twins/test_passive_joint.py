@@ -6,29 +6,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators import (
-    ArticulationActuators,
-    MaxEffortClampingConfig,
-    PDControlConfig,
-    Simulation,
-    Uniform,
-    add_motors,
-    inspect_robots,
-    lint,
-    load_motors,
-    motors_of,
-    native,
-    save_motors,
-)
-from isaacsim.core.experimental.actuators.errors import ActuatorParseError
-from isaacsim.core.experimental.actuators.pipeline.parse import parse_actuator_prim
+from isaacsim.core.experimental.actuators.base import native
+from isaacsim.core.experimental.actuators.base.errors import ActuatorParseError
+from isaacsim.core.experimental.actuators.files.parse import parse_actuator_prim
 from isaacsim.core.experimental.actuators.specs.stages import KINDS
-from isaacsim.core.experimental.actuators.toolbox.trials.step_response import step_response
-from isaacsim.core.experimental.actuators.toolbox.trials.targets import hold
-from isaacsim.core.experimental.actuators.toolbox.trials.trial import follow, room_of
-from isaacsim.core.experimental.actuators.toolbox.viewing.live import Live
+from isaacsim.core.experimental.actuators.tools.trials.step_response import step_response
+from isaacsim.core.experimental.actuators.tools.trials.targets import hold
+from isaacsim.core.experimental.actuators.tools.trials.trial import follow, room_of
+from isaacsim.core.experimental.actuators.tools.viewing.live import Live
 from made_up_kinds import add_to_table, made_up_law
 from places import ROBOTS
 from pxr import Usd
@@ -47,19 +35,19 @@ def motors(monkeypatch: pytest.MonkeyPatch) -> Iterator[Motors]:
     config: Any = law.config
     yield {
         "shoulder": [config(RESISTANCE)],
-        "extension": [PDControlConfig(2000.0, 100.0), MaxEffortClampingConfig(90.0)],
+        "extension": [aa.PDControlConfig(2000.0, 100.0), aa.MaxEffortClampingConfig(90.0)],
     }
 
 
 @pytest.fixture
 def file(motors: Motors, tmp_path: Path) -> Path:
     """The same arm in USD."""
-    return edited(tmp_path, lambda stage: add_motors(ARM, motors, stage=stage, overwrite_existing=True))
+    return edited(tmp_path, lambda stage: aa.add_motors(ARM, motors, stage=stage, overwrite_existing=True))
 
 
-def swing(file: Path, open_actuators: Callable[[], ArticulationActuators]) -> Any:
+def swing(file: Path, open_actuators: Callable[[], aa.ArticulationActuators]) -> Any:
     """What is recorded of the arm as it falls."""
-    with Simulation(file, DT) as sim, open_actuators() as actuators:
+    with aa.Simulation(file, DT) as sim, open_actuators() as actuators:
         sim.play()
         with actuators.record() as log:
             sim.step(STEPS)
@@ -68,7 +56,7 @@ def swing(file: Path, open_actuators: Callable[[], ArticulationActuators]) -> An
 
 def test_its_effort_is_that_of_its_law(motors: Motors) -> None:
     """Nothing is commanded, and what the joint adds is felt by physics: against the recurrence in float64."""
-    log = swing(ROBOTS / "arm_2dof.usda", lambda: ArticulationActuators.from_configs(ARM, motors))
+    log = swing(ROBOTS / "arm_2dof.usda", lambda: aa.ArticulationActuators.from_configs(ARM, motors))
     felt, expected = 0.0, []
     for velocity in log.velocities[:, 0, 0].astype(float):
         felt = 0.5 * felt + 0.5 * velocity
@@ -79,12 +67,12 @@ def test_its_effort_is_that_of_its_law(motors: Motors) -> None:
 
 def test_it_is_the_same_from_files(motors: Motors, file: Path, tmp_path: Path) -> None:
     """To the bit, from a stage, from the motors of a stage and from a file of motors."""
-    save_motors(tmp_path / "motors.yaml", motors)
+    aa.save_motors(tmp_path / "motors.yaml", motors)
     logs = [
-        swing(ROBOTS / "arm_2dof.usda", lambda: ArticulationActuators.from_configs(ARM, motors)),
-        swing(file, lambda: ArticulationActuators(ARM)),
-        swing(file, lambda: ArticulationActuators.from_configs(ARM, motors_of(str(file)))),
-        swing(file, lambda: ArticulationActuators.from_configs(ARM, load_motors(tmp_path / "motors.yaml"))),
+        swing(ROBOTS / "arm_2dof.usda", lambda: aa.ArticulationActuators.from_configs(ARM, motors)),
+        swing(file, lambda: aa.ArticulationActuators(ARM)),
+        swing(file, lambda: aa.ArticulationActuators.from_configs(ARM, aa.motors_of(str(file)))),
+        swing(file, lambda: aa.ArticulationActuators.from_configs(ARM, aa.load_motors(tmp_path / "motors.yaml"))),
     ]
     for log in logs[1:]:
         np.testing.assert_array_equal(log.applied_efforts, logs[0].applied_efforts)
@@ -92,27 +80,27 @@ def test_it_is_the_same_from_files(motors: Motors, file: Path, tmp_path: Path) -
 
 def test_what_is_said_of_it(file: Path) -> None:
     """It is an actuator, without anything wrong; that newton refuses it is told."""
-    (robot,) = inspect_robots(file)
+    (robot,) = aa.inspect_robots(file)
     shoulder = next(one for one in robot.actuators if one.joints == ("shoulder",))
     assert shoulder.usable and shoulder.controller is None and "resistance" in shoulder.pipeline
     assert [joint.driven_by for joint in robot.joints] == ["actuator", "actuator"]
-    of_shoulder = [finding for finding in lint(file, DT) if "shoulder" in str(finding)]
+    of_shoulder = [finding for finding in aa.lint(file, DT) if "shoulder" in str(finding)]
     assert {finding.rule for finding in of_shoulder} == {"refused-elsewhere", "approximated"}
     assert any("no control law" in finding.problem for finding in of_shoulder)
 
 
 def test_tools_that_need_a_control_law_say_so(file: Path) -> None:
     """Stability leaves its joint free and names the law, others refuse the joint by name."""
-    with Simulation(file, DT) as sim, ArticulationActuators(ARM) as actuators:
+    with aa.Simulation(file, DT) as sim, aa.ArticulationActuators(ARM) as actuators:
         sim.play()
         table = actuators.stability()
         assert (actuators.actuated_dof_indices, actuators.commanded_dof_indices) == ([0, 1], [1])
-        actuators.randomize({"strength": {"extension": Uniform(0.5, 0.6)}}, seed=0)
+        actuators.randomize({"strength": {"extension": aa.Uniform(0.5, 0.6)}}, seed=0)
         assert actuators.actuators[0].stages[0].read("resistance").tolist() == [RESISTANCE]
     assert [joint.joint for joint in table.joints] == ["extension"]
     assert table.unknown == ("shoulder",) and table.left_out == ("PassiveResistance",)
     with pytest.raises(ValueError, match="'shoulder' is passive: must have a control law"):
-        step_response(lambda: Simulation(file, DT), ARM, "shoulder", amplitude=0.1, seconds=0.1)
+        step_response(lambda: aa.Simulation(file, DT), ARM, "shoulder", amplitude=0.1, seconds=0.1)
     stage = Usd.Stage.Open(str(file))
     with pytest.raises(ActuatorParseError, match="shoulder> has no control law"):
         parse_actuator_prim(stage.GetPrimAtPath(OF_SHOULDER))
@@ -121,8 +109,8 @@ def test_tools_that_need_a_control_law_say_so(file: Path) -> None:
 def test_it_swings_and_does_not_buzz(motors: Motors) -> None:
     """A trial looks for tones at joints that follow commands; a view shows no target of the others."""
     motors["shoulder"][0].resistance = 0.0
-    with Simulation(ROBOTS / "arm_2dof.usda", DT) as sim:
-        with ArticulationActuators.from_configs(ARM, motors) as actuators:
+    with aa.Simulation(ROBOTS / "arm_2dof.usda", DT) as sim:
+        with aa.ArticulationActuators.from_configs(ARM, motors) as actuators:
             sim.play()
             robots = actuators.articulation
             trial = follow(sim, robots, actuators, hold(room_of(robots)), range(800))
@@ -136,10 +124,10 @@ def test_it_swings_and_does_not_buzz(motors: Motors) -> None:
 def test_strength_leaves_what_is_of_the_joint(motors: Motors) -> None:
     """A weak motor does not rub less."""
     passive, (law, limit) = motors["shoulder"], motors["extension"]
-    with Simulation(ROBOTS / "arm_2dof.usda", DT) as sim:
-        with ArticulationActuators.from_configs(ARM, {".*": [law, limit, *passive]}) as actuators:
+    with aa.Simulation(ROBOTS / "arm_2dof.usda", DT) as sim:
+        with aa.ArticulationActuators.from_configs(ARM, {".*": [law, limit, *passive]}) as actuators:
             sim.play()
-            actuators.randomize({"strength": Uniform(0.5, 0.6)}, seed=0)
+            actuators.randomize({"strength": aa.Uniform(0.5, 0.6)}, seed=0)
             kp, _, resistance = (stage.PARAMETERS[0] for stage in actuators.actuators[0].stages)
             controller, _, rubbing = actuators.actuators[0].stages
             assert (controller.read(kp) < 1500).all() and (rubbing.read(resistance) == RESISTANCE).all()

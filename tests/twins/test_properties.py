@@ -11,32 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 import warp as wp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from isaacsim.core.experimental.actuators import (
-    ActuatorConfig,
-    ArticulationActuators,
-    Clamping,
-    ClampingDCMotor,
-    ClampingMaxEffort,
-    ClampingPositionBased,
-    ControllerPD,
-    ControllerPID,
-    DCMotorClampingConfig,
-    Delay,
-    DelayConfig,
-    MaxEffortClampingConfig,
-    PDControlConfig,
-    PIDControlConfig,
-    PositionBasedClampingConfig,
-    add_actuator,
-    use_host,
-)
-from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
+from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from pxr import Usd, UsdPhysics
 
 ROBOTS, JOINTS, STEPS, DT, LONGEST = 3, 2, 12, 0.01, 4
@@ -71,17 +53,17 @@ class Pipeline:
     clamps: tuple[tuple[type, Any], ...]
     delays: np.ndarray | None
 
-    def config(self, robots: Any = slice(None)) -> ActuatorConfig:
+    def config(self, robots: Any = slice(None)) -> aa.ActuatorConfig:
         """Fresh components for some of the robots."""
-        controller: Any = ControllerPID if "ki" in self.gains else ControllerPD
+        controller: Any = aa.ControllerPID if "ki" in self.gains else aa.ControllerPD
         clamps = [
-            clamp(None, *rows) if clamp is ClampingPositionBased else clamp(*(floats(row[robots]) for row in rows))
+            clamp(None, *rows) if clamp is aa.ClampingPositionBased else clamp(*(floats(row[robots]) for row in rows))
             for clamp, rows in self.clamps
         ]
         delay = None
         if self.delays is not None:
-            delay = Delay(wp.array(self.delays[robots], dtype=wp.int32, device="cpu"), LONGEST)
-        return ActuatorConfig(controller(**{n: floats(row[robots]) for n, row in self.gains.items()}), clamps, delay)
+            delay = aa.Delay(wp.array(self.delays[robots], dtype=wp.int32, device="cpu"), LONGEST)
+        return aa.ActuatorConfig(controller(**{n: floats(row[robots]) for n, row in self.gains.items()}), clamps, delay)
 
 
 @st.composite
@@ -95,15 +77,15 @@ def pipelines(draw: st.DrawFn, integral: bool, kinds: Sequence[type]) -> Pipelin
     if integral:
         gains |= {"ki": row(0, 1000), "integral_max": row(0, 0.125)}
     made = {
-        ClampingMaxEffort: lambda: (row(0, 100),),
-        ClampingDCMotor: lambda: (row(0, 100), row(0.125, 4), row(0, 100)),
-        ClampingPositionBased: lambda: ([-1.0, 0.0, 0.5], [50.0, 5.0, 80.0]),
+        aa.ClampingMaxEffort: lambda: (row(0, 100),),
+        aa.ClampingDCMotor: lambda: (row(0, 100), row(0.125, 4), row(0, 100)),
+        aa.ClampingPositionBased: lambda: ([-1.0, 0.0, 0.5], [50.0, 5.0, 80.0]),
     }
     delays = draw(st.none() | arrays(np.int32, ROBOTS, elements=st.integers(0, LONGEST)))
     return Pipeline(gains, tuple((kind, made[kind]()) for kind in kinds), delays)
 
 
-PLAIN, MOTOR, TABLE = ClampingMaxEffort, ClampingDCMotor, ClampingPositionBased
+PLAIN, MOTOR, TABLE = aa.ClampingMaxEffort, aa.ClampingDCMotor, aa.ClampingPositionBased
 # Each combination is a kernel, which Warp compiles in a second: it has these and their reverses, the core has all.
 # Each of two clamps follows the other in one of them; a joint has none to three, the next one others or the same.
 FEW = [
@@ -131,7 +113,7 @@ def random_signals(seed: int, steps: int = STEPS, joints: int = JOINTS) -> np.nd
     return np.random.default_rng(seed).normal(size=(steps, 5, ROBOTS, joints)).astype(np.float32)
 
 
-def step(host: ArraysHost, wrapper: ArticulationActuators, signals: np.ndarray) -> np.ndarray:
+def step(host: ArraysHost, wrapper: aa.ArticulationActuators, signals: np.ndarray) -> np.ndarray:
     """Bits of the efforts `(robots, joints)` for the signals `(5, robots, joints)` of one step."""
     memory = host.arrays()
     assert memory is not None
@@ -142,13 +124,15 @@ def step(host: ArraysHost, wrapper: ArticulationActuators, signals: np.ndarray) 
     return memory.efforts.reshape(signals[4].shape).view(np.int32).copy()
 
 
-def run(configs: Sequence[ActuatorConfig], signals: np.ndarray, reset: Mapping[int, Any] | None = None) -> np.ndarray:
+def run(
+    configs: Sequence[aa.ActuatorConfig], signals: np.ndarray, reset: Mapping[int, Any] | None = None
+) -> np.ndarray:
     """Bits of the efforts `(steps, robots, joints)`; before step `k`, the robots `reset[k]` start over."""
     host = ArraysHost([f"joint_{n}" for n in range(signals.shape[3])], signals.shape[2])
-    with use_host(host):
+    with aa.use_host(host):
         host.play()
         pairs = [(config, f"joint_{n}") for n, config in enumerate(configs)]
-        with ArticulationActuators.from_actuators("/Robot.*", pairs) as wrapper:
+        with aa.ArticulationActuators.from_actuators("/Robot.*", pairs) as wrapper:
             found = []
             for number, now in enumerate(signals):
                 if reset and number in reset:
@@ -190,7 +174,7 @@ def test_reset_is_a_fresh_start_for_its_robots_and_nothing_for_the_others(
     joints = data.draw(several[engine_kind])
     signals, picked = random_signals(seed), np.array(mask)
 
-    def configs() -> list[ActuatorConfig]:
+    def configs() -> list[aa.ActuatorConfig]:
         return [joint.config() for joint in joints]
 
     found = run(configs(), signals, {at: picked if as_mask else np.flatnonzero(picked)})
@@ -242,14 +226,14 @@ def test_grouping_of_joints_into_prims_changes_no_bit(seed: int, order: list[int
         stage = stage_with(names)
         for number, group in enumerate(groups):
             clamps = [
-                DCMotorClampingConfig(1, 1, 1),
-                MaxEffortClampingConfig(1),
-                PositionBasedClampingConfig([-1, 1], [20, 60]),
+                aa.DCMotorClampingConfig(1, 1, 1),
+                aa.MaxEffortClampingConfig(1),
+                aa.PositionBasedClampingConfig([-1, 1], [20, 60]),
             ]
-            controller, lag = PIDControlConfig(1, 1, 1, 1), DelayConfig(LONGEST)
-            add_actuator(ROOT, group, f"group_{number}", controller, clamping=clamps, delay=lag, stage=stage)
+            controller, lag = aa.PIDControlConfig(1, 1, 1, 1), aa.DelayConfig(LONGEST)
+            aa.add_actuator(ROOT, group, f"group_{number}", controller, clamping=clamps, delay=lag, stage=stage)
         host = ArraysHost(names, ROBOTS, path=ROOT, stage=stage)
-        with use_host(host), ArticulationActuators(f"{ROOT}_.*") as wrapper:
+        with aa.use_host(host), aa.ArticulationActuators(f"{ROOT}_.*") as wrapper:
             host.play()
             for actuator in wrapper.actuators:
                 retune(actuator, np.random.default_rng(seed), names)
@@ -286,11 +270,11 @@ def test_saved_state_goes_on_as_if_nothing_had_happened(
     host = ArraysHost([f"joint_{n}" for n in range(JOINTS)], ROBOTS)
     saved: dict[str, np.ndarray] = {}
     results, faults = [], []
-    with use_host(host):
+    with aa.use_host(host):
         host.play()
         for first in (0, at):
             pairs = [(joint.config(), f"joint_{n}") for n, joint in enumerate(joints)]
-            with ArticulationActuators.from_actuators("/Robot.*", pairs) as wrapper:
+            with aa.ArticulationActuators.from_actuators("/Robot.*", pairs) as wrapper:
                 found = []
                 for number in range(first, STEPS):
                     if number == at:
@@ -322,7 +306,7 @@ def test_without_gains_the_feedforward_is_the_effort(feedforward: np.ndarray, li
     pd, pid = {"kp": off, "kd": off}, {"kp": off, "ki": off, "kd": off, "integral_max": off + 1}
     for number, gains in enumerate((pd, pid)):
         free = Pipeline(gains, (), None)
-        limited = replace(free, clamps=((ClampingMaxEffort, (limits[number],)),))
+        limited = replace(free, clamps=((aa.ClampingMaxEffort, (limits[number],)),))
         found = run([free.config(), limited.config()], signals).view(np.float32)
         expected = feedforward.copy()
         expected[:, 1] = np.clip(expected[:, 1], -limits[number], limits[number])
@@ -331,20 +315,20 @@ def test_without_gains_the_feedforward_is_the_effort(feedforward: np.ndarray, li
 
 
 usd_clamps = {
-    "max": st.builds(MaxEffortClampingConfig, any_limit),
-    "motor": st.builds(DCMotorClampingConfig, any_limit, positive, any_limit),
+    "max": st.builds(aa.MaxEffortClampingConfig, any_limit),
+    "motor": st.builds(aa.DCMotorClampingConfig, any_limit, positive, any_limit),
     "table": st.integers(1, 4).flatmap(
         lambda rows: st.builds(
-            PositionBasedClampingConfig,
+            aa.PositionBasedClampingConfig,
             st.lists(any_effort, min_size=rows, max_size=rows).map(sorted),
             st.lists(any_effort.map(abs), min_size=rows, max_size=rows),
         )
     ),
 }
 component_of = {
-    MaxEffortClampingConfig: ClampingMaxEffort,
-    DCMotorClampingConfig: ClampingDCMotor,
-    PositionBasedClampingConfig: ClampingPositionBased,
+    aa.MaxEffortClampingConfig: aa.ClampingMaxEffort,
+    aa.DCMotorClampingConfig: aa.ClampingDCMotor,
+    aa.PositionBasedClampingConfig: aa.ClampingPositionBased,
 }
 
 
@@ -359,7 +343,7 @@ gains = st.floats(0, 100, width=32) | st.floats(0, 2.0**100, width=32)
 any_signals = arrays(np.float32, (2, 5, 1, 1), elements=any_effort)
 
 
-def efforts_on_one_joint(wrapper: ArticulationActuators, host: ArraysHost, signals: np.ndarray) -> np.ndarray:
+def efforts_on_one_joint(wrapper: aa.ArticulationActuators, host: ArraysHost, signals: np.ndarray) -> np.ndarray:
     host.play()
     with wrapper:
         return np.array([step(host, wrapper, now) for now in signals]).view(np.float32)
@@ -372,14 +356,14 @@ def test_no_effort_exceeds_the_plain_limit_of_a_prim(
     clamps: list[Any], kp: float, kd: float, signals: np.ndarray
 ) -> None:
     """Whatever stands beside it, in whatever order it was authored; an effort is always a number."""
-    limit = next(clamp.max_effort for clamp in clamps if isinstance(clamp, MaxEffortClampingConfig))
+    limit = next(clamp.max_effort for clamp in clamps if isinstance(clamp, aa.MaxEffortClampingConfig))
     stage = stage_with(["knee"])
-    add_actuator(ROOT, "knee", "knee", PDControlConfig(kp, kd), clamping=clamps, stage=stage)
+    aa.add_actuator(ROOT, "knee", "knee", aa.PDControlConfig(kp, kd), clamping=clamps, stage=stage)
     host = ArraysHost(["knee"], path=ROOT, stage=stage)
-    with use_host(host), warnings.catch_warnings():
+    with aa.use_host(host), warnings.catch_warnings():
         # an infinite stall effort beside a finite speed limit is told
         warnings.simplefilter("ignore", UserWarning)
-        found = efforts_on_one_joint(ArticulationActuators(ROOT), host, signals)
+        found = efforts_on_one_joint(aa.ArticulationActuators(ROOT), host, signals)
     assert np.isfinite(found).all() and (np.abs(found) <= limit).all()
 
 
@@ -393,26 +377,26 @@ def test_no_effort_exceeds_the_limit_at_the_end_of_a_list(
     most = 4 if engine_kind == "native" else 2
     before = data.draw(st.lists(st.one_of(*usd_clamps.values()), max_size=most))
     clamps = [
-        component_of[type(clamp)].from_config(clamp, 1, "cpu") for clamp in [*before, MaxEffortClampingConfig(limit)]
+        component_of[type(clamp)].from_config(clamp, 1, "cpu") for clamp in [*before, aa.MaxEffortClampingConfig(limit)]
     ]
-    config = ActuatorConfig(ControllerPD(floats([kp]), floats([kd])), clamps)
+    config = aa.ActuatorConfig(aa.ControllerPD(floats([kp]), floats([kd])), clamps)
     host = ArraysHost(["knee"], path=ROOT)
-    with use_host(host):
-        wrapper = ArticulationActuators.from_actuators(ROOT, [(config, "knee")])
+    with aa.use_host(host):
+        wrapper = aa.ArticulationActuators.from_actuators(ROOT, [(config, "knee")])
         found = efforts_on_one_joint(wrapper, host, signals)
     assert np.isfinite(found).all() and (np.abs(found) <= limit).all()
 
 
-def open_loop(clamps: Sequence[Clamping], signals: np.ndarray) -> tuple[np.ndarray, set[int]]:
+def open_loop(clamps: Sequence[aa.Clamping], signals: np.ndarray) -> tuple[np.ndarray, set[int]]:
     """What clamps make of efforts at positions and velocities, a robot each, and the robots with a fault."""
     efforts, positions, velocities = signals
     off = np.zeros(len(efforts), np.float32)
     now = np.stack([positions, velocities, off, off, efforts])[..., None]
     host = ArraysHost(["joint"], len(efforts))
-    with use_host(host):
+    with aa.use_host(host):
         host.play()
-        config = ActuatorConfig(ControllerPD(floats(off), floats(off)), list(clamps))
-        with ArticulationActuators.from_actuators("/Robot.*", [(config, "joint")]) as wrapper:
+        config = aa.ActuatorConfig(aa.ControllerPD(floats(off), floats(off)), list(clamps))
+        with aa.ArticulationActuators.from_actuators("/Robot.*", [(config, "joint")]) as wrapper:
             return step(host, wrapper, now).view(np.float32)[:, 0], {fault.robot for fault in wrapper.faults}
 
 
@@ -427,7 +411,7 @@ def test_clamping_twice_is_clamping_once(config: Any, signals: np.ndarray) -> No
     )
     np.testing.assert_array_equal(once[0], twice[0])
     assert once[1] == twice[1]
-    if not isinstance(config, DCMotorClampingConfig):
+    if not isinstance(config, aa.DCMotorClampingConfig):
         efforts = signals[0]
         assert (np.abs(once[0]) <= np.abs(efforts)).all() and (once[0] * np.sign(efforts) >= 0).all()
 
@@ -445,7 +429,7 @@ def test_bounds_of_a_motor_are_an_interval(motors: list[tuple[float, ...]]) -> N
     bounds = []
     for effort in (-3e38, 3e38):
         signals = np.stack([np.full(8, effort, np.float32), np.zeros(8, np.float32), speeds])
-        found, faulty = open_loop([ClampingDCMotor(*map(floats, parameters))], signals)
+        found, faulty = open_loop([aa.ClampingDCMotor(*map(floats, parameters))], signals)
         bounds.append(found)
         # without a peak the curve may reach infinity, which is no effort
         assert not np.isfinite(peak[list(faulty)]).any()

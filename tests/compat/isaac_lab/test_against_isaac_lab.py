@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import ArticulationActuators, use_host
 from isaacsim.core.experimental.actuators.compat import isaac_lab as ours
-from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
+from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from places import REPOSITORY
 
 ENVS, JOINTS, STEPS = 5, ["hip", "knee", "ankle"], 120

@@ -8,17 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators import (
-    Articulation,
-    ArticulationActuators,
-    DCMotorClampingConfig,
-    MujocoSimulation,
-    PDControlConfig,
-    Simulation,
-    use_host,
-)
 from isaacsim.core.experimental.actuators.compat.isaac_lab import (
     DCMotorCfg,
     DelayedPDActuatorCfg,
@@ -26,7 +18,7 @@ from isaacsim.core.experimental.actuators.compat.isaac_lab import (
     IdealPDActuatorCfg,
     ImplicitActuatorCfg,
 )
-from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
+from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from places import ROBOTS
 from pxr import Sdf, Usd, UsdPhysics
 
@@ -54,13 +46,13 @@ def solver(robot: Any) -> dict[str, np.ndarray]:
 @pytest.mark.parametrize("early", [True, False])
 def test_the_solver_gets_what_the_cfgs_say_until_close(early: bool) -> None:
     """Whether made before or after play, and through stop and play; the drives of explicit groups are silent."""
-    with Simulation(ROBOTS / "franka_panda.usda") as sim:
-        made = ArticulationActuators.from_groups(PANDA, GROUPS) if early else None
+    with aa.Simulation(ROBOTS / "franka_panda.usda") as sim:
+        made = aa.ArticulationActuators.from_groups(PANDA, GROUPS) if early else None
         sim.play()
-        robot: Any = Articulation(PANDA)
+        robot: Any = aa.Articulation(PANDA)
         if made is None:
             before = solver(robot)
-            made = ArticulationActuators.from_groups(PANDA, GROUPS)
+            made = aa.ArticulationActuators.from_groups(PANDA, GROUPS)
         else:
             before = None
         for _ in range(2):
@@ -88,14 +80,14 @@ def test_implicit_groups_never_act_twice() -> None:
     target = np.array([0.3, -0.2, 0.1, -1.8, 0.2, 1.6, 0.5], np.float32)
     groups = {"all": ImplicitActuatorCfg(joint_names_expr=[".*"], stiffness=200.0, damping=30.0)}
     for by_hand in (True, False):
-        with Simulation(ROBOTS / "franka_panda.usda") as sim:
+        with aa.Simulation(ROBOTS / "franka_panda.usda") as sim:
             sim.play()
-            robot: Any = Articulation(PANDA)
+            robot: Any = aa.Articulation(PANDA)
             robot.set_dof_position_targets(target)
             if by_hand:
                 robot.set_dof_gains(200.0, 30.0)
             else:
-                made = ArticulationActuators.from_groups(PANDA, groups)
+                made = aa.ArticulationActuators.from_groups(PANDA, groups)
                 assert made.actuators == []
             sim.step(200)
             paths.append(robot.get_dof_positions().numpy()[0].copy())
@@ -115,20 +107,15 @@ def test_explicit_groups_are_what_their_configs_are() -> None:
     )
     efforts: Any = {"panda_joint[1-4]": 87.0, "panda_joint[5-7]": 12.0}
     gains: Any = {"panda_joint[1-4]": 80.0, "panda_joint[5-7]": 30.0}
-    motors = {
-        ".*": [
-            PDControlConfig(gains, 6.0),
-            DCMotorClampingConfig(120.0, 2.5, efforts),
-        ]
-    }
+    motors = {".*": [aa.PDControlConfig(gains, 6.0), aa.DCMotorClampingConfig(120.0, 2.5, efforts)]}
     found: list[np.ndarray] = []
     for make in (
-        lambda: ArticulationActuators.from_groups(PANDA, {"arm": cfg}),
-        lambda: ArticulationActuators.from_configs(PANDA, motors),
+        lambda: aa.ArticulationActuators.from_groups(PANDA, {"arm": cfg}),
+        lambda: aa.ArticulationActuators.from_configs(PANDA, motors),
     ):
-        with Simulation(ROBOTS / "franka_panda.usda") as sim:
+        with aa.Simulation(ROBOTS / "franka_panda.usda") as sim:
             sim.play()
-            robot: Any = Articulation(PANDA)
+            robot: Any = aa.Articulation(PANDA)
             made = make()
             robot.set_dof_position_targets(np.linspace(-0.8, 0.8, 7, dtype=np.float32))
             sim.step(150)
@@ -141,7 +128,7 @@ def test_explicit_groups_are_what_their_configs_are() -> None:
 def host() -> Iterator[ArraysHost]:
     """Four robots of three joints, physics running."""
     made = ArraysHost(["hip", "knee", "ankle"], 4)
-    with use_host(made):
+    with aa.use_host(made):
         made.play()
         yield made
 
@@ -153,7 +140,7 @@ def test_delays_are_drawn_anew_at_each_reset(host: ArraysHost) -> None:
     )
 
     def lags(seed: int) -> np.ndarray:
-        made = ArticulationActuators.from_groups("/Robot_.*", {"leg": cfg}, seed=seed)
+        made = aa.ArticulationActuators.from_groups("/Robot_.*", {"leg": cfg}, seed=seed)
         drawn: list[np.ndarray] = []
         for _ in range(6):
             made.reset()
@@ -186,14 +173,14 @@ def test_every_problem_of_groups_is_told_at_once(host: ArraysHost) -> None:
         "five": IdealPDActuatorCfg(class_type=Own, joint_names_expr=["ankle"], **pd),
     }
     with pytest.raises(ValueError, match="joint knee is in groups 'one' and 'two'") as told:
-        ArticulationActuators.from_groups("/Robot_.*", groups)
+        aa.ArticulationActuators.from_groups("/Robot_.*", groups)
     for part in ("'wrist' matches no joint", "groups['four']", "stiffness = 'soft'", "class_type = Own"):
         assert part in str(told.value)
     assert host.arrays() is not None
     with pytest.raises(ValueError, match="must be 'documentation' or 'code'"):
-        ArticulationActuators.from_groups("/Robot_.*", {"one": groups["two"]}, rules="other")  # type: ignore
+        aa.ArticulationActuators.from_groups("/Robot_.*", {"one": groups["two"]}, rules="other")  # type: ignore
     with pytest.warns(UserWarning, match="joints hip, ankle are in no group"):
-        ArticulationActuators.from_groups("/Robot_.*", {"two": groups["two"]}).close()
+        aa.ArticulationActuators.from_groups("/Robot_.*", {"two": groups["two"]}).close()
 
 
 def test_a_subclass_of_the_same_name_is_refused(host: ArraysHost) -> None:
@@ -202,7 +189,7 @@ def test_a_subclass_of_the_same_name_is_refused(host: ArraysHost) -> None:
     cfg = IdealPDActuatorCfg(class_type=own, joint_names_expr=[".*"], stiffness=1.0, damping=0.1)
     assert host.arrays() is not None
     with pytest.raises(ValueError, match=r"class_type = robot.motors.IdealPDActuator: must be IdealPDActuator, for"):
-        ArticulationActuators.from_groups("/Robot_.*", {"all": cfg})
+        aa.ArticulationActuators.from_groups("/Robot_.*", {"all": cfg})
 
 
 def test_what_the_simulator_has_not_is_told(host: ArraysHost) -> None:
@@ -210,16 +197,16 @@ def test_what_the_simulator_has_not_is_told(host: ArraysHost) -> None:
     assert host.arrays() is not None
     cfg = IdealPDActuatorCfg(joint_names_expr=[".*"], stiffness=1.0, damping=0.1, armature=0.1)
     with pytest.warns(UserWarning, match="armature of joints hip, knee, ankle has no effect"):
-        ArticulationActuators.from_groups("/Robot_.*", {"leg": cfg}).close()
+        aa.ArticulationActuators.from_groups("/Robot_.*", {"leg": cfg}).close()
     import mujoco
 
     model = mujoco.MjModel.from_xml_path(str(ROBOTS / "arm_2dof.xml"))
-    with MujocoSimulation(model, mujoco.MjData(model)):
+    with aa.MujocoSimulation(model, mujoco.MjData(model)):
         cfg = IdealPDActuatorCfg(joint_names_expr=[".*"], stiffness=1.0, damping=0.1, velocity_limit_sim=1.0)
         with pytest.warns(UserWarning, match="velocity_limit_sim of joints .* has no effect: max velocities: MuJoCo"):
-            ArticulationActuators.from_groups("arm", {"arm": cfg})
+            aa.ArticulationActuators.from_groups("arm", {"arm": cfg})
         cfg = IdealPDActuatorCfg(joint_names_expr=[".*"], stiffness=1.0, damping=0.1)
-        ArticulationActuators.from_groups("arm", {"arm": cfg})
+        aa.ArticulationActuators.from_groups("arm", {"arm": cfg})
 
 
 # the documentation's table: joints, limit of speed, stiffness and damping of the drives [per rad]
@@ -320,13 +307,15 @@ def documented_lines() -> list[str]:
 
 def test_the_table_of_the_documentation(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Seven joints of an arm and two fingers in three groups, cell by cell; logged once where that is asked for."""
-    with Simulation(panda_of_nine(tmp_path)) as sim:
+    with aa.Simulation(panda_of_nine(tmp_path)) as sim:
         sim.play()
         with caplog.at_level(logging.WARNING):
-            quiet = ArticulationActuators.from_groups("/Panda", DOCUMENTED)
+            quiet = aa.ArticulationActuators.from_groups("/Panda", DOCUMENTED)
             assert caplog.records == []
             quiet.close()
-            made = ArticulationActuators.from_groups("/Panda", DOCUMENTED, actuator_value_resolution_debug_print=True)
+            made = aa.ArticulationActuators.from_groups(
+                "/Panda", DOCUMENTED, actuator_value_resolution_debug_print=True
+            )
         table = made.resolution_table()
         made.close()
     record = next(iter(caplog.records))
@@ -348,7 +337,7 @@ def test_a_wrapper_without_groups_has_no_table(host: ArraysHost) -> None:
     """It says how to make one that has."""
     assert host.arrays() is not None
     with pytest.warns(UserWarning, match="no actuator found"):
-        made = ArticulationActuators("/Robot_.*")
+        made = aa.ArticulationActuators("/Robot_.*")
     with pytest.raises(RuntimeError, match="Make it by from_groups"):
         made.resolution_table()
     made.close()
@@ -376,7 +365,7 @@ def test_cfgs_that_are_not_run_are_told_apart(
     if cfg is None:
         cfg = type(name, bases[name], {})(joint_names_expr=[".*"], stiffness=1.0, damping=0.1)
     with pytest.raises(ValueError, match=message):
-        ArticulationActuators.from_groups("/Robot", {"all": cfg})
+        aa.ArticulationActuators.from_groups("/Robot", {"all": cfg})
 
 
 PUSHED = """<mujoco><option gravity="0 0 0" timestep="0.002"/><worldbody>
@@ -398,7 +387,7 @@ def test_constant_effort_of_a_drive_goes_with_its_gains(own: bool, early: bool, 
     model = mujoco.MjModel.from_xml_path(str(file))
     data = mujoco.MjData(model)
     held = np.array([0.3 + 7 / 90, 0.2 - 3 / 60])
-    with MujocoSimulation(model, data) if own else Simulation(file, 0.002) as sim:
+    with aa.MujocoSimulation(model, data) if own else aa.Simulation(file, 0.002) as sim:
 
         def settled() -> np.ndarray:
             robot = sim.articulation("leg")
@@ -406,9 +395,9 @@ def test_constant_effort_of_a_drive_goes_with_its_gains(own: bool, early: bool, 
             sim.step(2500)
             return robot.get_dof_positions().numpy()[0]
 
-        def made(names: str, stiffness: Any, damping: Any) -> ArticulationActuators:
+        def made(names: str, stiffness: Any, damping: Any) -> aa.ArticulationActuators:
             cfg = IdealPDActuatorCfg(joint_names_expr=[names], stiffness=stiffness, damping=damping, effort_limit=100.0)
-            return ArticulationActuators.from_groups("leg", {"all": cfg})
+            return aa.ArticulationActuators.from_groups("leg", {"all": cfg})
 
         if not own and not early:
             sim.play()

@@ -371,6 +371,34 @@ def test_a_subclass_that_computes_has_the_speeds() -> None:
     np.testing.assert_allclose(applied(model, 9.0, 40.0), full(20.0), rtol=1e-5)
 
 
+class Weak(lab.DCMotor):
+    """A DC motor with half its stiffness, whose `compute` is written as those of Isaac Lab are."""
+
+    def compute(self, control_action: Any, joint_pos: Any, joint_vel: Any) -> Any:
+        self._joint_vel[:] = joint_vel
+        error_pos = control_action.joint_positions - joint_pos
+        error_vel = control_action.joint_velocities - joint_vel
+        self.computed_effort = 0.5 * np.asarray(self.stiffness) * error_pos + np.asarray(self.damping) * error_vel
+        self.applied_effort = self._clip_effort(self.computed_effort)
+        control_action.joint_efforts = self.applied_effort
+        control_action.joint_positions = None
+        control_action.joint_velocities = None
+        return control_action
+
+
+def test_a_subclass_assigns_its_efforts() -> None:
+    """As those of Isaac Lab do in `compute`; the efforts of the model itself are there again after its own."""
+    weak, plain = Weak(OF_CFG["DCMotor"], JOINTS, [0, 1], ENVS, "cpu"), built(OF_CFG["DCMotor"])
+    for target, speed in ((0.2, 0.0), (9.0, 40.0)):
+        np.testing.assert_allclose(applied(weak, 2.0 * target, speed), applied(plain, target, speed), rtol=1e-5)
+        for name in ("computed_effort", "applied_effort"):
+            found, expected = (np.asarray(getattr(model, name)) for model in (weak, plain))
+            np.testing.assert_allclose(found, expected, rtol=1e-5)
+    weak.computed_effort = full(3.0)
+    lab.DCMotor.compute(weak, ArticulationActions(full(0.2), full(0.0), None), full(0.0), full(0.0))
+    np.testing.assert_allclose(np.asarray(weak.computed_effort), full(0.2 * PD["stiffness"]), rtol=1e-5)
+
+
 def test_limits_of_a_model_leave_the_speed_as_it_is() -> None:
     """Beyond the speed at which it brakes with its full effort too."""
     model = of_ones_own("DCMotor", lab.DCMotor._clip_effort)

@@ -6,19 +6,9 @@ import dataclasses
 from types import SimpleNamespace
 from typing import Any
 
+import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators import (
-    ActuatedArrays,
-    Articulation,
-    ArticulationActuators,
-    ElasticTransmissionConfig,
-    ElectricalConfig,
-    FrictionConfig,
-    ServoControlConfig,
-    Simulation,
-    motors_of,
-)
 from isaacsim.core.experimental.actuators.compat.isaac_lab import (
     BamActuatorCfg,
     BamBacklashActuatorCfg,
@@ -55,12 +45,12 @@ def test_stages_of_a_servo() -> None:
     groups = resolved(SERVO)
     assert [name for _, name in groups.actuators] == NAMES
     for (actuator, _), armature in zip(groups.actuators, (0.004, 0.002), strict=True):
-        assert actuator.controller == ServoControlConfig(8.0, 0.15, 7.5, 0.9)
+        assert actuator.controller == aa.ServoControlConfig(8.0, 0.15, 7.5, 0.9)
         (limit,) = actuator.clamping
         assert limit.max_effort == pytest.approx(7.5 * 0.4 / 2.5)
         winding, friction = actuator.others
-        assert winding == ElectricalConfig(0.4, 2.5, voltage=7.5, command="voltage")
-        assert isinstance(friction, FrictionConfig) and not friction.quadratic_when_opposed
+        assert winding == aa.ElectricalConfig(0.4, 2.5, voltage=7.5, command="voltage")
+        assert isinstance(friction, aa.FrictionConfig) and not friction.quadratic_when_opposed
         assert (friction.coulomb, friction.static, friction.viscous) == (0.01, pytest.approx(0.015), 0.02)
         assert (friction.motor_load, friction.quadratic_motor_load) == (0.1, 0.03)
         assert friction.assumed_inertia == pytest.approx(armature)
@@ -74,7 +64,7 @@ def test_effort_of_a_servo() -> None:
     """A duty of the error, as voltage on a winding that moves, without its friction."""
     quiet = dataclasses.replace(MOTOR, model="m1", friction_base=0.0, friction_viscous=0.0, max_current=0.5)
     for motor, most in ((dataclasses.replace(quiet, max_current=0.0), np.inf), (quiet, 0.5)):
-        arrays = ActuatedArrays(NAMES, resolved(SERVO.replace(motor=motor)).actuators)
+        arrays = aa.ActuatedArrays(NAMES, resolved(SERVO.replace(motor=motor)).actuators)
         position, velocity, target = (
             np.array([values], np.float32) for values in ([0.1, 0.2], [0.5, -0.5], [0.4, 1.5])
         )
@@ -99,8 +89,8 @@ def test_backlash() -> None:
     cfg = BamBacklashActuatorCfg(**vars(SERVO), backlash={"elbow": 0.02})
     for (actuator, _), backlash, armature in zip(resolved(cfg).actuators, (0.02, 0.0), (0.004, 0.002), strict=True):
         winding, play, friction = sorted(actuator.others, key=lambda one: list(KINDS).index(one.KIND))
-        assert isinstance(winding, ElectricalConfig) and isinstance(friction, FrictionConfig)
-        assert isinstance(play, ElasticTransmissionConfig)
+        assert isinstance(winding, aa.ElectricalConfig) and isinstance(friction, aa.FrictionConfig)
+        assert isinstance(play, aa.ElasticTransmissionConfig)
         assert (play.ratio, play.offset, play.targets) == (1.0, 0.0, "joint")
         np.testing.assert_allclose([play.backlash, play.rotor_inertia], [backlash, armature], rtol=1e-6)
 
@@ -110,11 +100,11 @@ def test_joint_has_no_armature_behind_backlash() -> None:
     cfg = BamBacklashActuatorCfg(
         **vars(SERVO) | {"joint_names_expr": ["hinge"], "armature": 0.004, "effort_limit": 5.0}, backlash=0.02
     )
-    with Simulation(ROBOTS / "pendulum.usda") as sim:
+    with aa.Simulation(ROBOTS / "pendulum.usda") as sim:
         sim.play()
-        robot: Any = Articulation("/World/Pendulum")
+        robot: Any = aa.Articulation("/World/Pendulum")
         before = robot.get_dof_armatures().numpy()
-        with ArticulationActuators.from_groups("/World/Pendulum", {"servo": cfg}):
+        with aa.ArticulationActuators.from_groups("/World/Pendulum", {"servo": cfg}):
             assert not robot.get_dof_armatures().numpy().any()
             sim.step(20)
             assert np.isfinite(robot.get_dof_positions().numpy()).all()
@@ -124,12 +114,12 @@ def test_joint_has_no_armature_behind_backlash() -> None:
     assert groups_of(stage, "/World/Pendulum") == {"servo": cfg}
     hinge = stage.GetPrimAtPath("/World/Pendulum/joints/hinge")
     assert hinge.GetAttribute("physxJointAxis:angular:armature").Get() == pytest.approx(0.004)
-    assert [type(one) for one in motors_of(stage)["hinge"].others].count(ElasticTransmissionConfig) == 1
+    assert [type(one) for one in aa.motors_of(stage)["hinge"].others].count(aa.ElasticTransmissionConfig) == 1
 
 
-def test_cfg_of_isaac_lab() -> None:
-    """Objects of other classes with these names are read, a class of no model among their fields."""
-    motor = SimpleNamespace(**vars(MOTOR))
+@pytest.mark.parametrize("motor", [SimpleNamespace(**vars(MOTOR)), type("Motor", (), vars(MOTOR))()])
+def test_cfg_of_isaac_lab(motor: object) -> None:
+    """Objects of other classes with these names are read, defaults of the class and a class of no model among them."""
     fields = {field.name: getattr(SERVO, field.name) for field in dataclasses.fields(SERVO)} | {"motor": motor}
     theirs = type("BamActuatorCfg", (), fields)()
     assert [str(vars(one)) for one, _ in resolved(theirs).actuators] == [
@@ -146,6 +136,10 @@ def test_cfg_of_isaac_lab() -> None:
         ({"delay_update_period": 3}, "delay_update_period = 3: must be 0."),
         ({"friction": 0.1}, "friction = 0.1: must be None, for the motor has friction. Leave it out."),
         ({"vin": dataclasses.MISSING}, "vin is missing: must be given for a servo. Set it."),
+        (
+            {"motor": SimpleNamespace(model="m1", resistance=2.0)},
+            "motor.kt is missing: must be given for a servo. Set it.",
+        ),
         ({"motor": dataclasses.replace(MOTOR, model="m9")}, "model = 'm9': must be one of m1"),
         ({"motor": dataclasses.replace(MOTOR, resistance=-1.0)}, "resistance = -1.0"),
     ],
@@ -164,7 +158,7 @@ def test_into_a_stage_and_back() -> None:
     lost = to_usd({"servo": cfg}, stage, "/World/Pendulum", overwrite_existing=True)
     assert lost == ["servo: delays from 0 to 2 steps: a prim has one delay, 2"]
     assert groups_of(stage, "/World/Pendulum") == {"servo": cfg}
-    motor = motors_of(stage)["hinge"]
-    assert isinstance(motor.controller, ServoControlConfig) and motor.controller.kp == 8.0
+    motor = aa.motors_of(stage)["hinge"]
+    assert isinstance(motor.controller, aa.ServoControlConfig) and motor.controller.kp == 8.0
     assert motor.armature == pytest.approx(0.004)
-    assert [type(one) for one in motor.others] == [ElectricalConfig, FrictionConfig]
+    assert [type(one) for one in motor.others] == [aa.ElectricalConfig, aa.FrictionConfig]

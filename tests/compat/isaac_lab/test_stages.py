@@ -6,17 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import checkpoint_files
+import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators import (
-    Articulation,
-    ArticulationActuators,
-    FrictionConfig,
-    PDControlConfig,
-    Simulation,
-    add_motors,
-    motors_of,
-)
 from isaacsim.core.experimental.actuators.compat.isaac_lab import (
     ActuatorNetGRUCfg,
     ActuatorNetMLPCfg,
@@ -60,9 +52,9 @@ GROUPS: dict[str, Any] = {"shoulder": SHOULDER, "elbow": ELBOW, "wrist": WRIST}
 
 def driven(make: Any, file: Path) -> np.ndarray:
     """Positions over some steps towards a target."""
-    with Simulation(file) as sim:
+    with aa.Simulation(file) as sim:
         sim.play()
-        robot: Any = Articulation(PANDA)
+        robot: Any = aa.Articulation(PANDA)
         made = make()
         found: list[np.ndarray] = []
         for step in range(5):
@@ -97,10 +89,10 @@ def test_a_stage_with_groups_moves_as_the_groups_do(tmp_path: Path) -> None:
         "elbow: patterns of joint_names_expr: prims name each joint",
         "wrist: patterns of joint_names_expr, effort_limit: prims name each joint",
     ]
-    by_groups = driven(lambda: ArticulationActuators.from_groups(PANDA, GROUPS), ROBOTS / "franka_panda.usda")
-    by_prims = driven(lambda: ArticulationActuators(PANDA), file)
+    by_groups = driven(lambda: aa.ArticulationActuators.from_groups(PANDA, GROUPS), ROBOTS / "franka_panda.usda")
+    by_prims = driven(lambda: aa.ArticulationActuators(PANDA), file)
     np.testing.assert_allclose(by_prims, by_groups, atol=1e-6)
-    again = driven(lambda: ArticulationActuators.from_groups(PANDA, groups_of(stage, PANDA)), file)
+    again = driven(lambda: aa.ArticulationActuators.from_groups(PANDA, groups_of(stage, PANDA)), file)
     np.testing.assert_allclose(again, by_groups, atol=1e-6)
 
 
@@ -119,7 +111,7 @@ def test_what_prims_hold() -> None:
     lost = to_usd({"shoulder": SHOULDER, "wrist": wrist, "elbow": ELBOW}, stage, PANDA, overwrite_existing=True)
     assert "wrist: delays from 1 to 4 steps: a prim has one delay, 4" in lost
     assert any("transmission ratios" in line for line in lost)
-    motors = motors_of(stage, PANDA)
+    motors = aa.motors_of(stage, PANDA)
     motor = motors["panda_joint6|panda_joint7"]
     assert motor.delay is not None
     assert motor.delay.delay_steps == 4
@@ -211,8 +203,8 @@ def test_groups_in_place_of_a_motor_do_not_take_its_friction_for_the_joint() -> 
     stage = Usd.Stage.Open(Usd.Stage.Open(str(ROBOTS / "pendulum.usda")).Flatten())
     joint = next(prim for prim in stage.Traverse() if prim.GetName() == "hinge" and "Joint" in prim.GetTypeName())
     joint.CreateAttribute("newton:friction", Sdf.ValueTypeNames.Float).Set(0.125)
-    motor = [PDControlConfig(20.0, 2.0), FrictionConfig(0.5, 0.25)]
-    add_motors("/World/Pendulum", {"hinge": motor}, stage=stage, overwrite_existing=True)
+    motor = [aa.PDControlConfig(20.0, 2.0), aa.FrictionConfig(0.5, 0.25)]
+    aa.add_motors("/World/Pendulum", {"hinge": motor}, stage=stage, overwrite_existing=True)
     leg = ImplicitActuatorCfg(joint_names_expr=["hinge"], stiffness=20.0, damping=2.0)
     to_usd({"leg": leg}, stage, "/World/Pendulum", overwrite_existing=True)
     assert joint.GetAttribute("newton:friction").Get() == 0.125

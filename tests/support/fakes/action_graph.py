@@ -7,7 +7,7 @@ from typing import Any
 from fakes.kit_world import KitWorld
 from fakes.omni_graph import OmniGraph
 from fakes.omni_usd import StageEventType
-from isaacsim.core.experimental.actuators.action_graphs.omnigraph.database import Node
+from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph.database import Node
 from pxr import Usd
 
 TICK = "omni.graph.action.OnPlaybackTick"

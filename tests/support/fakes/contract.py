@@ -14,7 +14,7 @@ import numpy as np
 from fakes.kit_world import ISAAC, PACKAGE, KitWorld
 from fakes.simulation_manager import IsaacEvents, SimulationEvent
 from isaacsim.core.experimental.actuators import ArticulationActuators, PDControlConfig, __version__, add_actuator
-from isaacsim.core.experimental.actuators.errors import HostError
+from isaacsim.core.experimental.actuators.base.errors import HostError
 from pxr import Sdf, Usd, UsdPhysics
 
 EXT_ID = f"{PACKAGE}-{__version__}"
@@ -122,7 +122,7 @@ class Life:
 
     def __enter__(self) -> Life:
         self.world.__enter__()
-        self.extension = importlib.import_module(f"{PACKAGE}.extension").Extension()
+        self.extension = importlib.import_module(f"{PACKAGE}.extension.entry").Extension()
         try:
             self.extension.on_startup(EXT_ID)
             self.foreign = Foreign(self.world)

@@ -25,7 +25,7 @@ PLAIN = ("kit-physx", "kit-core")
 KINDS = (*ISAAC, *PLAIN)
 
 # what imports Kit's modules
-_OURS = ("extension", "hosts.kit.events", "hosts.kit.plain_kit", "hosts.kit.isaac_sim")
+_OURS = ("extension.entry", "simulators.kit.events", "simulators.kit.plain_kit", "simulators.kit.isaac_sim")
 
 
 class App:
@@ -99,7 +99,7 @@ class KitWorld:
         return self
 
     def __exit__(self, *_: object) -> None:
-        importlib.import_module(f"{PACKAGE}.hosts.current").close_kit_host()
+        importlib.import_module(f"{PACKAGE}.simulators.current").close_kit_host()
         _forget_ours()
         for name, module in self._replaced.items():
             sys.modules.pop(name)

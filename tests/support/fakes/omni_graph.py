@@ -17,8 +17,12 @@ from typing import Any
 import numpy as np
 import pytest
 from fakes.extension_loader import ExtensionManager, Known
-from isaacsim.core.experimental.actuators.action_graphs.omnigraph import database
-from isaacsim.core.experimental.actuators.action_graphs.omnigraph.ogn_file import NodeDescription, parse_ogn, read_ogn
+from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph import database
+from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph.ogn_file import (
+    NodeDescription,
+    parse_ogn,
+    read_ogn,
+)
 
 
 class ExecutionAttributeState(enum.Enum):

@@ -100,11 +100,7 @@ class Physics:
         return [known.index(path) for path in paths if path in known]
 
     def subscribe(
-        self,
-        callback: Callable[..., None],
-        pre_step: bool,
-        order: int,
-        registered: Callable[..., None] | None = None,
+        self, callback: Callable[..., None], pre_step: bool, order: int, registered: Callable[..., None] | None = None
     ) -> Subscription:
         return (self.pre_step if pre_step else self.post_step).add(callback, order, registered)
 

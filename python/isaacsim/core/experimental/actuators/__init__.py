@@ -10,9 +10,9 @@ import importlib
 import sys
 from typing import Any
 
-from .extension import Extension as Extension
-from .moved import support_earlier_paths as _support_earlier_paths
-from .version import __version__ as __version__
+from .base.version import __version__ as __version__
+from .compat.moved import support_earlier_paths as _support_earlier_paths
+from .extension.entry import Extension as Extension
 
 _support_earlier_paths()
 
@@ -21,92 +21,92 @@ _OTHERS = {
     "ActuatedArrays": "loops.arrays",
     "ActuatedModel": "loops.newton_model",
     "ActuatedWorlds": "loops.mujoco_warp",
-    "Actuator": "pipeline.actuator",
-    "ActuatorConfig": "pipeline.entry",
-    "ActuatorGroup": "pipeline.actuator_group",
-    "ActuatorParsed": "pipeline.parse",
-    "Articulation": "hosts.current",
-    "ArticulationActuators": "articulation_actuators",
-    "Buzz": "toolbox.stability.buzz",
-    "Clamping": "components.base",
-    "ComponentKind": "pipeline.parse",
-    "Controller": "components.base",
+    "Actuator": "engine.actuator",
+    "ActuatorConfig": "engine.entry",
+    "ActuatorGroup": "engine.actuator_group",
+    "ActuatorParsed": "files.parse",
+    "Articulation": "simulators.current",
+    "ArticulationActuators": "extension.articulation_actuators",
+    "Buzz": "tools.stability.buzz",
+    "Clamping": "laws.contract.base",
+    "ComponentKind": "files.parse",
+    "Controller": "laws.contract.base",
     "Distribution": "specs.distributions",
-    "Extension": "extension",
-    "Finding": "toolbox.inspection.findings",
-    "FrictionTable": "toolbox.recording.friction",
-    "Host": "hosts.port",
-    "InspectedActuator": "toolbox.inspection.described",
-    "InspectedJoint": "toolbox.inspection.described",
-    "InspectedOwnValue": "toolbox.inspection.described",
-    "InspectedRobot": "toolbox.inspection.described",
-    "InspectedValue": "toolbox.inspection.described",
-    "JointFriction": "toolbox.recording.friction",
-    "JointMotor": "toolbox.recording.motors",
-    "JointSpaceResponse": "pipeline.joint_space_response",
-    "JointStability": "toolbox.stability.table",
+    "Extension": "extension.entry",
+    "Finding": "tools.inspection.findings",
+    "FrictionTable": "tools.recording.friction",
+    "Host": "simulators.port",
+    "InspectedActuator": "tools.inspection.described",
+    "InspectedJoint": "tools.inspection.described",
+    "InspectedOwnValue": "tools.inspection.described",
+    "InspectedRobot": "tools.inspection.described",
+    "InspectedValue": "tools.inspection.described",
+    "JointFriction": "tools.recording.friction",
+    "JointMotor": "tools.recording.motors",
+    "JointSpaceResponse": "engine.implicit.joint_space_response",
+    "JointStability": "tools.stability.table",
     "LogUniform": "specs.distributions",
     "MotorConfig": "specs.motors",
     "MotorDataSheet": "specs.motor_datasheet",
-    "MotorTable": "toolbox.recording.motors",
-    "MujocoSimulation": "hosts.mujoco.own_model",
+    "MotorTable": "tools.recording.motors",
+    "MujocoSimulation": "simulators.mujoco.own_model",
     "Normal": "specs.distributions",
-    "PhysicsBus": "hosts.port",
-    "RobotStability": "toolbox.stability.table",
-    "SchemaNames": "pipeline.parse",
+    "PhysicsBus": "simulators.port",
+    "RobotStability": "tools.stability.table",
+    "SchemaNames": "files.parse",
     "ServoCalibration": "specs.lerobot",
-    "Recording": "toolbox.recording.recording",
-    "Saturation": "toolbox.recording.saturation",
-    "SaturationTable": "toolbox.recording.saturation",
-    "Shard": "sharding",
-    "Simulation": "simulation",
-    "Stability": "toolbox.stability.table",
+    "Recording": "tools.recording.recording",
+    "Saturation": "tools.recording.saturation",
+    "SaturationTable": "tools.recording.saturation",
+    "Shard": "extension.sharding",
+    "Simulation": "simulators.simulation",
+    "Stability": "tools.stability.table",
     "Uniform": "specs.distributions",
-    "View": "toolbox.viewing.view",
-    "add_actuator": "authoring",
-    "add_motors": "authoring",
-    "allow_checkpoints": "networks.trust",
-    "buzz": "toolbox.stability.buzz",
-    "convert_checkpoint": "networks.convert",
+    "View": "tools.viewing.view",
+    "add_actuator": "simulators.authoring",
+    "add_motors": "simulators.authoring",
+    "allow_checkpoints": "files.networks.trust",
+    "buzz": "tools.stability.buzz",
+    "convert_checkpoint": "files.networks.convert",
     "drive_newton_model": "loops.newton_model",
-    "inspect_robots": "toolbox.inspection.inspect",
-    "lint": "toolbox.inspection.lint",
+    "inspect_robots": "tools.inspection.inspect",
+    "lint": "tools.inspection.lint",
     "load_lerobot_calibration": "specs.lerobot",
-    "load_metadata": "networks.load",
-    "load_motors": "motor_files.files",
+    "load_metadata": "files.networks.load",
+    "load_motors": "files.motor_files.files",
     "motor_figures": "specs.motor_catalogue",
     "motor_from_datasheet": "specs.motor_datasheet",
-    "motors_of": "authoring",
-    "motors_of_model": "hosts.mujoco.model_actuators",
-    "parse_actuator_prim": "pipeline.parse",
-    "plot_bode": "toolbox.trials.bode",
-    "plot_envelope": "toolbox.trials.envelope",
-    "register_actuator_component": "pipeline.parse",
-    "save_motors": "motor_files.files",
-    "stability_of": "toolbox.stability.table",
+    "motors_of": "simulators.authoring",
+    "motors_of_model": "simulators.mujoco.model_actuators",
+    "parse_actuator_prim": "files.parse",
+    "plot_bode": "tools.trials.bode",
+    "plot_envelope": "tools.trials.envelope",
+    "register_actuator_component": "files.parse",
+    "save_motors": "files.motor_files.files",
+    "stability_of": "tools.stability.table",
     "to_newton": "compat.to_newton",
-    "trust_checkpoints": "networks.trust",
-    "use_host": "hosts.current",
-    "use_stage": "hosts.current",
+    "trust_checkpoints": "files.networks.trust",
+    "use_host": "simulators.current",
+    "use_stage": "simulators.current",
 }
 
 
 @functools.cache
 def _home() -> dict[str, str]:
     """The module of each public name: `__init__.pyi` in a form that costs nothing until it is used."""
-    from .components.catalogue import LAWS, laws, snake_case
+    from .laws.contract.catalogue import LAWS, laws, snake_case
     from .specs.configs import CONFIGS
 
     configs = {config.__name__: "specs.configs" for config in CONFIGS}
-    components = {law.name: f"components.{law.module}" for law in laws() if law.name}
-    neural = {name: f"components.{snake_case(name)}" for law in LAWS for name in law.by_network.values()}
+    components = {law.name: f"laws.{law.module}" for law in laws() if law.name}
+    neural = {name: f"laws.{snake_case(name)}" for law in LAWS for name in law.by_network.values()}
     return dict(sorted((_OTHERS | configs | components | neural).items()))
 
 
 @functools.cache
 def _later() -> dict[str, str]:
     """Public names by those that newton.actuators has for them from 1.6 on."""
-    from .components.catalogue import later_name
+    from .laws.contract.catalogue import later_name
 
     return {later: name for name in _home() if (later := later_name(name)) != name}
 

@@ -19,19 +19,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import warp as wp
 
-from ..components import catalogue
-from ..components.base import Component
-from ..components.clamping_position_based import ClampingPositionBased
-from ..components.delay import Delay
-from ..components.device import device_of
-from ..components.neural import ControllerNeural
-from ..components.newton_classes import own_computation, peer_of
-from ..components.quiet_warp import quiet_warp
-from ..extras import needs
+from ..base.extras import needs
+from ..base.quiet_warp import quiet_warp
+from ..laws.clamping_position_based import ClampingPositionBased
+from ..laws.contract import catalogue
+from ..laws.contract.base import Component
+from ..laws.contract.device import device_of
+from ..laws.contract.newton_classes import own_computation, peer_of
+from ..laws.delay import Delay
+from ..laws.networks.neural import ControllerNeural
 from ..specs.configs import Config
 
 if TYPE_CHECKING:
-    from ..pipeline.actuator import Actuator
+    from ..engine.actuator import Actuator
 
 _INDICES = ("indices", "pos_indices", "target_pos_indices", "effort_indices")
 _ATTRIBUTES = (

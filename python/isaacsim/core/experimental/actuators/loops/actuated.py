@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..actuator_set import ActuatorSet
-from ..components.coupling import inertias_of
-from ..components.device import device_of
-from ..components.quiet_warp import quiet_warp
-from ..pipeline.assembly import Assembly
-from ..pipeline.damping_requests import require_no_damping_in_engine
-from ..pipeline.entry import ActuatorEntry, entry_from_spec
-from ..pipeline.friction import EngineFriction, has_friction_stage, require_no_sweeps, without_engine_friction
-from ..pipeline.linkages import rotor_armatures
-from ..pipeline.motors import Motor, resolve_motors
-from ..pipeline.step.fault import Fault
-from ..pipeline.user_components import entries_from_configs, in_joint_order, rotors_of_configs
+from ..base.quiet_warp import quiet_warp
+from ..base.values import ArrayLike, Indices
+from ..engine.actuator_set import ActuatorSet
+from ..engine.assembly import Assembly
+from ..engine.entry import ActuatorEntry, entry_from_spec
+from ..engine.faults import without_inertia
+from ..engine.friction import EngineFriction, has_friction_stage, require_no_sweeps, without_engine_friction
+from ..engine.implicit.damping_requests import require_no_damping_in_engine
+from ..engine.linkages import rotor_armatures
+from ..engine.motors import Motor, resolve_motors
+from ..engine.step.fault import Fault
+from ..engine.user_components import entries_from_configs, in_joint_order, rotors_of_configs
+from ..laws.contract.coupling import inertias_of
+from ..laws.contract.device import device_of
 from ..specs.arguments import names_of, number_of
 from ..specs.effort_modes import EffortModes, in_effort_mode
 from ..specs.motors import Motors
-from ..values import ArrayLike, Indices
+from ..specs.signals import INERTIAS
+
+if TYPE_CHECKING:
+    from .model_inertias import ModelInertias
 
 AnyMotors = Motors | Sequence[tuple[object, str]]
 """Motors by pattern, or configs and whole actuators with the names of their joints."""
@@ -80,6 +85,10 @@ class Actuated(ActuatorSet):
             )
         self._names, self._num_robots, self._device = names, int(num_robots), device_of(device)
         self._closed = False
+        # names of the signals that are told, by calls and by the model, and whether laws can do without the others
+        self._told: set[str] = set()
+        self._inertias: ModelInertias | None = None
+        self._is_unchecked = True
         with quiet_warp():
             entries, self._motors, self._friction = self._entries(motors, effort_mode)
             self._with_friction_stage = [
@@ -161,6 +170,8 @@ class Actuated(ActuatorSet):
             ValueError: Another shape, or not symmetric and positive definite.
         """
         self._require_open()
+        # instead of those of the model
+        self._inertias = None
         given = np.asarray(mass_matrix, np.float64)
         count = len(self._names)
         if given.shape not in ((count, count), (self._num_robots, count, count)):
@@ -170,7 +181,7 @@ class Actuated(ActuatorSet):
             )
         if not np.isfinite(given).all() or not np.allclose(given, np.swapaxes(given, -1, -2), rtol=1e-4):
             raise ValueError("mass_matrix: must be finite and symmetric. Give that of all joints, armatures included.")
-        for name, values in zip(("inertia", "coupled_inertia"), inertias_of(given), strict=True):
+        for name, values in zip(INERTIAS, inertias_of(given), strict=True):
             self._set_signal(name, values)
 
     def set_loads(self, loads: ArrayLike, *, are_whole: bool = False) -> None:
@@ -218,6 +229,11 @@ class Actuated(ActuatorSet):
         # false for NaN
         if not 0.0 < (dt if type(dt) is float else number_of("dt", dt)) < _INFINITY:
             raise ValueError(f"dt = {dt}: must be a finite number of seconds > 0. Give the physics step.")
+        # parameters are not read while a graph is captured
+        if self._is_unchecked and not (self._device.is_cuda and self._device.is_capturing):
+            if problem := without_inertia(self._assembly.parts, self._told, ", or call set_mass_matrix"):
+                raise ValueError(problem)
+            self._is_unchecked = False
 
     def _entries(
         self, motors: AnyMotors, effort_mode: EffortModes | None
@@ -248,10 +264,27 @@ class Actuated(ActuatorSet):
 
     def _set_signal(self, name: str, values: np.ndarray) -> None:
         """Set a signal of all joints, `(…, DOFs)`, of the laws that ask for it."""
+        self._told.add(name)
         columns = [self._names.index(one) for one in self._assembly.dof_names]
         every = np.broadcast_to(np.asarray(values, np.float32), (self._num_robots, len(self._names)))
         for joints, array in self._assembly.signals.get(name, ()):
             array.assign(np.ascontiguousarray(every[:, [columns[joint] for joint in joints]]))
+
+    def _follow_inertias(self, places: np.ndarray, joints: Sequence[int], rows: Sequence[int]) -> None:
+        """Let the inertias be those of mass matrices of the model, if laws ask for them; see `ModelInertias`.
+
+        `joints` has the coordinate of each joint axis, -1 for those that are no joints.
+        """
+        signals = self._assembly.signals
+        if signals.keys().isdisjoint(INERTIAS):
+            return
+        # imported here: most robots have no such laws
+        from .model_inertias import ModelInertias
+
+        real = [column for column, at in enumerate(joints) if at >= 0]
+        columns = [real.index(self._names.index(name)) for name in self._assembly.dof_names]
+        chosen = [joints[column] for column in real]
+        self._inertias = ModelInertias(signals, columns, places, chosen, rows, self._device)
 
     def _put(self, found: dict[str, np.ndarray], name: str, columns: Sequence[int], values: object) -> None:
         """Set a property of some joints, NaN for the others where it is new."""

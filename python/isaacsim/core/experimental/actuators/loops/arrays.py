@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import warp as wp
 
-from ..memory import Array, apart, overlap
-from ..pipeline.step.binding import Columns
-from ..saving import whole_file
+from ..base.memory import Array, apart, overlap
+from ..base.saving import whole_file
+from ..base.untraced import leave_out, untraced
+from ..base.values import Indices
+from ..engine.step.binding import Columns
 from ..specs.arguments import path_of
 from ..specs.effort_modes import EffortModes
-from ..untraced import leave_out, untraced
-from ..values import Indices
 from .actuated import Actuated, AnyMotors
 from .foreign import AnyArray, copied_back, given_back, is_immutable, library, recognizer, taken, viewed
 
@@ -208,7 +208,7 @@ class ActuatedArrays(Actuated):
             OSError: It cannot be written; an existing file stays.
         """
         # imported on use
-        from ..networks.convert import WRITERS
+        from ..files.networks.convert import WRITERS
 
         write = WRITERS.get(path_of("path", path).suffix.lower())
         if write is None:

@@ -14,9 +14,9 @@ from typing import Any, Protocol
 import numpy as np
 import warp as wp
 
-from .. import native
-from ..memory import Array, lie_of, warp_view
-from ..untraced import refuse_traced
+from ..base import native
+from ..base.memory import Array, lie_of, warp_view
+from ..base.untraced import refuse_traced
 
 _CPU = 1
 # the core reads tensors by it; old versions of Torch lack it

@@ -6,17 +6,24 @@ implicit integrators respect. As with groups, armature and damping that an actua
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import warp as wp
 
-from ..hosts.mujoco.dry_friction import hard
-from ..hosts.mujoco.model_actuators import own_actuators
-from ..hosts.mujoco.switches import WITHOUT_FORCE
-from ..pipeline.step.binding import Columns
+from ..base.untraced import untraced
+from ..base.values import ArrayLike
+from ..engine.step.binding import Columns
+from ..laws.contract.coupling import coupled_inertias, inverses_of
+from ..simulators.binding import taken_on_device
+from ..simulators.mujoco.dry_friction import hard
+from ..simulators.mujoco.joint_signals import mass_entries, mass_matrix_at_start
+from ..simulators.mujoco.model_actuators import own_actuators
+from ..simulators.mujoco.switches import WITHOUT_FORCE
+from ..simulators.port import nothing
 from ..specs.effort_modes import EffortModes
-from ..untraced import untraced
+from ..specs.signals import INERTIAS
 from .actuated import Actuated, AnyMotors
 from .changes import Changes
 from .foreign import AnyArray, library, taken
@@ -37,7 +44,9 @@ class ActuatedWorlds(Actuated):
     """Actuators on the worlds of a `mujoco_warp.Data`, in a loop of one's own.
 
     A world is a row, and a column a hinge or slide of the model, in its order. Positions and velocities are read from
-    the data, and the efforts of the driven joints are set in its `qfrc_applied`: in place, on the CPU or CUDA.
+    the data, and the efforts of the driven joints are set in its `qfrc_applied`: in place, on the CPU or CUDA. Laws
+    that need inertia and load of the joints get those of the data, until others are set; after a step of physics they
+    are those of the state before it.
 
     Until `close`, the model's own actuators of the driven joints are limited to force 0, and `dof_armature`,
     `dof_frictionloss` and `dof_damping` are those of the motors, if given; if these differ between worlds and the model
@@ -51,8 +60,7 @@ class ActuatedWorlds(Actuated):
             `ActuatorConfig` and a joint name, as for `from_actuators`. `motors_of_model(mjm)` are those it has.
         num_worlds: `nworld` of the data.
         effort_mode: "explicit", as a motor controller computes efforts, or "implicit", those of the end of the physics
-            step, which are stable at any gain; for all joints, or by pattern. None keeps what the motors have. The
-            inertia of joints is that of `set_mass_matrix`, or else of `ImplicitConfig`.
+            step, which are stable at any gain; for all joints, or by pattern. None keeps what the motors have.
 
     Raises:
         ValueError: `model` is that of another, a ball or free joint is between driven joints, or as for
@@ -96,6 +104,11 @@ class ActuatedWorlds(Actuated):
         for name, values in self._simulator_properties().items():
             self._set_property(_FIELDS[name], values, qd)
         self._harden(qd)
+        self._follow_model(mjm, qd)
+        # column of each driven joint among velocities; None where loads are not those of the data
+        self._load_columns = [int(qd[column]) for column in self._columns] if "load" in self._assembly.signals else None
+        self._followed: wp.array | None = None
+        self._take_load: Callable[[], None] = nothing
 
     @untraced
     def step(
@@ -123,6 +136,12 @@ class ActuatedWorlds(Actuated):
             ValueError: By name: an array has another shape, type or device, or `dt` is not a finite number > 0.
             RuntimeError: It was closed.
         """
+        self._require_open()
+        if self._inertias is not None and (masses := getattr(data, "M", None)) is not None:
+            self._inertias.follow(masses)
+            self._told.update(INERTIAS)
+        if self._load_columns is not None and (loads := getattr(data, "qfrc_bias", None)) is not None:
+            self._follow_load(loads, self._load_columns)
         self._require_step(dt)
         arrays = [data.qpos, data.qvel, q_target, qd_target, feedforward, data.qfrc_applied]
         key = tuple(map(_identity, arrays))
@@ -142,7 +161,41 @@ class ActuatedWorlds(Actuated):
         self._current = None
         super().close()
 
+    def set_loads(self, loads: ArrayLike, *, are_whole: bool = False) -> None:
+        """Set the efforts that balance what else acts on the joints, in place of those of the data."""
+        super().set_loads(loads, are_whole=are_whole)
+        self._load_columns = None
+
     # inside
+
+    def _follow_model(self, mjm: Any, qd: np.ndarray) -> None:
+        """Let inertias and loads be those of the data, as mujoco_warp computes them in each step."""
+        rows, columns, entries = mass_entries(mjm)
+        places = np.full((mjm.nv, mjm.nv), -1)
+        places[rows, columns] = entries
+        # joints of other trees do not couple, but by armatures of tendons
+        mine = np.isin(mjm.dof_treeid, mjm.dof_treeid[qd]) | bool(mjm.tendon_armature.any())
+        chosen = np.flatnonzero(mine)
+        at = np.searchsorted(chosen, qd)
+        self._follow_inertias(places[np.ix_(chosen, chosen)], at.tolist(), range(self._num_robots))
+        if self._inertias is not None:
+            # until the first step has computed those of the state
+            masses = np.repeat(mass_matrix_at_start(mjm)[None], self._num_robots, axis=0)
+            diagonal = np.arange(mjm.nv)
+            masses[:, diagonal, diagonal] += self._model.dof_armature.numpy() - mjm.dof_armature
+            inverse, _ = inverses_of(masses)
+            inverse = inverse[:, qd[:, None], qd]
+            alone = 1.0 / np.diagonal(inverse, axis1=1, axis2=2)
+            for name, values in zip(INERTIAS, (alone, coupled_inertias(inverse)), strict=True):
+                self._inertias.arrays[name].assign(values.astype(np.float32))
+
+    def _follow_load(self, loads: wp.array, columns: Sequence[int]) -> None:
+        """Take over the efforts of gravity and Coriolis forces."""
+        if loads is not self._followed:
+            parts = self._assembly.signals.get("load", ())
+            copies = [(loads, [columns[joint] for joint in joints], to) for joints, to in parts]
+            self._take_load, self._followed = taken_on_device(copies, self._num_robots, self._device), loads
+        self._take_load()
 
     def _require_neighbors(self, shifts: np.ndarray) -> None:
         """Raise if there is a ball or free joint between driven joints."""

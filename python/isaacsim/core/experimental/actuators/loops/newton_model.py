@@ -7,17 +7,21 @@ Attributes of a model are read by their names of several versions: `joint_label`
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import warp as wp
 
-from ..pipeline.actuator_group import ActuatorGroup
-from ..pipeline.sim_arrays import find_arrays, missing
-from ..pipeline.step.binding import Columns
+from ..base.errors import shown
+from ..base.untraced import untraced
+from ..engine.actuator_group import ActuatorGroup
+from ..engine.sim_arrays import find_arrays, missing
+from ..engine.step.binding import Columns
 from ..specs.effort_modes import EffortModes
-from ..untraced import untraced
+from ..specs.patterns import pattern_problem
+from ..specs.signals import INERTIAS
 from .actuated import Actuated, AnyMotors
 from .changes import Changes
 
@@ -40,6 +44,8 @@ class ActuatedModel(Actuated):
     `ModelBuilder.replicate` are. Positions and velocities are read from a `newton.State`, targets and feedforward
     (`joint_act`) from a `newton.Control`, and the efforts of the driven joints are written to its `joint_f`: in place,
     on the CPU or CUDA. Joints of several axes are named `joint:0`, `joint:1` …; free and ball joints have no motors.
+    Laws that need the inertia of joints get that of newton's mass matrices, which follow `state.body_q`, until
+    `set_mass_matrix` sets another; a newton without `eval_mass_matrix` tells none.
 
     Until `close`, the model's own drives of the driven joints (`joint_target_ke`, `joint_target_kd`) are zero, and
     `joint_armature`, `joint_friction` and `joint_damping` are those of the motors, if given. The last two are zero
@@ -52,8 +58,7 @@ class ActuatedModel(Actuated):
             `ActuatorConfig` and a joint name, as for `from_actuators`.
         articulations: Regular expression that labels of articulations match in full; by default all do.
         effort_mode: "explicit", as a motor controller computes efforts, or "implicit", those of the end of the physics
-            step, which are stable at any gain; for all joints, or by pattern. None keeps what the motors have. The
-            inertia of joints is that of `set_mass_matrix`, or else of `ImplicitConfig`.
+            step, which are stable at any gain; for all joints, or by pattern. None keeps what the motors have.
 
     Raises:
         ValueError: No articulation matches, they differ or are unevenly spaced, a joint cannot be driven, or as for
@@ -94,6 +99,7 @@ class ActuatedModel(Actuated):
             # without such friction there is none to replace
             if values[given].any() or hasattr(model, _PROPERTIES[name]):
                 self._changes.set(_first(model, _PROPERTIES[name]), rows[given], values[given])
+        self._follow_model(model)
 
     @untraced
     def step(self, state: object, control: object, dt: float) -> None:
@@ -110,6 +116,10 @@ class ActuatedModel(Actuated):
             ValueError: By name: an array is missing or does not fit the model, or `dt` is not a finite number > 0.
             RuntimeError: It was closed.
         """
+        self._require_open()
+        if self._inertias is not None:
+            self._evaluate(state)
+            self._inertias.follow(self._masses)
         self._require_step(dt)
         arrays = find_arrays(state, _STATE) + find_arrays(control, _CONTROL)
         found = self._bound.get(tuple(map(id, arrays)))
@@ -128,6 +138,24 @@ class ActuatedModel(Actuated):
         super().close()
 
     # inside
+
+    def _follow_model(self, model: Any) -> None:
+        """Let inertias be those of the mass matrices that newton computes, from version 1.0 on."""
+        evaluate = getattr(sys.modules.get(type(model).__module__.partition(".")[0]), "eval_mass_matrix", None)
+        if evaluate is None:
+            return
+        size, most = len(self._names), model.max_dofs_per_articulation
+        places = np.arange(size)[:, None] * most + np.arange(size)
+        self._follow_inertias(places, self._layout.joints(), self._layout.rows)
+        if self._inertias is not None:
+            count = model.articulation_count
+            with wp.ScopedDevice(self._device):
+                whole = wp.zeros((count, most, most), dtype=wp.float32)
+                body = wp.zeros(model.body_count, dtype=wp.spatial_matrix)
+                axes = wp.zeros(model.joint_dof_count, dtype=wp.spatial_vector)
+            self._masses = whole.reshape((count, most * most))
+            self._evaluate = lambda state: evaluate(model, state, H=whole, body_I_s=body, joint_S_s=axes)
+            self._told.update(INERTIAS)
 
     def _robot_names(self) -> Sequence[str]:
         return self.articulation_labels
@@ -199,6 +227,8 @@ class _Layout:
 
     def __init__(self, model: Any, articulations: str) -> None:
         labels = list(_first(model, "articulation_label", "articulation_key"))
+        if problem := pattern_problem(articulations, name_length=max(map(len, labels), default=0)):
+            raise ValueError(f"articulations = {shown(articulations)}: {problem}")
         self.rows = _matching(labels, articulations)
         if not self.rows:
             raise ValueError(f"articulations = {articulations!r}: must match one of {sorted(set(labels))}. Correct it.")
@@ -248,6 +278,10 @@ class _Layout:
         self.first, self._shift = columns[0], int(shift or 0)
         self.shape = len(self.rows), columns[-1] - columns[0] + 1
         return self
+
+    def joints(self) -> list[int]:
+        """Return the coordinate of each joint axis, -1 for one that has no position of its own."""
+        return [-1 if shift is None else axis for axis, shift in enumerate(self._shifts)]
 
     def places(self) -> np.ndarray:
         """Return the place of each joint axis of each row in arrays by axis."""

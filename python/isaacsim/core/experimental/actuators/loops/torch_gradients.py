@@ -16,23 +16,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..components.law import LawClass
-from ..components.network_law import NetworkLaw
-from ..memory import numpy_view, warp_view
-from ..networks.network import Network
-from ..networks.weights import Weights
-from ..pipeline.actuator import Actuator
-from ..pipeline.assembly import Assembly
-from ..pipeline.gradient_recorder import refuse
-from ..pipeline.gradients import Pipeline, require_gradients
-from ..pipeline.plan import Placement
-from ..pipeline.step.native import NativeStep
+from ..base.memory import numpy_view, warp_view
+from ..engine.actuator import Actuator
+from ..engine.assembly import Assembly
+from ..engine.gradients.actuator_gradients import Pipeline, require_gradients
+from ..engine.gradients.gradient_recorder import refuse
+from ..engine.plan import Placement
+from ..engine.step.native import NativeStep
+from ..laws.contract.law import LawClass
+from ..laws.networks.network import Network
+from ..laws.networks.network_law import NetworkLaw
+from ..laws.networks.weights import Weights
 from ..specs.signals import SIGNALS
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from ..pipeline.step.interface import Step
+    from ..engine.step.interface import Step
 
 _SIGNALS = 5
 

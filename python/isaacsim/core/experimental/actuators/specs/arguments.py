@@ -9,7 +9,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, SupportsIndex
 
-from .fields import shown
+from ..base.errors import shown
 
 # the longest path that Linux takes
 _LONGEST_PATH = 4096

@@ -22,8 +22,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, cast
 
+from ..base.errors import shown
 from .arguments import path_of, require_file
-from .fields import Parameter, complaint, shown
+from .fields import Parameter, complaint
 from .servo import PRESETS, ServoControlConfig
 from .transmission import ElasticTransmissionConfig
 

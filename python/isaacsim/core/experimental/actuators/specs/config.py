@@ -63,6 +63,8 @@ class PassiveConfig(Config):
     """An effort that the joint adds to that of its motor: friction, cogging."""
 
     KIND: ClassVar[str] = "passive"
+    IS_FRICTION: ClassVar[bool] = True
+    """True for a law that is the whole friction of its joint: the simulator computes none beside it."""
 
 
 def checked_table(config: object, *columns: str) -> list[list[float]]:

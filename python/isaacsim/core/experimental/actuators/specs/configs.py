@@ -34,7 +34,7 @@ from .implicit import ImplicitConfig
 from .late import MAX_DELAY_STEPS, EffortDelayConfig, TimedDelayConfig
 from .linkage import LinkageConfig
 from .rate import RateConfig
-from .servo import ServoControlConfig
+from .servo import ServoControlConfig, StartupPDControlConfig
 from .slewed import SlewedPIDControlConfig
 from .supply import SupplyConfig
 from .thermal import ThermalConfig
@@ -102,12 +102,12 @@ _PEAK: Description = {
 }
 
 
-def _motor_side(described: Description, name: str) -> Description:
-    """The description of a value before a gear; `newton:*` attributes hold values at the joint."""
-    return described | {"attribute": f"actuator:geared:{name}", "earlier": f"newton:{name}"}
+def _own(space: str, name: str, described: Description) -> Description:
+    """The description of a value in an attribute of our own, which was one of newton's in older files."""
+    return described | {"attribute": f"actuator:{space}:{name}", "earlier": f"newton:{name}"}
 
 
-_GEAR: Description = _motor_side({"type": "float", "unit": "", "fallback": 1.0}, "gear")
+_GEAR: Description = _own("geared", "gear", {"type": "float", "unit": "", "fallback": 1.0})
 
 
 def _integral_gain(ki: float, integral_max: float) -> float:
@@ -168,13 +168,13 @@ class GearedPDControlConfig(ControlConfig):
     SCHEMA: ClassVar[str] = "ActuatorGearedPDControlAPI"
     EARLIER_SCHEMA: ClassVar[str] = "ArticulationGearedPDControlAPI"
 
-    kp: float = parameter(**_motor_side(_KP, "kp"))
+    kp: float = parameter(**_own("geared", "kp", _KP))
     """Proportional gain at the motor [N·m/rad or N/m]."""
-    kd: float = parameter(**_motor_side(_KD, "kd"))
+    kd: float = parameter(**_own("geared", "kd", _KD))
     """Derivative gain at the motor [N·m·s/rad or N·s/m]."""
     gear: float = parameter(1.0, **_GEAR)
     """Turns of the motor per turn of the joint; negative where it turns the other way."""
-    const_effort: float = parameter(0.0, **_motor_side(_CONST, "constEffort"))
+    const_effort: float = parameter(0.0, **_own("geared", "constEffort", _CONST))
     """Effort added at the motor at every step [N·m or N]."""
 
     def gains_at_joint(self) -> tuple[float, float, float]:
@@ -193,20 +193,20 @@ class GearedPIDControlConfig(ControlConfig):
     SCHEMA: ClassVar[str] = "ActuatorGearedPIDControlAPI"
     EARLIER_SCHEMA: ClassVar[str] = "ArticulationGearedPIDControlAPI"
 
-    kp: float = parameter(**_motor_side(_KP, "kp"))
+    kp: float = parameter(**_own("geared", "kp", _KP))
     """Proportional gain at the motor [N·m/rad or N/m]."""
-    ki: float = parameter(**_motor_side(_KI, "ki"))
+    ki: float = parameter(**_own("geared", "ki", _KI))
     """Integral gain at the motor [N·m/(rad·s) or N/(m·s)]."""
-    kd: float = parameter(**_motor_side(_KD, "kd"))
+    kd: float = parameter(**_own("geared", "kd", _KD))
     """Derivative gain at the motor [N·m·s/rad or N·s/m]."""
     integral_max: float = parameter(
         math.inf,
-        **_motor_side(_INTEGRAL_MAX, "integralMax"),
+        **_own("geared", "integralMax", _INTEGRAL_MAX),
     )
     """Largest integral in either direction [rad·s or m·s], not an effort; inf means no limit."""
     gear: float = parameter(1.0, **_GEAR)
     """Turns of the motor per turn of the joint; negative where it turns the other way."""
-    const_effort: float = parameter(0.0, **_motor_side(_CONST, "constEffort"))
+    const_effort: float = parameter(0.0, **_own("geared", "constEffort", _CONST))
     """Effort added at the motor at every step [N·m or N]."""
 
     def gains_at_joint(self) -> tuple[float, float, float]:
@@ -267,21 +267,17 @@ class DCMotorCutoffClampingConfig(ClampingConfig):
     """Effort limit of a DC motor that is cut off at no-load speed: beyond it the motor gives nothing, and never brakes.
 
     `DCMotorClampingConfig` goes on falling there. This is what newton-actuators and Isaac Lab until 2.1 did; the schema
-    is our own, its attributes are those of the other: values at the joint, as all of `newton:*` are.
+    is our own.
     """
 
     SCHEMA: ClassVar[str] = "ActuatorDCMotorCutoffClampingAPI"
     EARLIER_SCHEMA: ClassVar[str] = "ArticulationDCMotorCutoffClampingAPI"
 
-    saturation_effort: float = parameter(
-        **_STALL,
-    )
+    saturation_effort: float = parameter(**_own("cutoff", "saturationEffort", _STALL))
     """Stall effort [N·m or N]; inf leaves `max_motor_effort` up to no-load speed, and nothing from there on."""
-    velocity_limit: float = parameter(
-        **_NO_LOAD,
-    )
+    velocity_limit: float = parameter(**_own("cutoff", "velocityLimit", _NO_LOAD))
     """No-load speed [rad/s or m/s]; inf switches the speed dependence off."""
-    max_motor_effort: float | Literal["joint"] = parameter(**_PEAK)
+    max_motor_effort: float | Literal["joint"] = parameter(**_own("cutoff", "maxMotorEffort", _PEAK))
     """Largest effort at any speed [N·m or N]; inf means no limit, `"joint"` that of the joint itself."""
 
 
@@ -375,9 +371,10 @@ class FrictionConfig(PassiveConfig):
     stribeck_exponent: float = parameter(2.0, **_of_friction("stribeckExponent", "", 2.0, above=True))
     """Exponent of the transition."""
     assumed_inertia: float = parameter(0.0, **_of_friction("assumedInertia", "kg·m² or kg", 0.0))
-    """Effective inertia of the joint [kg·m² or kg] where the simulator provides none.
+    """Effective inertia of the joint [kg·m² or kg] where the simulator provides none, or mass matrices alone.
 
-    Too small an estimate is safe, twice the true one chatters. With 0 every step on such a simulator is a fault.
+    Too small an estimate is safe, twice the true one chatters. With 0 mass matrices are read in each step; where there
+    are none, every step is a fault.
     """
     motor_load: float = parameter(0.0, **_of_friction("motorLoad", "", 0.0))
     """Dry friction per effort of the motor, at any speed."""
@@ -554,6 +551,7 @@ class CoggingConfig(PassiveConfig):
     """
 
     SCHEMA: ClassVar[str] = "ActuatorCoggingAPI"
+    IS_FRICTION: ClassVar[bool] = False
 
     amplitude: float = parameter(
         0.0, attribute="actuator:cogging:amplitude", type="float", unit="N·m or N", fallback=0.0, lower=0.0
@@ -610,6 +608,7 @@ _OTHERS: tuple[type[Config], ...] = (
     EffortDelayConfig,
     SlewedPIDControlConfig,
     ServoControlConfig,
+    StartupPDControlConfig,
     ElectricalConfig,
     EnvelopeClampingConfig,
     ThermalConfig,

@@ -7,8 +7,9 @@ is a transmission, before which all numbers are those of the file; cogging and f
     gainprm  R, K, temperature coefficient of R, its reference temperature, kp, ki, kd, V_max, 0, 0
     biasprm  cogging: amplitude, periods, phase; LuGre: Coulomb and static level, Stribeck velocity; 0 …
 
-A torque command τ = kp·(u − l) + ki·∫(u − l) + kd·(u_v − l̇) + u_ff becomes the voltage (R/K)·τ + K·l̇ within ±V_max,
-R at the reference temperature. Our resistance is that at 25 °C, and our gains are by so much smaller or larger.
+A control in volts is the feedforward of the motor, in volts, whatever else the motor has. A torque command
+τ = kp·(u − l) + ki·∫(u − l) + kd·(u_v − l̇) + u_ff becomes the voltage (R/K)·τ + K·l̇ within ±V_max, R at the reference
+temperature. Our resistance is that at 25 °C, and our gains are by so much smaller or larger.
 0 stands for no limit. Differences: the integral of our controller has the error of the same step, MuJoCo's that of the
 step before; the setpoint of a slew rate starts at the position of the joint, MuJoCo's at 0; our limit of the effort
 acts before cogging and friction, MuJoCo's after them; in the first step our winding has 25 °C, MuJoCo's the ambient
@@ -72,11 +73,6 @@ class DCMotor:
         for name in ("dynamics", "gain", "bias"):
             given = [float(one) for one in getattr(self, name)]
             object.__setattr__(self, name, (*given, *[0.0] * (10 - len(given))))
-
-    @property
-    def is_plain(self) -> bool:
-        """True if it is a linear law of the joint: motor constant and resistance, commanded by a voltage."""
-        return not any((*self.dynamics, *self.gain[2:], *self.bias)) and self.inputs == INPUTS["voltage"]
 
     @property
     def problem(self) -> str:

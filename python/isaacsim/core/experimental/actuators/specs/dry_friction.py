@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from .engine_friction import is_friction, portable_levels
+
 LEVELS: Final = ("coulomb", "static")
 """Levels of dry friction [N·m or N]; the larger one breaks a joint away."""
 
@@ -18,4 +20,4 @@ def is_dry(parameter: str) -> bool:
 
 def breakaway(stages: Iterable[object]) -> float:
     """Return the level at which the dry friction of stages breaks away without load [N·m or N]; 0 for none."""
-    return sum(max((float(getattr(stage, name, 0.0)) for name in LEVELS), default=0.0) for stage in stages)
+    return sum(max(portable_levels(stage)[: len(LEVELS)]) for stage in filter(is_friction, stages))

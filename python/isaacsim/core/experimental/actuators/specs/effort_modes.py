@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, TypeVar, get_args
 
 from .implicit import ImplicitConfig
 from .patterns import assigned
-from .stages import kind_of
+from .stages import KINDS, kind_of
 
 EffortMode = Literal["explicit", "implicit", "in_engine"]
 """At the start of the physics step, or at its end; there, the simulator may take over the slope of the effort."""
@@ -40,6 +40,42 @@ def in_effort_mode(
         if mode not in _MODES:
             raise ValueError(f"effort_mode = {mode!r}: must be one of {', '.join(map(repr, _MODES))}. Choose one.")
     return [_with_mode(part, names, by_joint) for part, names in zip(parts, joints, strict=True)]
+
+
+def explicit(motors: Mapping[str, _Staged]) -> dict[str, _Staged]:
+    """Return motors by pattern with the explicit mode: motors of a file whose simulator, and not they, is implicit."""
+    names = [[pattern] for pattern in motors]
+    return dict(zip(motors, in_effort_mode([*motors.values()], names, "explicit"), strict=True))
+
+
+def damped_at_end(motors: Mapping[str, _Staged], *, in_engine: bool) -> tuple[dict[str, _Staged], list[str]]:
+    """Return motors of a file with an implicit integrator, and of what is to be warned.
+
+    Such an integrator computes the damping of motors for the end of the step, as it moves the joint. A motor whose
+    effort does not fall with speed is the same at both ends.
+
+    Args:
+        motors: Explicit motors by pattern, dataclasses with a list of stages, `others`.
+        in_engine: True if the simulator takes over the slope of the effort.
+    """
+    at_end = {pattern: _damped_at_end(motor, in_engine) for pattern, motor in motors.items()}
+    stay = [pattern for pattern, motor in at_end.items() if motor is None]
+    warned = (
+        f"motors of joints {', '.join(stay)} have a transmission or linkage, and so an effort of the start of the "
+        "step; the implicit integrator of the file has that of its end. Take a shorter step where they vibrate."
+    )
+    found = {pattern: motor for pattern, motor in at_end.items() if motor is not None}
+    return {**motors, **found}, [warned] if stay else []
+
+
+def _damped_at_end(motor: _Staged, in_engine: bool) -> _Staged | None:
+    """Return a motor that is damped at the end of the step; None for one with something between motor and joint."""
+    stages: Any = motor
+    if not (getattr(stages.controller, "kd", 0.0) or any(kind_of(one) == "electrical" for one in stages.others)):
+        return motor
+    if any(KINDS[kind_of(one) or ""].is_before_joint for one in stages.others):
+        return None
+    return dataclasses.replace(stages, others=[*stages.others, ImplicitConfig(in_engine=in_engine)])
 
 
 def _by_pattern(modes: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:

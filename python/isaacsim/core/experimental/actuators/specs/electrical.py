@@ -42,7 +42,7 @@ class ElectricalConfig(Config):
     max_current_rate: float = parameter(math.inf, **_winding("maxCurrentRate", "A/s", math.inf, infinite=True))
     """Largest change of the current that the driver demands [A/s]; inf means no limit."""
     temperature_coefficient: float = parameter(0.0, **_winding("temperatureCoefficient", "1/K", 0.0))
-    """Increase of the resistance with the temperature of the winding from 25 °C on [1/K]; 0.00393 for copper."""
+    """Increase of the resistance with the temperature of the winding from 25 °C on [1/K]; 0 for that of its heat."""
     magnet_coefficient: float = parameter(0.0, **_winding("magnetCoefficient", "1/K", 0.0))
     """Decrease of the torque constant with the temperature of the housing from 25 °C on [1/K]; about 0.0011."""
     command: str = parameter("effort", **choice_of("electrical", "command", "effort", "voltage"))

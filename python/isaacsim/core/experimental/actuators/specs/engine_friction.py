@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, cast
 
-from .fields import parameters_of, shown
+from ..base.errors import shown
+from .fields import parameters_of
 
 # the estimate of the inertia is for the stage; a simulator knows its own
 _IN_ENGINE = ("coulomb", "static", "viscous", "in_engine", "assumed_inertia")
@@ -19,22 +20,22 @@ _IN_ENGINE = ("coulomb", "static", "viscous", "in_engine", "assumed_inertia")
 
 # files hold single precision
 _SINGLE_PRECISION = 1e-6
-_FRICTIONS = ("ActuatorFrictionAPI", "ActuatorFrictionCurveAPI", "ActuatorLuGreFrictionAPI")
 
 
 def is_friction(config: object) -> bool:
     """Return True for the config of a law, or its class, that is the whole friction of a joint."""
-    return getattr(config, "SCHEMA", "") in _FRICTIONS
+    return getattr(config, "IS_FRICTION", False)
 
 
 def portable_levels(config: Any) -> tuple[float, float, float]:
     """Return coulomb, static and viscous friction of a friction config, as far as other programs have these.
 
-    A measured curve has its last effort as coulomb and its first as static friction.
+    A measured curve has its last effort as coulomb and its first as static friction. What a law does not have is 0.
     """
     if (efforts := getattr(config, "lookup_efforts", None)) is not None:
         return float(efforts[-1]), float(efforts[0]), 0.0
-    return float(config.coulomb), float(config.static), float(config.viscous)
+    coulomb, static, viscous = (float(getattr(config, name, 0.0)) for name in ("coulomb", "static", "viscous"))
+    return coulomb, static, viscous
 
 
 def is_in_engine(config: object) -> bool:
@@ -66,9 +67,18 @@ def engine_problems(config: Any) -> list[str]:
     return [
         f"{name} = {shown(value)}: must keep its default {usual[name]!r} with in_engine = True, for friction of "
         f"simulators is coulomb, static and viscous only. Remove {name}, or in_engine."
+        for name, value in beyond_levels(config).items()
+    ]
+
+
+def beyond_levels(config: Any) -> dict[str, Any]:
+    """Return what simulators cannot represent of a friction config: values that are not their defaults, by name."""
+    usual = {field.name: field.default for field in fields(config)}
+    return {
+        name: value
         for name in parameters_of(config)
         if name not in _IN_ENGINE and not _is(value := getattr(config, name), usual[name])
-    ]
+    }
 
 
 def _is(value: Any, default: object) -> bool:

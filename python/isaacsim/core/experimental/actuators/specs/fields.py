@@ -14,6 +14,8 @@ from collections.abc import Iterable, Mapping, Sized
 from pathlib import PurePath
 from typing import Any, Final, Literal, TypeAlias, TypedDict, Unpack
 
+from ..base.errors import shown
+
 JOINT: Final = "joint"
 """Value that means the effort limit of the joint itself."""
 UNKNOWN_JOINT: Final = (
@@ -77,7 +79,7 @@ class Parameter:
     choices: tuple[str, ...] = ()
     """Values of a token; the law takes the position in this list."""
     earlier: str = ""
-    """Attribute of the value in files of version 0.2; empty if it is the same."""
+    """Attribute of the value in older files; empty if it is the same."""
 
     @property
     def is_single(self) -> bool:
@@ -161,10 +163,12 @@ class Parameter:
             return number in range(len(self.choices))
         if math.isinf(number):
             return self.infinite and number > 0
-        if abs(number) > FLOAT32_MAX or not self.lower <= number <= self.upper:
+        # a file may have an end of the range rounded
+        lower, upper = min(self.lower, in_single(self.lower)), max(self.upper, in_single(self.upper))
+        if abs(number) > FLOAT32_MAX or not lower <= number <= upper:
             return False
         # a tiny number is stored as zero
-        return not self.above or struct.unpack("f", struct.pack("f", number))[0] > self.lower
+        return not self.above or in_single(number) > self.lower
 
 
 def _real(value: object, wanted: type) -> float | None:
@@ -177,6 +181,14 @@ def _real(value: object, wanted: type) -> float | None:
         return float(value)  # pyright: ignore[reportArgumentType]
     except OverflowError:
         return None
+
+
+def in_single(number: float) -> float:
+    """Return a number in single precision; ±inf beyond its range."""
+    try:
+        return struct.unpack("f", struct.pack("f", number))[0]
+    except OverflowError:
+        return math.copysign(math.inf, number)
 
 
 def _is_name(value: object) -> bool:
@@ -220,12 +232,6 @@ def complaint(subject: str, value: object, described: Parameter, *, of_motor: bo
         return None if of_motor else f"{subject} = {value!r}: {UNKNOWN_JOINT}"
     either = f", or {JOINT!r} for that of the joint" if of_motor and described.or_joint else ""
     return f"{subject} = {shown(value)}: {described.rule}{either}. Give a value in that range."
-
-
-def shown(value: Any) -> str:
-    """Return a value for a message, with bounded length."""
-    text = repr(value)
-    return text if len(text) <= 200 else f"{text[:200]}…"
 
 
 def conflicts(config: object, subject: str) -> list[str]:

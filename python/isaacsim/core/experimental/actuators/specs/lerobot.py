@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
 
+from ..base.errors import shown
 from .arguments import path_of, require_file
-from .fields import shown
 
 UNITS: Final = ("normalized", "percent", "degrees", "ticks")
 """Units of positions: from -100 to 100, from 0 to 100, LeRobot's degrees, and ticks of the encoder."""

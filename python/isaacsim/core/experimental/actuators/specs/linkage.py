@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, Unpack
 
+from ..base.errors import shown
 from .config import MAX_TABLE_ROWS, Config
-from .fields import Description, complaint, described, parameter, parameters_of, shown
+from .fields import Description, complaint, described, parameter, parameters_of
 
 MOST_JOINTS = 3
 """Largest number of joints of a linkage with coefficients; a table is over one or two."""

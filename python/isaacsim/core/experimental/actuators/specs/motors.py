@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
+from ..base.errors import shown
 from .configs import (
     ClampingConfig,
     Config,
@@ -28,8 +29,9 @@ from .configs import (
     PDControlConfig,
     ServoControlConfig,
 )
+from .distributions import Uniform
 from .engine_friction import is_friction
-from .fields import Parameter, complaint, conflicts, parameter, parameters_of, shown
+from .fields import Parameter, complaint, conflicts, parameter, parameters_of
 from .patterns import pattern_problem
 from .stages import NAMED, Staged, kind_of, parts_of, places_of
 
@@ -70,6 +72,9 @@ class MotorConfig(Staged):
         None, attribute="newton:damping", type="float", unit="N·m·s/rad or N·s/m", fallback=0.0, lower=0.0
     )
     """Viscous friction of the joint [N·m·s/rad or N·s/m], or by pattern; None keeps that of the robot."""
+    intervals: dict[str, tuple[float, float]] = field(default_factory=dict[str, tuple[float, float]])
+    """90 % intervals of identified values by the names that `randomize` takes, such as `coulomb`. They have no effect;
+    `from_identified` makes distributions of them."""
 
     @classmethod
     def from_datasheet(
@@ -341,6 +346,17 @@ def _require_kinds(motor: MotorConfig) -> None:
         )
 
 
+def interval_problems(intervals: object, subject: str) -> list[str]:
+    """Return what is wrong with the `intervals` of a motor, a line each; they may be of any type."""
+    if not isinstance(intervals, Mapping):
+        return [f"{subject} = {shown(intervals)}: must be intervals by name. Write name: [low, high]."]
+    return [
+        f"{subject}.{name} = {shown(pair)}: must be two finite numbers that do not fall. Correct it."
+        for name, pair in cast(Mapping[object, Any], intervals).items()
+        if not (type(pair) in (list, tuple) and len(pair) == 2 and not Uniform(*pair).problems())
+    ]
+
+
 def problems_of(motor: MotorConfig, subject: str) -> list[str]:
     """Return one message per value of a motor that breaks its rule, also inside dictionaries and arrays.
 
@@ -354,6 +370,7 @@ def problems_of(motor: MotorConfig, subject: str) -> list[str]:
         if (value := getattr(motor, name)) is not None
         for found in _complaints(f"{subject}.{name}", value, described)
     ]
+    problems += interval_problems(motor.intervals, f"{subject}.intervals")
     for place, config in places_of(motor):
         where = f"{subject}.{place}"
         single = [

@@ -32,15 +32,11 @@ def ways(pattern: str, length: int = LENGTH) -> float:
 def _of(items: Iterable[tuple[object, object]], length: int) -> float:
     total = 1.0
     for operator, operand in items:
-        total *= _of_one(str(operator), operand, length)
+        if str(operator).endswith("_REPEAT"):
+            total *= _of_repeat(operand, length)
+        elif (inner := _ALTERNATIVES.get(str(operator))) is not None:
+            total *= sum(_of(one, length) for one in inner(operand) if one is not None)
     return total
-
-
-def _of_one(operator: str, operand: object, length: int) -> float:
-    if operator.endswith("_REPEAT"):
-        return _of_repeat(operand, length)
-    inner = _ALTERNATIVES.get(operator)
-    return 1.0 if inner is None else sum(_of(one, length) for one in inner(operand) if one is not None)
 
 
 def _of_repeat(operand: Any, length: int) -> float:

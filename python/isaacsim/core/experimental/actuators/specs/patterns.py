@@ -7,12 +7,19 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
-from .fields import shown, storable
+from ..base.errors import shown
+from .fields import storable
 from .pattern_cost import LENGTH, ways
 
 MAX_PATTERN = 500
 # three `.*` are just below
 MAX_WAYS = 2e6
+
+
+def pattern_of(name: str) -> str:
+    """Return the pattern that matches one name alone."""
+    # a hyphen is a sign of its own in brackets only
+    return re.escape(name).replace("\\-", "-")
 
 
 def pattern_problem(pattern: object, longest: int = MAX_PATTERN, name_length: int = LENGTH) -> str | None:
@@ -54,16 +61,11 @@ def assigned(
         message per invalid or unused pattern, and per joint that no or several patterns match.
     """
     whys = {pattern: pattern_problem(pattern) for pattern in patterns}
-    found = _matching([pattern for pattern, why in whys.items() if not why], joints)
+    matchers = {pattern: re.compile(pattern) for pattern, why in whys.items() if not why}
+    found = {joint: [pattern for pattern, one in matchers.items() if one.fullmatch(joint)] for joint in joints}
     problems = [*_mismatches(whys, found), *(_unmatched(whys, found) if every else ())]
     once = {joint: matching[0] for joint, matching in found.items() if len(matching) == 1}
     return once, [f"{subject}: {problem}" for problem in problems]
-
-
-def _matching(patterns: Sequence[str], joints: Sequence[str]) -> dict[str, list[str]]:
-    """Return the patterns that match each joint."""
-    matchers = {pattern: re.compile(pattern) for pattern in patterns}
-    return {joint: [pattern for pattern, one in matchers.items() if one.fullmatch(joint)] for joint in joints}
 
 
 def _mismatches(whys: Mapping[str, str | None], by_joint: Mapping[str, Sequence[str]]) -> Iterator[str]:

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, Final, Self, Unpack, cast
 
+from ..base.errors import shown
 from .config import Config, ControlConfig
 from .electrical import ElectricalConfig
-from .fields import Description, described, parameter, parameters_of, shown
+from .fields import Description, described, parameter, parameters_of
 from .stages import Staged
 
 PRESETS: Final[dict[str, dict[str, float]]] = {
@@ -103,6 +104,30 @@ class ServoControlConfig(ControlConfig):
         per_volt = winding.torque_constant / winding.resistance
         per_unit = per_volt * self.voltage * self.error_gain
         return per_unit * self.kp, per_unit * self.kd + per_volt * winding.torque_constant, 0.0
+
+
+@dataclass
+class StartupPDControlConfig(ControlConfig):
+    """PD control with a startup force: `effort = const + feedforward + kp·e + startup·sign(e) + kd·ė`.
+
+    Many servos have a register for it, *minimum startup force* or *punch*, so that small errors are not lost in
+    friction. The schema is our own.
+    """
+
+    SCHEMA: ClassVar[str] = "ActuatorStartupPDControlAPI"
+
+    kp: float = parameter(**described("startupPd", "kp", "N·m/rad or N/m", 0.0, lower=0.0))
+    """Proportional gain [N·m/rad or N/m]."""
+    kd: float = parameter(**described("startupPd", "kd", "N·m·s/rad or N·s/m", 0.0, lower=0.0))
+    """Derivative gain [N·m·s/rad or N·s/m]."""
+    startup: float = parameter(0.0, **described("startupPd", "startup", "N·m or N", 0.0, lower=0.0))
+    """Effort towards the target, whatever its distance [N·m or N]; the joint chatters if it is above its friction."""
+    const_effort: float = parameter(0.0, **described("startupPd", "constEffort", "N·m or N", 0.0))
+    """Effort added at every step [N·m or N]."""
+
+    def gains_at_joint(self) -> tuple[float, float, float]:
+        """Proportional, derivative and integral gain, seen from the joint; without the startup force."""
+        return self.kp, self.kd, 0.0
 
 
 def gains_of(staged: Staged, config_of: Callable[[Any], object]) -> tuple[Any, ...] | None:

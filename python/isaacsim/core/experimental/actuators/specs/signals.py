@@ -6,7 +6,7 @@ that work in the coordinates of a motor.
 
 A law may publish a signal: its class maps the name to one of its `STATE`, in `PUBLISHES`. At the start of each step,
 before any law, the signal takes the value of that state, so every law reads in step n what step n - 1 has left. A total
-is the sum of a published signal over all joints of a robot, see `pipeline/totals.py`.
+is the sum of a published signal over all joints of a robot, see `engine/totals.py`.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Signal:
 
     @property
     def is_number(self) -> bool:
-        """True if it numbers robots or joints, which the engine writes once."""
-        return self.name in ("robot_number", "joint_number")
+        """True if it numbers robots or joints, or says what they have, which the engine writes once."""
+        return self.name in ("robot_number", "joint_number", "has_friction")
 
     @property
     def is_of_engine(self) -> bool:
@@ -56,7 +56,8 @@ SIGNALS: Final[dict[str, Signal]] = {
         # 1 / (M^-1)_ii, M the mass matrix of the robot
         Signal("inertia", "kg·m² or kg", 0.0, "effective inertia of the joint, 0 where it is not known"),
         Signal("load", "N·m or N", 0.0, "effort that balances gravity, Coriolis forces and others at the joint"),
-        Signal("load_is_whole", "", 0.0, "1 where the load includes contacts and coupling, else 0"),
+        # ½ is of efforts at the end of the step, for the friction behind them
+        Signal("load_is_whole", "", 0.0, "1 where the load includes contacts and coupling, ½ where it is estimated"),
         # 1 / Σ_j |(M^-1)_ij|·√((M^-1)_ii / (M^-1)_jj)
         Signal("coupled_inertia", "kg·m² or kg", 0.0, "inertia of a joint that is stepped by itself, 0 if not known"),
         # of a motor with an effort at the end of the step: written by the engine for the friction behind it
@@ -74,9 +75,14 @@ SIGNALS: Final[dict[str, Signal]] = {
         # what random numbers of robots, and of joints, differ by: written once, by the engine
         Signal("robot_number", "", 0.0, "number of the robot, from 0"),
         Signal("joint_number", "", 0.0, "number of the joint among the driven ones of all robots, from 0"),
+        # of laws that ask for `motor_damping`
+        Signal("has_friction", "", 0.0, "1 where friction behind the motor steps the joint, else 0"),
     )
 }
 """The signals by name; the core numbers them in this order."""
+
+INERTIAS: Final = ("inertia", "coupled_inertia")
+"""Those that come from the mass matrix: with one above zero, a law of a motor finds the end of the step by itself."""
 
 SUMMED: Final = frozenset(signal.total_of for signal in SIGNALS.values() if signal.total_of)
 """The signals that a total adds up."""

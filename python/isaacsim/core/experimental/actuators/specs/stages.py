@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from .fields import shown
+from ..base.errors import shown
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Kind:
         family: Name of the base class of its components, which newton has too where it knows the kind.
         words: What errors call one.
         takes: Signals that its laws get, in their order. A law that remembers something gets `dt` besides, and a law
-            may ask for more, see `components/law.py`.
+            may ask for more, see `laws/contract/law.py`.
         many: Whether an actuator may have several.
         is_limit: Whether it bounds the effort, so that `limited_by` may name it.
         alone: Whether a joint may have it without a controller, which makes a passive joint.
@@ -162,9 +162,9 @@ class Staged:
             part = getattr(self, name)
             parts += [(name, one) for one in (part or () if KINDS[name].many else () if part is None else (part,))]
         converting = (place_of(kind) for kind, _ in parts if kind in KINDS and KINDS[kind].is_before_joint)
-        behind = max(converting, default=-1)
+        behind = max(converting, default=0)
         # those at the joint act behind the transmission, where there is one
-        return sorted(parts, key=lambda part: max(place_of(part[0]), behind * moves_behind(part[1])))
+        return sorted(parts, key=lambda part: max(place_of(part[0]), behind if behind and moves_behind(part[1]) else 0))
 
     @property
     def stages(self) -> tuple[Any, ...]:
@@ -227,15 +227,6 @@ def parts_of(stages: Iterable[object], subject: str = "stages") -> dict[str, Any
         TypeError: Something is no stage.
         ValueError: Two stages of a kind that an actuator has one of.
     """
-    found = _grouped(stages, subject)
-    parts: dict[str, Any] = {}
-    for name in NAMED:
-        mine = found.pop(name)
-        parts[name] = mine if KINDS[name].many else next(iter(mine), None)
-    return parts | {"others": [stage for some in found.values() for stage in some]}
-
-
-def _grouped(stages: Iterable[object], subject: str) -> dict[str, list[object]]:
     found: dict[str, list[object]] = {kind: [] for kind in KINDS}
     for stage in stages:
         kind = kind_of(stage)
@@ -246,4 +237,8 @@ def _grouped(stages: Iterable[object], subject: str) -> dict[str, list[object]]:
         if len(some) > 1 and not KINDS[kind].many:
             named = " and ".join(type(one).__name__ for one in some)
             raise ValueError(f"{subject} has {len(some)} {kind}s, {named}: must be at most one. Remove the others.")
-    return found
+    parts: dict[str, Any] = {}
+    for name in NAMED:
+        mine = found.pop(name)
+        parts[name] = mine if KINDS[name].many else next(iter(mine), None)
+    return parts | {"others": [stage for some in found.values() for stage in some]}

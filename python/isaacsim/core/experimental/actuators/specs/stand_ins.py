@@ -1,8 +1,8 @@
 """Stand-ins: the nearest laws of newton, for readers of USD that do not know a law of ours.
 
 newton and Isaac Sim know the schemas of newton-usd-schemas. They refuse a file whose controller is a law of ours, and
-ignore a limit of ours. `usd/author.py` therefore applies the nearest schemas of newton beside it and lists them in the
-attribute `actuator:standIns`; `usd/discover.py` skips listed schemas if it knows the law itself.
+ignore a limit of ours. `files/usd/author.py` applies the nearest schemas of newton beside it and lists them in the
+attribute `actuator:standIns`; `files/usd/discover.py` skips listed schemas if it knows the law itself.
 
 `STAND_INS` has a line for each law of ours whose kind newton knows, and for a winding, whose limits newton knows.
 newton ignores stages of other kinds.
@@ -30,6 +30,7 @@ from .configs import (
     PIDControlConfig,
     ServoControlConfig,
     SlewedPIDControlConfig,
+    StartupPDControlConfig,
     TimedDelayConfig,
 )
 from .fields import parameters_of, violations
@@ -74,6 +75,11 @@ def _pid(slewed: SlewedPIDControlConfig, _beside: object) -> PIDControlConfig:
     return PIDControlConfig(slewed.kp, slewed.ki, slewed.kd, slewed.integral_max, slewed.const_effort)
 
 
+def _pd(startup: StartupPDControlConfig, _beside: object) -> PDControlConfig:
+    """Return the law without its startup force."""
+    return PDControlConfig(startup.kp, startup.kd, startup.const_effort)
+
+
 def _dc_motor(motor: DCMotorCutoffClampingConfig, _beside: object) -> ClampingConfig:
     """Return newton's curve of a DC motor, or the peak alone: newton refuses a curve whose stall effort is infinite."""
     if math.isinf(motor.saturation_effort):
@@ -116,6 +122,7 @@ STAND_INS: dict[type[Config], StandIn] = {
     GearedPDControlConfig: StandIn(_pd_at_joint, _AT_JOINT),
     GearedPIDControlConfig: StandIn(_pid_at_joint, _AT_JOINT),
     SlewedPIDControlConfig: StandIn(_pid, "follow the target at once, where ours limits the velocity of its setpoint"),
+    StartupPDControlConfig: StandIn(_pd, "lack the startup force, so that a joint sticks farther from its target"),
     ServoControlConfig: StandIn(_pd_of_servo, "do not limit the duty, and take a feedforward in N·m, not in volts"),
     DCMotorCutoffClampingConfig: StandIn(
         _dc_motor, "brake beyond no-load speed, or limit no speed, where ours gives 0"

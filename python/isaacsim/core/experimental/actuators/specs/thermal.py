@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import numbers
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, Unpack, cast
 
+from ..base.errors import shown
 from .config import Config
+from .electrical import ElectricalConfig
 from .fields import Description, described, parameter
 from .stages import Staged
+
+COPPER = 0.00393
+"""Temperature coefficient of copper [1/K]."""
 
 
 def _heat(name: str, unit: str, fallback: object, /, **rule: Unpack[Description]) -> Description:
@@ -52,8 +58,8 @@ class ThermalConfig(Config):
         math.inf, **_heat("motorConstant", "N·m/√W or N/√W", math.inf, lower=1e-6, infinite=True)
     )
     """Effort per square root of the loss at 25 °C, K/√R at the joint [N·m/√W or N/√W]; inf for that of the winding."""
-    temperature_coefficient: float = parameter(0.00393, **_heat("temperatureCoefficient", "1/K", 0.00393, lower=0.0))
-    """Increase of the loss with the temperature of the winding from 25 °C on, beside `motor_constant` [1/K]."""
+    temperature_coefficient: float = parameter(COPPER, **_heat("temperatureCoefficient", "1/K", COPPER, lower=0.0))
+    """Increase of resistance and loss with the temperature of the winding from 25 °C on [1/K]; copper by default."""
     derating_start: float = parameter(math.inf, **_heat("deratingStart", "°C", math.inf, infinite=True))
     """Temperature of the winding at which the derating starts [°C], below `max_temperature`."""
     max_temperature: float = parameter(math.inf, **_heat("maxTemperature", "°C", math.inf, infinite=True))
@@ -134,6 +140,9 @@ class ThermalConfig(Config):
         )
 
 
+_COPPER = ElectricalConfig, ThermalConfig
+
+
 def heat_problems(staged: Staged, subject: str) -> list[str]:
     """Return one message per thermal stage of a motor whose loss is not known, so that it would never warm up.
 
@@ -149,6 +158,50 @@ def heat_problems(staged: Staged, subject: str) -> list[str]:
         for _, stage in staged.by_kind
         if isinstance(stage, ThermalConfig) and any(map(math.isinf, _numbers(stage.motor_constant)))
     ]
+
+
+def with_copper(others: Sequence[Any]) -> list[Any]:
+    """Return the stages of a motor, with the temperature coefficient of its heat for a winding that has none."""
+    winding, coefficient = _copper_of(others)
+    return [dataclasses.replace(one, temperature_coefficient=coefficient) if one is winding else one for one in others]
+
+
+def _copper_of(others: Sequence[Any]) -> tuple[Any, Any]:
+    """The winding that has no temperature coefficient, and that of its heat; None without such a winding."""
+    winding, heat = (next((one for one in others if isinstance(one, kind)), None) for kind in _COPPER)
+    if winding is None or heat is None:
+        return None, None
+    own: Any = winding.temperature_coefficient
+    common: Any = heat.temperature_coefficient
+    if isinstance(own, Mapping):
+        # values by joint, of either
+        mine = cast(Mapping[str, float], own)
+        theirs = cast(Mapping[str, float], common) if isinstance(common, Mapping) else dict.fromkeys(mine, common)
+        return winding, {name: value or theirs.get(name, value) for name, value in mine.items()}
+    if hasattr(own, "shape") and not hasattr(own, "numpy") and not isinstance(common, Mapping):
+        return winding, own + (own == 0.0) * common
+    return (winding, cast(Any, common)) if _numbers(own) == [0.0] else (None, None)
+
+
+def copper_problems(staged: Staged, subject: str) -> list[str]:
+    """Return what is wrong between two temperature coefficients of one winding."""
+    winding, heat = (next((one for one in staged.others if isinstance(one, kind)), None) for kind in _COPPER)
+    if winding is None or heat is None:
+        return []
+    own, common = ({*_numbers(one.temperature_coefficient)} - {0.0} for one in (winding, heat))
+    # that of copper may not have been given
+    if not own or not common or _are_among(own, common) or _are_among(common, {COPPER}):
+        return []
+    return [
+        f"{subject}: ElectricalConfig.temperature_coefficient = {shown(winding.temperature_coefficient)} beside "
+        f"ThermalConfig.temperature_coefficient = {shown(heat.temperature_coefficient)}: must be the same, as both are "
+        "of one winding. Leave out the former, or correct either."
+    ]
+
+
+def _are_among(some: set[float], others: set[float]) -> bool:
+    """Return True if numbers are among others, but for the rounding of single precision, as files have them."""
+    return all(any(math.isclose(one, other, rel_tol=1e-6) for other in others) for one in some)
 
 
 def _numbers(value: Any) -> list[float]:

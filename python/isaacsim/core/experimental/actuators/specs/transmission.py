@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, Final, Self, TypeVar, Unpack, cast
 
+from ..base.errors import shown
 from .config import Config
-from .fields import Description, Parameter, complaint, described, parameter, parameters_of, shown
+from .fields import FLOAT32_MAX, Description, Parameter, complaint, described, parameter, parameters_of
 from .stages import Staged, acts_at_joint
 
 _Config = TypeVar("_Config", bound=Config)
@@ -78,6 +79,17 @@ class TransmissionConfig(Config):
         """Return what is wrong with the ratio, or between the two efficiencies."""
         if _has_zero(self.ratio):
             return [f"ratio = {shown(self.ratio)}: must not be 0. Give the turns of the motor per turn of the joint."]
+        rotor = self.rotor_inertia
+        # values by joint or robot are left to what writes or sets the armature
+        if (
+            isinstance(self.ratio, Real)
+            and isinstance(rotor, Real)
+            and float(self.ratio) ** 2 * float(rotor) > FLOAT32_MAX
+        ):
+            return [
+                f"ratio = {self.ratio!r}, rotor_inertia = {rotor!r}: must give an armature of the joint, "
+                f"ratio²·rotor_inertia = {self.ratio**2 * rotor:g}, that is finite in single precision. Correct either."
+            ]
         both = self.efficiency, self.backdriving_efficiency
         # values by joint or robot are left to the law of friction; 0 means the other one
         is_given = all(isinstance(one, Real) for one in both) and both[1] != 0.0
@@ -131,10 +143,11 @@ class ElasticTransmissionConfig(TransmissionConfig):
     attached, the joint has no armature. All else is as in `TransmissionConfig`. The schema is our own.
 
     With the inertia `I` of the joint and `J = ratio²·rotor_inertia`, rotor and joint oscillate at the frequency
-    `ω = sqrt(stiffness·(1/J + 1/I))`. A physics step `h` gives its period within 2.1 % for `h·ω <= 0.25`, and within
-    10 % up to 0.5. Beyond 0.5 the oscillation is damped out in a few steps, and rotor and joint move as one mass. A
-    spring stiffer than `I/(2h)²` acts as one of that stiffness, a damping above `I/(4h)` as that: energy never grows,
-    also where the joint is half as heavy as `I`, heavier, or held.
+    `ω = sqrt(stiffness·(1/J + 1/I))`. For `h·ω <= 0.25`, a physics step `h` gives its period within 0.3 %, and the
+    damping that is asked for. Beyond, the step damps the oscillation itself: with a ratio of 0.05 at 0.35, 0.2 at 0.5,
+    and more above, where it ends in a few steps and rotor and joint move as one mass. A spring stiffer than `I/(2h)²`
+    acts as one of that stiffness, a damping above `I/(4h)` as that: energy does not grow, also where the joint is half
+    as heavy as `I`, heavier, or held.
 
     Example:
         >>> ElasticTransmissionConfig(100, rotor_inertia=2e-5, stiffness=300.0, backlash=0.01).at_rest(12.0)
@@ -187,24 +200,37 @@ def at_joint(config: _Config, ratio: object) -> _Config:
     return _converted(config, ratio, 1)
 
 
-def as_stored(config: _Config, ratio: object) -> _Config:
-    """Return a config with the values that files have at the joint, attributes `newton:*`, converted to the joint."""
-    return _converted(config, ratio, 1, "newton:")
+def as_stored(config: _Config, ratio: object, attributes: Mapping[str, str] | None = None) -> _Config:
+    """Return a config with the values that files have at the joint, attributes `newton:*`, converted to the joint.
+
+    Args:
+        config: A stage.
+        ratio: As for `at_joint`.
+        attributes: Attribute of each parameter; None means those of new files.
+    """
+    return _converted(config, ratio, 1, _at_joint_in_files(config, attributes))
 
 
-def as_read(config: _Config, ratio: object) -> _Config:
+def as_read(config: _Config, ratio: object, attributes: Mapping[str, str] | None = None) -> _Config:
     """Return a config with these values converted to the motor, the inverse of `as_stored`."""
-    return _converted(config, ratio, -1, "newton:")
+    return _converted(config, ratio, -1, _at_joint_in_files(config, attributes))
 
 
-def _converted(config: _Config, ratio: object, power: int, attributes: str = "") -> _Config:
+def _at_joint_in_files(config: Config, attributes: Mapping[str, str] | None) -> list[str]:
+    """Return the parameters that files have at the joint."""
+    stored = attributes or {name: rule.attribute for name, rule in parameters_of(config).items()}
+    return [name for name, attribute in stored.items() if attribute.startswith("newton:")]
+
+
+def _converted(config: _Config, ratio: object, power: int, names: Collection[str] | None = None) -> _Config:
+    """Return a config with some values converted, or with all of them."""
     if acts_at_joint(config):
         return config
     changed: dict[str, object] = {}
     for name, rule in parameters_of(config).items():
         value, factor = getattr(config, name), _factor(rule, ratio, power)
         # a word, as 'joint', is not converted
-        if factor is None or value is None or isinstance(value, str) or not rule.attribute.startswith(attributes):
+        if factor is None or value is None or isinstance(value, str) or (names is not None and name not in names):
             continue
         is_table = rule.type == "float[]"
         changed[name] = [one * factor for one in cast(Sequence[float], value)] if is_table else value * factor

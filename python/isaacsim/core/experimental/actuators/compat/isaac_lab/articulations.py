@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from ...callers import level_outside
+from ...base.callers import level_outside
+from ...base.values import as_numpy
 from ...specs.arguments import number_of
 from ...specs.patterns import assigned
-from ...values import as_numpy
 
 # placement of a robot: fields of `init_state`, and their defaults
 _ROOT = {"pos": (0.0, 0.0, 0.0), "rot": (1.0, 0.0, 0.0, 0.0), "lin_vel": (0.0,) * 3, "ang_vel": (0.0,) * 3}

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
-from ...networks.metadata import HistoryFill
+from ...laws.networks.metadata import HistoryFill
 from .models import (
     ActuatorBase,
     ActuatorNetGRU,

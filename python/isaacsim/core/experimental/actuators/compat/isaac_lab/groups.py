@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import warp as wp
 
-from ...hosts.port import ArticulationPort
-from ...motor_properties import JointValues, effort_limits, read_property, wanted_values
-from ...pipeline.entry import ActuatorConfig
+from ...base.values import as_numpy
+from ...engine.entry import ActuatorConfig
+from ...simulators.motor_properties import JointValues, effort_limits, read_property, wanted_values
+from ...simulators.port import ArticulationPort
 from ...specs.distributions import Uniform
 from ...specs.patterns import assigned
-from ...values import as_numpy
 from .kinds import IMPLICIT, require_known_model
 from .motors import actuators_of, delay_range
 from .resolve import DEFAULTS, EXPLICIT_EFFORT_LIMIT_SIM, PROPERTIES, Resolved, Rules, resolve
 from .table import ResolutionTable, Row
 
 if TYPE_CHECKING:
-    from ...usd.handles import Stage
+    from ...files.usd.handles import Stage
 
 # names of properties of articulations that differ
 _THERE = {"friction": "static_friction"}

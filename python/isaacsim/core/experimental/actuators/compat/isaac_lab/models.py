@@ -6,7 +6,8 @@ plan's own, so that writes act at the next step. Unlike in Isaac Lab, the speed 
 effort follows its limits when they change.
 
 A subclass may override `_clip_effort`, with the attributes of Isaac Lab's models: `_joint_vel`, and of a DC motor
-`_saturation_effort` and `_vel_at_effort_lim`. The plan then computes the efforts without applying its own limits.
+`_saturation_effort` and `_vel_at_effort_lim`. The plan then computes the efforts without applying its own limits. It
+may override `compute` too, and assign `computed_effort` and `applied_effort` there.
 """
 
 from __future__ import annotations
@@ -19,16 +20,16 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import warp as wp
 
-from ...components.device import device_of
-from ...errors import NotCopied
+from ...base.errors import NotCopied
+from ...base.memory import Array, apart, warp_view
+from ...base.untraced import untraced
+from ...base.values import ArrayLike, Indices, as_integers, resolve_indices
+from ...engine.random.random_numbers import Draw, Draws, key_of
+from ...laws.contract.device import device_of
 from ...loops.arrays import ActuatedArrays
 from ...loops.foreign import given_back, is_immutable, taken
-from ...memory import Array, apart, warp_view
-from ...pipeline.random_numbers import Draw, Draws, key_of
 from ...specs.arguments import names_of, whole_of
 from ...specs.distributions import Uniform
-from ...untraced import untraced
-from ...values import ArrayLike, Indices, as_integers, resolve_indices
 from .actions import Action
 from .motors import actuators_of, delay_range
 from .resolve import EXPLICIT_EFFORT_LIMIT_SIM, Rules, resolve
@@ -156,6 +157,8 @@ class ActuatorBase(NotCopied):
         """Turns of the motor per turn of the joint, `(num_envs, num_joints)`."""
         self.applied_effort = self._tensor(np.zeros(self._shape, np.float32))
         """Efforts of the last `compute` after the limits [N·m or N]."""
+        # efforts before the limits that a subclass assigned in its `compute`
+        self._computed_effort: Any = None
         # array whose library the last efforts have; None before the first
         self._made: Any = None
         # True if a subclass of the user has limits of its own
@@ -220,15 +223,23 @@ class ActuatorBase(NotCopied):
     def computed_effort(self) -> Any:
         """Efforts of the last `compute` before the limits [N·m or N], `(num_envs, num_joints)`.
 
+        A subclass may assign those of its own `compute`.
+
         Raises:
             RuntimeError: `observe_efforts` is off.
         """
+        if self._computed_effort is not None:
+            return self._computed_effort
         if self._made is None:
             return self._tensor(np.zeros(self._shape, np.float32))
         computed: Any = np.ascontiguousarray(self._arrays.computed_efforts, np.float32)
         if not self._where.is_cpu:
             computed = wp.array(computed, dtype=wp.float32, device=self._where)
         return given_back(computed, self._made)
+
+    @computed_effort.setter
+    def computed_effort(self, efforts: Any) -> None:
+        self._computed_effort = efforts
 
     @property
     def time_lags(self) -> np.ndarray:
@@ -327,7 +338,7 @@ class ActuatorBase(NotCopied):
             feedforward=_as_computed(action.joint_efforts),
             out=out,
         )
-        self._made = joint_pos
+        self._made, self._computed_effort = joint_pos, None
         if type(self).__module__ != __name__:
             # subclasses may write into it, as those of Isaac Lab do
             self._joint_vel = self._copied(joint_vel)

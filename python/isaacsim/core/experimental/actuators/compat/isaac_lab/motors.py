@@ -21,14 +21,14 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from ...components.controller_neural_gru import ControllerNeuralGRU
-from ...components.controller_neural_lstm import ControllerNeuralLSTM
-from ...components.controller_neural_mlp import ControllerNeuralMLP
-from ...components.delay import Delay
-from ...errors import NetworkError
-from ...networks.checkpoint import Checkpoint
-from ...networks.load import load_checkpoint, load_metadata
-from ...pipeline.entry import ActuatorConfig
+from ...base.errors import NetworkError
+from ...engine.entry import ActuatorConfig
+from ...files.networks.load import load_checkpoint, load_metadata
+from ...laws.controller_neural_gru import ControllerNeuralGRU
+from ...laws.controller_neural_lstm import ControllerNeuralLSTM
+from ...laws.controller_neural_mlp import ControllerNeuralMLP
+from ...laws.delay import Delay
+from ...laws.networks.checkpoint import Checkpoint
 from ...specs.configs import (
     ClampingConfig,
     Config,

@@ -26,8 +26,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ...base.values import ArrayLike
 from ...specs.patterns import assigned
-from ...values import ArrayLike
 from .kinds import DC_MOTORS, IMPLICIT, NETWORKS, SERVOS, WITH_BACKLASH, model_of
 from .servos import servo_problems, stall_effort
 from .table import Row

@@ -37,6 +37,14 @@ def servo_problems(cfg: object) -> list[str]:
         for name in ("motor", "kp_fw", "vin")
         if getattr(cfg, name, None) in (None, dataclasses.MISSING)
     ]
+    # what MotorConfig.from_bam does not say before the largest effort is known
+    if getattr(cfg, "motor", None) not in (None, dataclasses.MISSING):
+        motor = _motor(cfg)
+        found += [
+            f"motor.{name} is missing: must be given for a servo. Set it."
+            for name in ("kt", "resistance")
+            if motor.get(name) in (None, dataclasses.MISSING)
+        ]
     twice = {name: value for name in _FRICTION if (value := getattr(cfg, name, None)) is not None}
     return found + [
         f"{name} = {value!r}: must be None, for the motor has friction. Leave it out." for name, value in twice.items()
@@ -73,6 +81,9 @@ def servo_of(cfg: Any, armature: float, backlash: float | None = None) -> MotorC
 
 
 def _motor(cfg: Any) -> dict[str, Any]:
-    """Return the numbers of the motor of a cfg, ours or Isaac Lab's own."""
+    """Return the numbers of the motor of a cfg, ours or Isaac Lab's own, with those that its class has."""
     motor = cfg.motor
-    return dict(motor) if isinstance(motor, Mapping) else dict(vars(motor))
+    if isinstance(motor, Mapping):
+        return dict(motor)
+    named = {name: getattr(motor, name) for name in dir(motor) if not name.startswith("_")}
+    return {name: value for name, value in named.items() if not callable(value)}

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...authoring import add_motors
-from ...extras import needs
+from ...base.extras import needs
+from ...simulators.authoring import add_motors
 from ...specs.motors import MotorConfig
 from . import cfgs as known_cfgs
 from .articulations import all_but_groups, groups_in
@@ -21,7 +21,7 @@ from .motors import delay_range, motor_of_group, not_in_network
 from .resolve import DRIVE, EXPLICIT_EFFORT_LIMIT_SIM, PROPERTIES, Resolved, Rules
 
 if TYPE_CHECKING:
-    from ...usd.handles import Stage
+    from ...files.usd.handles import Stage
 
 ATTRIBUTE = "isaacLab:actuatorGroups"
 """Attribute of the robot's prim with its groups, as JSON."""
@@ -81,10 +81,10 @@ def to_usd(
         >>> stage.Reload()
     """
     with needs("to_usd", "usd"):
-        from ...usd.author import joints_to_drive, others_driving
-        from ...usd.fallback_marks import take_back
-        from ...usd.joint_properties import axis_of, write_properties
-        from ...usd.text import undo_on_error, write_text
+        from ...files.usd.author import joints_to_drive, others_driving
+        from ...files.usd.fallback_marks import take_back
+        from ...files.usd.joint_properties import axis_of, write_properties
+        from ...files.usd.text import undo_on_error, write_text
 
     lost = [f"{type(cfgs).__name__}: {name}: motors have no such thing" for name in all_but_groups(cfgs)]
     cfgs = groups_in(cfgs)
@@ -92,7 +92,8 @@ def to_usd(
     problems: list[str] = []
     of_groups = joints_of_groups(cfgs, names, problems)
     # implicit groups too, whose drives would be silenced
-    covered = _covered(of_groups, list(zip(paths, names, strict=True)))
+    dofs = list(zip(paths, names, strict=True))
+    covered = {dofs[dof] for _, columns in of_groups.values() for dof in columns}
     wrong, obsolete = others_driving(stage, covered, set(), overwrite_existing)
     if problems := problems + wrong:
         raise ValueError("\n".join(problems))
@@ -119,13 +120,9 @@ def to_usd(
 
 def _properties(stage: Stage, axes: Sequence[tuple[str, str]]) -> dict[str, np.ndarray]:
     """Return the properties of all joints."""
-    from ...usd.joint_properties import read_property
+    from ...files.usd.joint_properties import read_property
 
     return {name: read_property(stage, _ON_JOINTS[name], axes)[None].astype(np.float32) for name in PROPERTIES}
-
-
-def _covered(groups: Mapping[str, tuple[object, list[int]]], dofs: Sequence[tuple[str, str]]) -> set[tuple[str, str]]:
-    return {dofs[at] for _, columns in groups.values() for at in columns}
 
 
 def _motors(cfgs: Mapping[str, object], resolved: Mapping[str, Resolved]) -> dict[str, MotorConfig]:
@@ -155,7 +152,7 @@ def groups_of(stage: Stage, root: str) -> dict[str, known_cfgs.ActuatorBaseCfg]:
         ModuleNotFoundError: USD is missing; install the extra `usd`.
     """
     with needs("groups_of", "usd"):
-        from ...usd.text import text_of_robot
+        from ...files.usd.text import text_of_robot
 
     text = text_of_robot(stage, root, ATTRIBUTE)
     if text is None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import warp as wp
 
-from ...pipeline.actuator import Actuator as Plan
+from ...engine.actuator import Actuator as Plan
 
 
 class Resolved(Enum):

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import warp as wp
 
-from ...errors import NotCopied
+from ...base.errors import NotCopied
 from ...specs.arguments import require_type
 
 

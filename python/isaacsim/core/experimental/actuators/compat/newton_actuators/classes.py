@@ -20,18 +20,18 @@ from typing import Any, ClassVar
 import numpy as np
 import warp as wp
 
-from ...components.base import repeated
-from ...components.clamping_dc_motor_cutoff import ClampingDCMotorCutoff
-from ...components.clamping_position_based import ClampingPositionBased
-from ...components.controller_geared_pd import ControllerGearedPD
-from ...components.controller_geared_pid import ControllerGearedPID
-from ...components.controller_neural_lstm import ControllerNeuralLSTM
-from ...components.controller_neural_mlp import ControllerNeuralMLP
-from ...components.controller_pd import ControllerPD
-from ...components.controller_pid import ControllerPID
-from ...components.delay import Delay
+from ...base.values import as_integers, as_numbers
+from ...laws.clamping_dc_motor_cutoff import ClampingDCMotorCutoff
+from ...laws.clamping_position_based import ClampingPositionBased
+from ...laws.contract.base import repeated
+from ...laws.controller_geared_pd import ControllerGearedPD
+from ...laws.controller_geared_pid import ControllerGearedPID
+from ...laws.controller_neural_lstm import ControllerNeuralLSTM
+from ...laws.controller_neural_mlp import ControllerNeuralMLP
+from ...laws.controller_pd import ControllerPD
+from ...laws.controller_pid import ControllerPID
+from ...laws.delay import Delay
 from ...specs.arguments import number_of
-from ...values import as_integers, as_numbers
 from . import arguments as of
 from .networks import checkpoint_of, lstm_sizes
 from .planned import PlannedActuator

@@ -6,10 +6,10 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from ...networks.checkpoint import Checkpoint
-from ...networks.load import load_checkpoint
-from ...networks.torch_network import TorchNetwork
-from ...specs.fields import shown
+from ...base.errors import shown
+from ...files.networks.load import load_checkpoint
+from ...laws.networks.checkpoint import Checkpoint
+from ...laws.networks.torch_network import TorchNetwork
 
 
 def checkpoint_of(network: Any, path: str | os.PathLike[str] | None, metadata: Mapping[str, object]) -> Checkpoint:

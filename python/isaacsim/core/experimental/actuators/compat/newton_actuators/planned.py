@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 
 import warp as wp
 
-from ...components.base import Clamping, Controller
-from ...components.clamping_max_effort import ClampingMaxEffort
-from ...components.delay import Delay
-from ...pipeline.actuator import Actuator as Plan
-from ...untraced import untraced
+from ...base.untraced import untraced
+from ...engine.actuator import Actuator as Plan
+from ...laws.clamping_max_effort import ClampingMaxEffort
+from ...laws.contract.base import Clamping, Controller
+from ...laws.delay import Delay
 from .arguments import INPUT, OUTPUT, STATE_POS, STATE_VEL, TARGET_POS, TARGET_VEL, Argument, Resolved
 from .base import Actuator, require_as_many, require_length
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...specs.fields import shown
+from ...base.errors import shown
 from .arguments import Resolved
 from .base import Actuator
 from .classes import ActuatorDCMotor, ActuatorDelayedPD, ActuatorPD, ActuatorPID

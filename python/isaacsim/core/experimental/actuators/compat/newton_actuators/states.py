@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Protocol
 
 import warp as wp
 
-from ...components.controller_neural_lstm import ControllerNeuralLSTM
-from ...components.controller_neural_mlp import ControllerNeuralMLP
-from ...components.delay import Delay
-from ...errors import NotCopied
+from ...base.errors import NotCopied
+from ...laws.controller_neural_lstm import ControllerNeuralLSTM
+from ...laws.controller_neural_mlp import ControllerNeuralMLP
+from ...laws.delay import Delay
 
 
 class Tensor(Protocol):

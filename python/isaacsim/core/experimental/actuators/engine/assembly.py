@@ -1,0 +1,544 @@
+"""All actuators of an articulation, divided into plans, each run by the best engine.
+
+The native engine runs built-in laws on the CPU. The Warp engine runs custom laws, and all laws on CUDA or without the
+core. Components that compute arrays run between the two phases of a step.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import warnings
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+
+import numpy as np
+import warp as wp
+
+from ..base.callers import level_outside
+from ..base.cores import missing_core
+from ..base.memory import Array, on_host, warp_view
+from ..laws.contract import newton_classes
+from ..laws.contract.device import device_of
+from .actuator import Actuator, PlannedActuator
+from .entry import ActuatorEntry
+from .faults import found_faults, in_words
+from .linkages import linked_joints
+from .measured import measured_by
+from .parameters import Parameters
+from .plan import array_stages, compile_plan, effort_modes, in_sequence, is_built_in
+from .step.binding import COLUMN_NAMES, Columns, check_custom
+from .step.engine import make_step, with_array_stages
+from .step.fault import Fault
+from .step.native import NativeStep, has_native_core
+from .step.state import joint_numbers, mask_of, restore, save
+from .user_components import release
+
+if TYPE_CHECKING:
+    from .random.randomization import JointProperties, Randomization, Randomized
+    from .step.interface import Step
+    from .totals import Member, Round
+
+_log = logging.getLogger(__name__)
+_Members = list[tuple[ActuatorEntry, Sequence[int]]]
+_warned: set[str] = set()
+
+
+class _Part(NamedTuple):
+    """What actuators that share a plan have in common.
+
+    Args:
+        is_custom: True with components that compute arrays.
+        on_core: True on the native core.
+        has_mode: True with efforts of the end of the step, which solve what others only evaluate.
+    """
+
+    is_custom: bool
+    on_core: bool
+    has_mode: bool
+
+
+class Watcher(Protocol):
+    """Listener of steps and resets."""
+
+    def before(self) -> None:
+        """Called before a step."""
+        ...
+
+    def after(self, dt: float) -> None:
+        """Called after a step that raised nothing."""
+        ...
+
+    def reset(self, robots: Sequence[int] | wp.array | None) -> None:
+        """Called when robots are reset: indices or a mask, None for all."""
+        ...
+
+
+class Assembly:
+    """All actuators of an articulation on a device.
+
+    Args:
+        entries: The actuators.
+        num_robots: Number of robots.
+        device: Warp device.
+        columns: Column of each joint in the articulation, in the order of the entries; slots of a plan are in this
+            order.
+
+    Raises:
+        ValueError: A parameter array has the wrong length or a value out of range.
+        TypeError: A law of the user's own does not compile.
+    """
+
+    step: Callable[[float], None]
+    """Compute the efforts of all joints of all robots for a physics step, given in seconds."""
+
+    def __init__(
+        self,
+        entries: Sequence[ActuatorEntry],
+        num_robots: int,
+        device: wp.DeviceLike,
+        columns: Sequence[int] | None = None,
+    ) -> None:
+        self.num_robots, self.device = num_robots, device_of(device)
+        joints = in_sequence(entries)
+        self.columns = list(range(sum(map(len, joints))) if columns is None else columns)
+        """Column of each joint in the articulation, in the order of the entries."""
+        self.dof_names = [name for entry in entries for name in entry.dof_names]
+        """Name of each joint, likewise."""
+        self._bound: Sequence[Columns] = ()
+        # returns a NumPy array of an array that `follower` has bound
+        self._view: Callable[[Any], np.ndarray] | None = None
+        self._watchers: list[Watcher] = []
+        # watchers that are called at each step
+        self._step_watchers: list[Watcher] = []
+        # objects that require observed efforts
+        self._observers: set[object] = set()
+        self.custom_inputs: dict[str, Array] = {}
+        """Custom inputs of controllers by name, `(robots, DOFs)`; see `set_custom_input`."""
+        self._parameters = Parameters(num_robots, device)
+        # joints of each step, and the step itself
+        self._parts: list[tuple[list[int], Step]] = []
+
+        # before the plans take over the arrays of the components
+        self.actuators = [self._actuator(entry) for entry in entries]
+        for on_core, members in self._split(entries, joints):
+            self._add_part(members, on_core)
+        self._number_joints()
+        self._warns = True
+        for _, part in self._parts:
+            part.on_fault(_weakly(self._warn_of_fault))
+        self._take_over(entries)
+        self._rounds: dict[int, tuple[Round, Member]] = {}
+        if self.has_totals:
+            # imported here: most robots have no totals
+            from .totals import share_totals
+
+            share_totals([(self, range(self.num_robots))])
+        self._choose_step()
+        self._randomization: Randomization | None = None
+
+    def _take_over(self, entries: Sequence[ActuatorEntry]) -> None:
+        """Bind the attributes of the components to the plans; the last part of construction that changes components."""
+        for _, step in self._parts:
+            self._parameters.bind(step.plan, step)
+        self._given = [one for entry in entries if not entry.shared for one in entry.stages]
+        for entry in entries:
+            for component in entry.stages:
+                vars(component)["_in_use"] = True
+
+    def _split(
+        self, entries: Sequence[ActuatorEntry], joints: Sequence[Sequence[int]]
+    ) -> Iterator[tuple[bool, _Members]]:
+        """Yield True if a part runs on the native core, and its entries, of each part."""
+        parts: dict[_Part, _Members] = {}
+        for part, entry, mine in zip(_parts_of(entries, self.device), entries, joints, strict=True):
+            parts.setdefault(part, []).append((entry, mine))
+        # custom components step first: an error in them leaves the state of the other joints unchanged
+        for part in sorted(parts, reverse=True):
+            yield part.on_core, parts[part]
+
+    def _add_part(self, members: _Members, on_core: bool) -> None:
+        """Compile one plan from entries and their joints."""
+        order = sorted((joint for _, joints in members for joint in joints), key=self.columns.__getitem__)
+        slots = [[order.index(joint) for joint in joints] for _, joints in members]
+        plan = compile_plan([entry for entry, _ in members], self.num_robots, slots)
+        planned = make_step(plan, self.device, on_core=on_core)
+        mine = zip(members, slots, strict=True)
+        custom = [(entry.label, own, at) for (entry, _), at in mine if (own := array_stages(entry)) is not None]
+        self._parts.append((order, with_array_stages(planned, custom, self.device) if custom else planned))
+
+    def _number_joints(self) -> None:
+        """Number joints as one plan of all of them does: what is random does not depend on the parts."""
+        places = np.argsort(np.argsort(self.columns))
+        for joints, part in self._parts:
+            if "joint_number" in part.signals:
+                numbers = joint_numbers(self.num_robots, len(places), places[joints].tolist())
+                part.signals["joint_number"].assign(numbers)
+
+    @property
+    def name(self) -> str:
+        """Names of the engines, in the order in which they step."""
+        return ", ".join(part.name for _, part in self._parts)
+
+    @property
+    def parts(self) -> list[tuple[list[int], Step]]:
+        """Joints of each step, and the step itself, a `Step`."""
+        return self._parts
+
+    def bind(self, columns: Sequence[int], inputs: Sequence[Array], efforts: Array) -> None:
+        """Attach the articulation's arrays.
+
+        Args:
+            columns: Column of each joint.
+            inputs: Positions, velocities, position targets, velocity targets and feedforward, float32 `(N, D)`.
+            efforts: Array to which efforts are written, float32 `(N, D)`; only the joints' columns are written.
+
+        Raises:
+            ValueError: By name: an array or column does not fit.
+        """
+        self.rebind(self.bindings(columns, inputs, efforts))
+        self.place(columns, warp_view(efforts).shape[1])
+
+    def bindings(
+        self,
+        columns: Sequence[int],
+        inputs: Sequence[Any],
+        efforts: Any,
+        names: Sequence[str] = COLUMN_NAMES,
+        first: int = 0,
+    ) -> list[Columns]:
+        """Return the bindings for `rebind`, with arguments as for `bind`.
+
+        Args:
+            columns: Column of each joint.
+            inputs: See `bind`.
+            efforts: See `bind`.
+            names: Names of inputs and efforts in errors.
+            first: Column of the articulation that is the first column of these arrays.
+        """
+        custom = self.custom_inputs, first
+        return [
+            Columns([int(columns[joint]) for joint in joints], inputs, efforts, names, *custom)
+            for joints, _ in self._parts
+        ]
+
+    @property
+    def custom_names(self) -> list[str]:
+        """Names of the custom inputs of the controllers."""
+        asked = (getattr(actuator.controller, "custom_inputs", ()) for actuator in self.actuators)
+        return list(dict.fromkeys(name for names in asked for name in names))
+
+    @property
+    def signals(self) -> dict[str, list[tuple[list[int], wp.array]]]:
+        """Signals that laws ask for, by name: joints and array of each part, float32 `(robots, these joints)`.
+
+        The host of the robot writes them in place before a step; until then they are neutral, see `specs/signals.py`.
+        Published values of laws and totals are written at the start of a step.
+        """
+        found: dict[str, list[tuple[list[int], wp.array]]] = {}
+        for joints, part in self._parts:
+            for name, array in part.signals.items():
+                found.setdefault(name, []).append((joints, array))
+        return found
+
+    @property
+    def assumes_inertias(self) -> bool:
+        """True if all stages that step a joint were given an inertia to assume, but for effort modes."""
+        stepping = [one for actuator in self.actuators for one in actuator.stages if "coupled_inertia" in one.ASKS]
+        return all(
+            one.END is None and "assumed_inertia" in one.PARAMETERS and bool((one.read("assumed_inertia") > 0.0).all())
+            for one in stepping
+        )
+
+    def set_custom_input(self, name: str, array: Any, num_dofs: int) -> None:
+        """Read a custom input of `num_dofs` columns from this array from now on; None removes it.
+
+        Raises:
+            ValueError: No controller has an input with this name, or the array does not fit.
+        """
+        if name not in self.custom_names:
+            raise ValueError(
+                f"custom input {name!r}: must be one that a controller asks for, {self.custom_names}. Correct the name."
+            )
+        if array is None:
+            self.custom_inputs.pop(name, None)
+            return
+        check_custom(name, array, (self.num_robots, num_dofs), "(robots, DOFs)", self.device)
+        self.custom_inputs[name] = array
+
+    def rebind(self, bindings: Sequence[Columns]) -> None:
+        """Attach the arrays of `bindings`; binding the same arrays again is cheap.
+
+        Raises:
+            ValueError: By name: an array or column does not fit.
+        """
+        for (_, part), binding in zip(self._parts, bindings, strict=True):
+            part.bind(binding)
+        self._bound, self._view = bindings, None
+
+    @property
+    def bound(self) -> Sequence[Columns]:
+        """The binding of each part."""
+        if self._view is None:
+            return self._bound
+        *inputs, efforts = map(self._view, cast(NativeStep, self._parts[0][1]).arrays)
+        return [replace(self._bound[0], inputs=inputs, efforts=efforts)]
+
+    def follower(self, given: Sequence[object], view: Callable[[Any], np.ndarray]) -> Callable[..., bool] | None:
+        """Return a function that rebinds arrays like the bound ones; see `NativeStep.follower`.
+
+        Args:
+            given: Five signals and the efforts as arrays of any library; None for one that stays bound.
+            view: Returns a NumPy array `(robots, DOFs)` of an array that is bound later.
+
+        Returns:
+            The function; None if there is more than one step, the step is not native, or the core cannot read these
+            arrays.
+        """
+        (_, part), *others = self._parts
+        follow = part.follower(given) if isinstance(part, NativeStep) and not others else None
+        if follow is not None:
+            # drop the references to the first arrays
+            self._bound, self._view = [replace(self._bound[0], inputs=(), efforts=None)], view
+        return follow
+
+    def place(self, columns: Sequence[int], num_dofs: int) -> None:
+        """Set the indices of the actuators into flattened arrays `(robots, num_dofs)`."""
+        self.columns = list(columns)
+        joint, rows = 0, np.arange(self.num_robots)[:, None] * num_dofs
+        for actuator in self.actuators:
+            mine = np.asarray(columns[joint : joint + len(actuator.dof_names)])
+            # in place, because the other index arrays of the actuator are the same array
+            actuator.indices.assign((rows + mine).ravel().astype(np.uint32))
+            joint += len(actuator.dof_names)
+
+    def reset(self, robots: Sequence[int] | wp.array | None = None, *, new_joints: bool = False) -> None:
+        """Reset state and faults of robots, and draw the parameters that are drawn at each reset.
+
+        Args:
+            robots: Indices, or a mask on the device, bool `(robots,)`; all by default. The mask is read on the device,
+                and copied to the host only if random numbers are drawn.
+            new_joints: True if the simulator has created its joints again, with nominal armature and friction.
+        """
+        randomization = self._randomization
+        if randomization is not None and new_joints:
+            randomization.reset_properties()
+        if randomization is not None and randomization.active:
+            drawn = np.flatnonzero(mask_of(robots, self.num_robots, self.device).numpy()).tolist()
+            randomization.draw(drawn, again=True)
+        for _, part in self._parts:
+            part.reset(robots)
+        if robots is None:
+            self._begin_rounds()
+        for watcher in self._watchers:
+            watcher.reset(robots)
+
+    def randomize(
+        self, given: Randomized, seed: int, each_reset: bool, first_robot: int, properties: JointProperties | None
+    ) -> None:
+        """Draw parameters for each robot now, and optionally at each reset; see `ActuatorSet.randomize`."""
+        if self._randomization is None:
+            # imported here: most programs do not need it
+            from .random.randomization import Randomization
+
+            plans = [(step, order) for order, step in self._parts]
+            self._randomization = Randomization(plans, self.dof_names, self._parameters, self.num_robots)
+        self._randomization.bind(self.columns, properties)
+        self._randomization.request(given, seed, each_reset, first_robot)
+
+    def release(self) -> None:
+        """Release the components that the program passed in; they keep their current values."""
+        release(self._given)
+        self._given = []
+
+    def save(self) -> dict[str, np.ndarray]:
+        """Return a copy of the state by name; see `step.state`."""
+        return save(self._parts)
+
+    def restore(self, saved: Mapping[str, np.ndarray]) -> None:
+        """Restore a result of `save`, of this or another engine.
+
+        Raises:
+            ValueError: It has another layout, or belongs to other actuators; nothing is changed then.
+        """
+        restore(self._parts, saved)
+        self._begin_rounds()
+        for watcher in self._watchers:
+            watcher.reset(None)
+
+    def observe(self, on: bool, observer: object = None) -> None:
+        """Record from the next step on what `observed` returns, as long as there is an observer."""
+        before = bool(self._observers)
+        (self._observers.add if on else self._observers.discard)(observer)
+        if bool(self._observers) != before:
+            for _, part in self._parts:
+                part.observe(on)
+
+    def observed(self) -> tuple[np.ndarray, np.ndarray]:
+        """Efforts before the clamps [N·m or N], and the class name of the last clamp that changed each, else empty.
+
+        Both have shape `(robots, joints)`, joints in the order of the entries.
+        """
+        count = sum(len(joints) for joints, _ in self._parts)
+        computed = np.zeros((self.num_robots, count), np.float32)
+        limited_by = np.full((self.num_robots, count), "", object)
+        for joints, part in self._parts:
+            efforts, numbers = part.observed()
+            computed[:, joints] = efforts
+            limited_by[:, joints] = np.array(["", *part.stage_names], object)[numbers]
+        return computed, limited_by
+
+    def motor_efforts(self) -> np.ndarray:
+        """Efforts behind the limits [N·m or N], float32 `(robots, joints)`, in the order of the entries."""
+        count = sum(len(joints) for joints, _ in self._parts)
+        found = np.zeros((self.num_robots, count), np.float32)
+        for joints, part in self._parts:
+            found[:, joints] = part.motor_efforts()
+        return found
+
+    def measured(self) -> tuple[np.ndarray, np.ndarray]:
+        """Position and velocity that the controllers got last, float32 `(robots, joints)`, in the order of the entries.
+
+        Joints without a sensor, and robots that did not step since their reset, have those of the bound arrays.
+        """
+        count = sum(len(joints) for joints, _ in self._parts)
+        found = np.zeros((self.num_robots, count), np.float32), np.zeros((self.num_robots, count), np.float32)
+        for (joints, part), binding in zip(self._parts, self.bound, strict=True):
+            seen = measured_by(part)
+            for number, values in enumerate(found):
+                true = on_host(binding.inputs[number])[:, list(binding.columns)]
+                values[:, joints] = true if seen is None else np.where(np.isnan(seen[number]), true, seen[number])
+        return found
+
+    def watch(self, watcher: Watcher, *, steps: bool = True) -> None:
+        """Add a watcher of resets and, unless `steps` is False, of steps."""
+        self._watchers.append(watcher)
+        if steps:
+            self._step_watchers.append(watcher)
+        self._choose_step()
+
+    def unwatch(self, watcher: Watcher) -> None:
+        """Remove a watcher; no-op if absent."""
+        self._watchers = [one for one in self._watchers if one is not watcher]
+        self._step_watchers = [one for one in self._step_watchers if one is not watcher]
+        self._choose_step()
+
+    def join_rounds(self, rounds: Mapping[int, tuple[Round, Member]]) -> None:
+        """Replace the rounds of the steps, by identity of the step; see `totals`."""
+        self._rounds = {id(part): rounds[id(part)] for _, part in self._parts if id(part) in rounds}
+        for _, part in self._parts:
+            part.add_up_totals(id(part) not in self._rounds)
+        self._choose_step()
+
+    @functools.cached_property
+    def has_totals(self) -> bool:
+        """True if laws ask for totals of robots, or publish terms of them."""
+        return any(step.plan.has_totals for _, step in self._parts)
+
+    def _begin_rounds(self) -> None:
+        """Treat the steps as ones that have not run in this round, because their states are new."""
+        for together, member in self._rounds.values():
+            together.forget(member)
+
+    def faults(self) -> list[Fault]:
+        """The first fault of each joint and robot since its reset; reads the device.
+
+        Warns:
+            UserWarning: These are the first faults. On the CPU the step warns of them.
+        """
+        found = found_faults(self._parts)
+        if found and self._warns:
+            self._warns = False
+            others = f" So did {len(found) - 1} others." if len(found) > 1 else ""
+            warnings.warn(
+                f"{in_words(found[0])}{others} No further fault is reported; `faults` lists them.",
+                stacklevel=level_outside(),
+            )
+        return found
+
+    def _warn_of_fault(self) -> None:
+        """Warn once of the first faults."""
+        if self._warns:
+            self.faults()
+
+    def _choose_step(self) -> None:
+        """Choose the fastest function for `step`; with one part it is the step of the part."""
+        self._step_alone = self._parts[0][1].step if len(self._parts) == 1 else self._step_all
+        if self._rounds:
+            self._step_alone = self._step_in_rounds
+        self.step = self._step_watched if self._step_watchers else self._step_alone
+
+    def _step_watched(self, dt: float) -> None:
+        for watcher in self._step_watchers:
+            watcher.before()
+        self._step_alone(dt)
+        for watcher in self._step_watchers:
+            watcher.after(dt)
+
+    def _step_all(self, dt: float) -> None:
+        for _, part in self._parts:
+            part.step(dt)
+
+    def _step_in_rounds(self, dt: float) -> None:
+        for _, part in self._parts:
+            if (found := self._rounds.get(id(part))) is not None:
+                together, member = found
+                together.begin(member)
+            part.step(dt)
+
+    def _actuator(self, entry: ActuatorEntry) -> Actuator:
+        """Return the `Actuator` of an entry that users see; `place` sets its indices."""
+        count = self.num_robots * len(entry.dof_names)
+        made: Any = PlannedActuator(
+            wp.zeros(count, dtype=wp.uint32, device=self.device),
+            entry.controller,
+            entry.delay,
+            entry.clamping,
+            others=entry.others,
+            control_feedforward_attr="joint_control_feedforward",
+            label=entry.label,
+            dof_names=entry.dof_names,
+        )
+        # what users see
+        made.__class__ = Actuator
+        return newton_classes.as_newton_instance(made).fix()
+
+
+def _weakly(method: Callable[[], None]) -> Callable[[], None]:
+    """Return a method without a reference to its object: the garbage collector does not see into the core."""
+    reference = weakref.WeakMethod(method)
+
+    def call() -> None:
+        if (living := reference()) is not None:
+            living()
+
+    return call
+
+
+def _parts_of(entries: Sequence[ActuatorEntry], device: wp.DeviceLike) -> list[_Part]:
+    """Return the part of each actuator."""
+    native = _use_native(device)
+    parts = [
+        _Part(array_stages(entry) is not None, native and is_built_in(entry), bool(effort_modes(entry)))
+        for entry in entries
+    ]
+    for joints in linked_joints(entries):
+        # motors of a linkage run in one plan, and have no effort mode
+        mine = [at for at, entry in enumerate(entries) if joints.intersection(entry.dof_names)]
+        part = _Part(any(parts[at].is_custom for at in mine), all(parts[at].on_core for at in mine), False)
+        parts = [part if at in mine else one for at, one in enumerate(parts)]
+    return parts
+
+
+def _use_native(device: wp.DeviceLike) -> bool:
+    """Return True if built-in laws run on the core; log a warning once if the core is missing."""
+    if not wp.get_device(device).is_cpu:
+        return False
+    if not has_native_core() and not _warned:
+        _warned.add("missing")
+        # no message if the core is disabled; a core that fails to load has been reported
+        if missing := missing_core():
+            _log.warning(missing)
+    return has_native_core()

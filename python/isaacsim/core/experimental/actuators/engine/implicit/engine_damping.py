@@ -1,0 +1,139 @@
+"""Efforts of the end of the step of which the simulator takes over the slope, `ImplicitConfig.in_engine`.
+
+Of each such joint the law leaves a damping d and the effort p at a final velocity of zero. The simulator gets, for the
+coming physics step, the effort p − d·v and h·d more armature; `laws/implicit_effort.py` says why. In NumPy, on
+the CPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...base.errors import HostError
+from ...base.memory import numpy_view
+from ...laws.implicit_effort import ImplicitEffort
+from .damping_requests import joints_in_engine, subject_of
+
+if TYPE_CHECKING:
+    import warp as wp
+
+    from ..assembly import Assembly
+    from ..entry import ActuatorEntry
+    from ..plan import Row
+    from ..step.interface import Step
+
+_VELOCITY = 1
+_STATES = [ImplicitEffort.STATE.index(name) for name in ("previous_velocity", "previous_effort", "engine_damping")]
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """The effort modes of one step.
+
+    Args:
+        step: The step.
+        law: Number of the law among those with a state.
+        slots: Slot of each of its joints in the step.
+        columns: Column of each in the articulation.
+        in_engine: The parameter.
+    """
+
+    step: Step
+    law: int
+    slots: np.ndarray
+    columns: np.ndarray
+    in_engine: Row
+
+    def is_handed(self) -> np.ndarray:
+        """True for the joints whose damping the simulator computes, `(robots, joints)`."""
+        return self.step.values(self.in_engine)[:, self.slots] > 0.5
+
+    def states(self) -> Iterator[np.ndarray]:
+        """Velocity at the start of the last step without a fault, effort and damping, each `(robots, joints)`."""
+        arrays = self.step.now.laws[self.law]
+        return (numpy_view(arrays[at]).reshape(self.step.plan.num_robots, -1) for at in _STATES)
+
+
+class EngineDamping:
+    """Hands over to the simulator after each step of the actuators.
+
+    Args:
+        assembly: The actuators.
+        articulation: Their robots.
+    """
+
+    def __init__(self, assembly: Assembly, articulation: Any) -> None:
+        self._assembly, self._articulation = assembly, articulation
+        self._parts = [one for part in assembly.parts for one in _parts_of(part, assembly.columns)]
+        self._columns = np.concatenate([part.columns for part in self._parts])
+
+    def before(self) -> None:
+        """Nothing is to be done before a step."""
+
+    def after(self, dt: float) -> None:
+        """Replace the efforts, and set the armatures of the coming physics step."""
+        binding = self._assembly.bound[0]
+        efforts, inputs = numpy_view(binding.efforts), [numpy_view(one) for one in binding.inputs]
+        armatures = []
+        for part in self._parts:
+            velocities = inputs[_VELOCITY][:, part.columns]
+            stepped, whole, damping = part.states()
+            # a joint with a fault has no effort, and the states of a step before
+            good = part.is_handed() & (damping > 0.0) & (stepped == velocities)
+            for one in inputs:
+                good &= np.isfinite(one[:, part.columns])
+            with np.errstate(invalid="ignore", over="ignore"):
+                handed = whole - damping.astype(np.float64) * velocities
+            efforts[:, part.columns] = np.where(good, handed, efforts[:, part.columns])
+            armatures.append(np.where(good, dt * damping, 0.0))
+        self._set(np.concatenate(armatures, axis=1))
+
+    def reset(self, robots: Sequence[int] | wp.array | None) -> None:
+        """Take it back; the next step hands over again."""
+        self.take_back()
+
+    def take_back(self) -> None:
+        """Leave the joints the armatures that they have of their own, as far as physics runs."""
+        if self._articulation.is_physics_tensor_entity_valid():
+            self._set(np.zeros((self._assembly.num_robots, len(self._columns))))
+
+    def _set(self, armatures: np.ndarray) -> None:
+        self._articulation.set_step_armatures(armatures.astype(np.float32), dof_indices=self._columns)
+
+
+def hand_damping_over(
+    assembly: Assembly, articulation: object, entries: Sequence[ActuatorEntry]
+) -> EngineDamping | None:
+    """Have the simulator take over how efforts fall with the final velocity, where configs say so.
+
+    Returns:
+        What does it, or None where no config says so.
+
+    Raises:
+        HostError: The simulator takes no armatures per physics step, or its arrays are not in CPU memory.
+    """
+    if not (joints := joints_in_engine(entries)):
+        return None
+    subject = subject_of(joints)
+    if not getattr(articulation, "takes_step_armatures", False):
+        raise HostError(
+            f"{subject} must be False on {type(articulation).__name__}, which takes no armatures per physics step. Set "
+            "it to False, or use a Simulation on MuJoCo or PhysX."
+        )
+    if not assembly.device.is_cpu:
+        raise HostError(f"{subject} the arrays are on {assembly.device}: must be in CPU memory. Set it to False.")
+    watcher = EngineDamping(assembly, articulation)
+    assembly.watch(watcher)
+    return watcher
+
+
+def _parts_of(part: tuple[list[int], Any], columns: Sequence[int]) -> Iterator[_Part]:
+    """The effort modes of a step."""
+    joints, step = part
+    for number, having, rows in step.plan.uses_of(ImplicitEffort):
+        places = np.array([columns[joints[slot]] for slot in having], int)
+        yield _Part(step, number, having, places, rows["in_engine"])

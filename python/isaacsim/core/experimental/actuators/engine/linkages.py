@@ -1,0 +1,259 @@
+"""Linkages of a plan: the motors that move several joints together, with all their numbers.
+
+See `laws/linkage_shaft.py` for the law, and `specs/linkage.py` for its config.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..laws.linkage_shaft import LinkageShaft
+from ..specs.actuator_spec import ActuatorSpec
+from ..specs.linkage import LinkageConfig
+from ..specs.stages import KINDS, is_geared
+from ..specs.transmission import armature, armature_while_attached
+from .entry import ActuatorEntry
+
+# largest part of an inertia that no armature of single joints can represent
+_MOST_COUPLED = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedLinkage:
+    """A linkage of `n` joints, float32.
+
+    Args:
+        slots: Slot of each joint, which is also that of its motor.
+        own: True for motors whose commands are their own.
+        matrix: Slopes of a linear linkage, `(n, n)`, a row per shaft.
+        inverse: Its inverse.
+        offset: Angles of the shafts at position 0, `(n,)`.
+        inertia: Inertias of the rotors at the shafts, `(n,)`.
+        lower: First position of each joint in the table, `(n,)`.
+        spacing: Distance of two positions, `(n,)`.
+        rows: Number of positions of each joint, `(n,)`, int32.
+        nodes: Per node the angle of each shaft followed by its slopes, `(nodes, n·(1 + n))`; without rows if linear.
+    """
+
+    slots: tuple[int, ...]
+    own: tuple[bool, ...]
+    matrix: np.ndarray
+    inverse: np.ndarray
+    offset: np.ndarray
+    inertia: np.ndarray
+    lower: np.ndarray
+    spacing: np.ndarray
+    rows: np.ndarray
+    nodes: np.ndarray
+
+    @property
+    def per_spacing(self) -> np.ndarray:
+        """Inverse of the distances."""
+        return (np.float32(1.0) / self.spacing).astype(np.float32)
+
+    @property
+    def for_core(self) -> tuple[list[int] | list[float] | list[list[float]], ...]:
+        """Arguments of the native core."""
+        numbers = self.matrix, self.inverse, self.offset, self.inertia, self.lower, self.spacing, self.per_spacing
+        flat = [one.ravel().tolist() for one in numbers]
+        return list(self.slots), list(self.own), flat, self.rows.tolist(), self.nodes.ravel().tolist()
+
+
+def shaft_of(entry: ActuatorEntry) -> LinkageShaft | None:
+    """Return the linkage of an actuator, or None."""
+    return next((stage for kind, stage in entry.by_kind if KINDS[kind].couples), None)
+
+
+def linked_joints(entries: Iterable[ActuatorEntry]) -> list[set[str]]:
+    """Return the joints of each linkage of some actuators."""
+    shafts = filter(None, map(shaft_of, entries))
+    return [set(joints) for joints in dict.fromkeys(tuple(one.shaft.joints) for one in shafts)]
+
+
+def plan_linkages(entries: Sequence[ActuatorEntry], names: Sequence[str]) -> list[PlannedLinkage]:
+    """Return the linkages of some actuators.
+
+    Args:
+        entries: The actuators.
+        names: Name of the joint of each slot.
+
+    Raises:
+        ValueError: A joint of a linkage has no motor of it, or the motors do not determine the joints; a line for each.
+        TypeError: A transmission before a linkage is not a rigid gear.
+    """
+    motors = {name: (entry, found) for entry in entries if (found := shaft_of(entry)) for name in entry.dof_names}
+    if motors and (problems := list(_problems(motors))):
+        raise ValueError("\n".join(dict.fromkeys(problems)))
+    groups = dict.fromkeys(tuple(shaft.shaft.joints) for _, shaft in motors.values())
+    return [_planned([motors[name] for name in joints], [names.index(name) for name in joints]) for joints in groups]
+
+
+def _problems(motors: Mapping[str, tuple[ActuatorEntry, LinkageShaft]]) -> Iterator[str]:
+    """Yield what is wrong between the motors of linkages, by name of the joint."""
+    for name, (entry, shaft) in motors.items():
+        joints = shaft.shaft.joints
+        where = f"actuator {entry.label!r}: LinkageConfig.joints = {joints}"
+        if name not in joints:
+            yield f"{where}: must have joint {name!r}, at which the actuator is. Name it, or move the actuator."
+        for other in joints:
+            if other not in motors:
+                yield f"{where}: joint {other!r} must have an actuator with a LinkageConfig, too. Add one."
+            elif motors[other][1].shaft.joints != joints:
+                yield (
+                    f"{where}: must be the joints that joint {other!r} has, {motors[other][1].shaft.joints}, in that "
+                    "order. Name the same."
+                )
+            elif not _fit(shaft.shaft, motors[other][1].shaft):
+                yield f"{where}: must have the positions of the table of joint {other!r}. Use one grid for all shafts."
+
+
+def _fit(one: LinkageConfig, other: LinkageConfig) -> bool:
+    """Return True if two shafts are both linear, or tables over the same positions."""
+    return all(getattr(one, name) == getattr(other, name) for name in ("is_table", "lower", "upper", "counts"))
+
+
+def _planned(motors: Sequence[tuple[ActuatorEntry, LinkageShaft]], slots: Sequence[int]) -> PlannedLinkage:
+    shafts = [shaft.shaft for _, shaft in motors]
+    first, count = shafts[0], len(shafts)
+    inertia = np.array([shaft.inertia for _, shaft in motors], np.float64)
+    matrix = np.array([one.coefficients for one in shafts]) if not first.is_table else np.zeros((count, count))
+    nodes = _nodes(shafts)
+    slopes = nodes.reshape(-1, count, 1 + count)[:, :, 1:] if first.is_table else matrix[None]
+    _require_determined(first.joints, slopes)
+    _require_apart(first.joints, inertia, slopes)
+    lower, spacing, rows = _grid(first, count)
+    return PlannedLinkage(
+        slots=tuple(slots),
+        own=tuple(_has_own_commands(entry) for entry, _ in motors),
+        matrix=matrix.astype(np.float32),
+        inverse=np.zeros((count, count), np.float32) if first.is_table else np.linalg.inv(matrix).astype(np.float32),
+        offset=np.array([one.offset for one in shafts], np.float32),
+        inertia=inertia.astype(np.float32),
+        lower=lower,
+        spacing=spacing,
+        rows=rows,
+        nodes=nodes.astype(np.float32),
+    )
+
+
+def _grid(shaft: LinkageConfig, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return first positions, distances and numbers of the positions of a table, of 2 each without one."""
+    lower, upper = (np.array(getattr(shaft, name) or [0.0] * count, np.float64) for name in ("lower", "upper"))
+    rows = np.array(shaft.counts[:count] if shaft.is_table else [2] * count, np.int32)
+    spacing = (upper - lower) / (rows - 1) + (upper == lower)
+    return lower.astype(np.float32), spacing.astype(np.float32), rows
+
+
+def _nodes(shafts: Sequence[LinkageConfig]) -> np.ndarray:
+    """Angles and slopes of the shafts at each node, `(nodes, n·(1 + n))`."""
+    count = len(shafts)
+    columns = [np.array([one.angles, *np.reshape(one.slopes, (count, -1))]) for one in shafts if one.is_table]
+    return np.concatenate(columns).T if columns else np.zeros((0, count * (1 + count)))
+
+
+def _require_determined(joints: Sequence[str], slopes: np.ndarray) -> None:
+    """Refuse slopes `(…, n, n)` with which the shafts do not determine the joints.
+
+    Raises:
+        ValueError: There are some.
+    """
+    scale = np.abs(slopes).max(axis=(1, 2)) ** slopes.shape[-1]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        relative = np.linalg.det(slopes) / scale
+    if not (np.abs(relative) > 1e-6).all() or np.ptp(np.sign(relative)):
+        raise ValueError(
+            f"LinkageConfig of joints {', '.join(joints)}: must have shafts that determine the joints, and at some "
+            "position they do not, their slopes being dependent. Correct the coefficients, or narrow the table."
+        )
+
+
+def _require_apart(joints: Sequence[str], inertia: np.ndarray, slopes: np.ndarray) -> None:
+    """Refuse rotors whose inertia couples the joints: simulators have an armature for each joint alone.
+
+    Raises:
+        ValueError: An off-diagonal element of GᵀJG is more than a tenth of the diagonal ones.
+    """
+    whole = np.einsum("nij,i,nik->njk", slopes, inertia, slopes)
+    diagonal = np.einsum("njj->nj", whole)
+    size, across = np.sqrt(diagonal), np.abs(whole - diagonal[:, :, None] * np.eye(len(joints)))
+    if (across > _MOST_COUPLED * size[:, :, None] * size[:, None, :]).any():
+        raise ValueError(
+            f"TransmissionConfig.rotor_inertia of joints {', '.join(joints)}: must couple the joints by less than a "
+            f"tenth of their armature, for simulators know no other, and the linkage couples them more. Set it to 0, "
+            "and give the joints the armature that represents them best."
+        )
+
+
+def armatures(inertia: Sequence[float], shafts: Sequence[LinkageConfig]) -> list[float]:
+    """Return the armature of each joint that rotors at the shafts have, at the middle of a table [kg·m² or kg]."""
+    count = len(shafts)
+    if shafts[0].is_table:
+        nodes = _nodes(shafts).reshape(-1, count, 1 + count)
+        rows, columns = shafts[0].counts
+        slopes = nodes[rows // 2 * columns + columns // 2, :, 1:]
+    else:
+        slopes = np.array([one.coefficients for one in shafts])
+    return [float(one) for one in np.einsum("ij,i,ij->j", slopes, np.array(inertia), slopes)]
+
+
+def rotor_armatures(specs: Sequence[ActuatorSpec], *, attached: bool) -> Iterator[tuple[ActuatorSpec, Any]]:
+    """Yield the actuators whose rotor inertia is given, and the armature of their joints [kg·m² or kg].
+
+    Args:
+        specs: Actuators of a robot.
+        attached: True for what the simulator is to have, False for the total that a file has.
+    """
+    inertia_of = armature_while_attached if attached else armature
+    geared = list(filter(is_geared, specs))
+    shafts = {name: (spec, one) for spec in geared if (one := _config_of(spec)) for name in spec.dof_names}
+    for spec in geared:
+        own = _config_of(spec)
+        found = inertia_of(spec) if own is None else _of_linkage(spec, own, shafts, inertia_of)
+        if found is not None:
+            yield spec, found
+
+
+def _of_linkage(
+    spec: ActuatorSpec,
+    own: LinkageConfig,
+    shafts: Mapping[str, tuple[ActuatorSpec, LinkageConfig]],
+    inertia_of: Callable[[ActuatorSpec], Any],
+) -> np.ndarray | None:
+    """Return the armature of the joints of an actuator that all rotors of its linkage have; None if none is given.
+
+    The plan refuses a linkage with motors missing by name.
+    """
+    if not shafts.keys() >= {*own.joints}:
+        return None
+    motors = [shafts[joint] for joint in own.joints]
+    given = [inertia_of(motor) for motor, _ in motors]
+    if all(one is None for one in given):
+        return None
+    rotors = [0.0 if one is None else float(np.max(one)) for one in given]
+    by_joint = dict(zip(own.joints, armatures(rotors, [one for _, one in motors]), strict=True))
+    return np.array([by_joint.get(name, 0.0) for name in spec.dof_names], np.float32)
+
+
+def _config_of(spec: ActuatorSpec) -> LinkageConfig | None:
+    return next((one for one in spec.others if isinstance(one, LinkageConfig)), None)
+
+
+def _has_own_commands(entry: ActuatorEntry) -> bool:
+    """Return True if targets and feedforward of an actuator are the motor's.
+
+    Raises:
+        TypeError: Its transmission has more than a ratio: the engine would give it signals of the joint.
+    """
+    gear = next((stage for kind, stage in entry.by_kind if KINDS[kind].converts), None)
+    if gear is None:
+        return False
+    if "targets" not in gear.PARAMETERS or gear.STATE:
+        raise TypeError(
+            f"actuator {entry.label!r}: {type(gear).__name__} before a linkage: must be a rigid gear, "
+            "TransmissionConfig. Use that."
+        )
+    return bool((gear.read("targets") > 0.5).all())

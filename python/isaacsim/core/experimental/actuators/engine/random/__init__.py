@@ -1,0 +1,1 @@
+"""Random numbers of laws, and random values of parameters."""

@@ -1,0 +1,178 @@
+"""Load graphs from the `OmniGraph` prims of a stage, or report all problems."""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from ....files.usd.graph import GraphPrim, NodePrim, read_graphs
+from ....files.usd.stage import open_stage
+from ..omnigraph.database import Database, make_database
+from ..omnigraph.node_ports import NodePorts
+from ..omnigraph.ogn_file import NodeDescription, Port
+from ..omnigraph.ogn_types import parse_type
+from .error import GraphError, did_you_mean
+from .graph import Graph
+from .node import GraphNode
+from .registry import database_of, known_node_types
+from .wiring import put_in_order, wire
+
+if TYPE_CHECKING:
+    from ....files.usd.handles import Stage
+
+_ON_DEMAND = "pipelineStageOnDemand"
+# default and allowed values of the settings of a graph
+_SETTINGS = {
+    "evaluator:type": ("push", ["execution"]),
+    "evaluationMode": ("Automatic", ["Automatic", "Standalone"]),
+    "pipelineStage": (
+        "pipelineStageSimulation",
+        ["pipelineStageSimulation", "pipelineStagePreRender", "pipelineStagePostRender", _ON_DEMAND],
+    ),
+}
+
+
+def has_graphs(source: str | os.PathLike[str] | Stage) -> bool:
+    """Return True if a USD file or stage has an active action graph.
+
+    Raises:
+        FileNotFoundError: No such file.
+    """
+    return bool(read_graphs(open_stage(source)))
+
+
+def load_graphs(source: str | os.PathLike[str] | Stage) -> list[Graph]:
+    """Return the action graphs of a USD file or stage, in stage order.
+
+    Args:
+        source: Path of a USD file, or a stage.
+
+    Raises:
+        FileNotFoundError: No such file.
+        GraphError: Listing every problem of every graph.
+    """
+    issues: list[str] = []
+    graphs = [_graph(prim, issues) for prim in read_graphs(open_stage(source))]
+    if issues:
+        raise GraphError(issues)
+    return graphs
+
+
+def _graph(prim: GraphPrim, issues: list[str]) -> Graph:
+    """Return a graph, which must not run where `issues` gets any problem."""
+    settings = _settings(prim, issues)
+    graph = Graph(prim.path, settings["pipelineStage"] == _ON_DEMAND)
+    for name, variable in prim.variables.items():
+        try:
+            graph.variables.declare(name, parse_type(_known(variable.type)), variable.value)
+        except ValueError as error:
+            issues.append(f"{error} It is in {variable.layer}.")
+    for node in prim.nodes:
+        if (database := _database(node, issues)) is not None:
+            graph.nodes[node.path] = _node(node, database, graph, issues)
+    for node in prim.nodes:
+        if node.path in graph.nodes:
+            wire(node, prim, graph, issues)
+    put_in_order(graph, issues)
+    return graph
+
+
+def _settings(prim: GraphPrim, issues: list[str]) -> dict[str, str]:
+    """The settings of a graph."""
+    found = {}
+    for name, (default, allowed) in _SETTINGS.items():
+        authored = prim.settings.get(name)
+        value, where = (authored.value, authored.layer) if authored is not None else (None, "not authored")
+        found[name] = str(value) if value is not None and str(value) else default
+        if found[name] not in allowed:
+            issues.append(
+                f"<{prim.path}>.{name} = {found[name]!r} ({where}): must be {' or '.join(allowed)} outside Kit. "
+                "Change it or deactivate the graph."
+            )
+    return found
+
+
+def _database(node: NodePrim, issues: list[str]) -> type[Database] | None:
+    """The database class of a node, with the ports that the node adds to its type."""
+    if not node.type:
+        issues.append(
+            f"<{node.path}>.node:type is not authored: must name a node type. Author it or deactivate the node."
+        )
+        return None
+    try:
+        base = database_of(node.type)
+    except KeyError:
+        issues.append(
+            f"<{node.path}>.node:type = {node.type!r}: must be a node type known outside Kit. "
+            f"{did_you_mean(node.type, known_node_types())} Deactivate the node, or give your own type to "
+            "register_node_type."
+        )
+        return None
+    if not (added := _added_ports(node, base)):
+        return base
+    description = base.DESCRIPTION
+    ports = description.ports | added
+    made = make_database(base.__name__, NodeDescription(description.name, ports, description.keys))
+    made.register(base.NODE_TYPE_CLASS)
+    return made
+
+
+def _added_ports(node: NodePrim, database: type[Database]) -> dict[str, Port]:
+    """The ports of a node beyond those of its type, as far as the type allows more."""
+    declared: NodePorts | None = getattr(database.NODE_TYPE_CLASS, "PORTS", None)
+    if declared is None or declared.more is None:
+        return {}
+    pattern, kind = declared.more[0], parse_type(declared.more[1])
+    return {
+        full_name: Port(group, name, kind, kind.default(), True, name, "")
+        for full_name in node.ports
+        if full_name not in database.DESCRIPTION.ports and re.fullmatch(pattern, full_name)
+        for group, _, name in [full_name.partition(":")]
+    }
+
+
+def _node(node: NodePrim, database: type[Database], graph: Graph, issues: list[str]) -> GraphNode:
+    """Return a node with the values that the stage gives its ports."""
+    made = GraphNode(node.path, database, graph)
+    known = database.DESCRIPTION.ports
+    # a connection overrides a value
+    values = {name: port for name, port in node.ports.items() if port.value is not None and not port.sources}
+    for name, authored in values.items():
+        if name in known and _is_settable(known[name]):
+            try:
+                made.db.write(name, authored.value)
+            except ValueError as error:
+                issues.append(f"{error} It is in {authored.layer}.")
+    _warn_of_unknown_inputs(node, values, known)
+    if getattr(database.NODE_TYPE_CLASS, "DEMANDS_PHYSICS_STEPS", False) and not graph.on_demand:
+        issues.append(
+            f"<{node.path}> needs a graph that is evaluated at physics steps: <{graph.path}>.pipelineStage must be "
+            f"{_ON_DEMAND}. Author that."
+        )
+    return made
+
+
+def _is_settable(port: Port) -> bool:
+    """True if a stage may set a value of the port: outputs are computed, and executions are pulsed."""
+    return port.group != "outputs" and port.type.base != "execution"
+
+
+def _warn_of_unknown_inputs(node: NodePrim, values: Iterable[str], known: Iterable[str]) -> None:
+    inputs = [name for name in known if name.startswith("inputs:")]
+    if unknown := [name for name in values if name.startswith("inputs:") and name not in inputs]:
+        warnings.warn(
+            f"<{node.path}>: {', '.join(unknown)} have no effect: {node.type} outside Kit has {', '.join(inputs)}. "
+            "Remove them, or run the graph in Kit.",
+            stacklevel=3,
+        )
+
+
+def _known(kind: str) -> str:
+    """The type of a variable, or `any` where OmniGraph has no such type."""
+    try:
+        return parse_type(kind).text
+    except ValueError:
+        return "any"

@@ -1,0 +1,159 @@
+"""Loading a checkpoint from a file: bounded reading, metadata beside the file, one copy of the numbers in memory."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from weakref import WeakValueDictionary
+
+from ...base.errors import NetworkError
+from ...laws.networks.checkpoint import Checkpoint
+from ...laws.networks.torch_network import TorchNetwork
+from ...specs.arguments import path_of
+from .read import LARGEST, read_checkpoint
+from .trust import is_trusted
+
+# checkpoints in use, by digests of their files and by whether Torch runs them
+_known: WeakValueDictionary[tuple[str, str, bool], Checkpoint] = WeakValueDictionary()
+
+
+class NoSuchNetworkError(NetworkError, FileNotFoundError):
+    """No file of a network exists at the path."""
+
+
+def load_checkpoint(
+    path: str | os.PathLike[str], metadata: Mapping[str, object] | None = None, trusted: bool = False
+) -> Checkpoint:
+    """Read the file of a network as data; nothing in it runs, unless it is trusted and cannot be read.
+
+    Args:
+        path: A file of any format, decided by content; 64 MB at most.
+        metadata: Goes before the metadata of the file, as does a JSON object in `NAME.json` beside `NAME.onnx`.
+        trusted: Whether Torch may run a file that cannot be read; a path given to `trust_checkpoints` is trusted too.
+
+    Raises:
+        NetworkError: A `ValueError`; the file holds no network that can be computed here.
+        OSError: The file does not exist, which is a `NetworkError` too, or cannot be read.
+    """
+    path = path_of("path", path)
+    beside = sidecar_of(str(path))
+    sidecar = read_file(beside) if beside and os.path.lexists(beside) else None
+    # resolved once, so that permission and content are those of the same file
+    real = os.path.realpath(path)
+    try:
+        data = read_file(real)
+    except FileNotFoundError as error:
+        raise NoSuchNetworkError(f"{path} does not exist: must be the path of a network file. Correct it.") from error
+    return checkpoint_of(data, str(path), sidecar, metadata, trusted or is_trusted(real), os.path.dirname(real))
+
+
+def load_metadata(path: str | os.PathLike[str]) -> dict[str, object]:
+    """Return the metadata of the file of a network, together with those of a JSON file beside it.
+
+    Raises:
+        NetworkError: A `ValueError`; the file holds no network that can be computed here.
+        OSError: The file does not exist, or cannot be read.
+    """
+    return dict(load_checkpoint(path).metadata)
+
+
+def checkpoint_of(
+    data: bytes,
+    name: str,
+    sidecar: bytes | None = None,
+    metadata: Mapping[str, object] | None = None,
+    trusted: bool = False,
+    folder: str | None = None,
+) -> Checkpoint:
+    """Return the checkpoint in the bytes of a file; the same object for the same bytes while it is in use.
+
+    Args:
+        data: The bytes.
+        name: Name of the file in errors.
+        sidecar: Bytes of the JSON file beside it, if any.
+        metadata: Goes before the metadata of both.
+        trusted: Whether Torch may run a file that cannot be read; such a checkpoint is shared between trusted calls.
+        folder: Real path of the folder whose files may hold numbers of the network; None for no file.
+
+    Raises:
+        NetworkError: The bytes hold no network that can be computed here.
+    """
+    digests = hashlib.sha256(data).hexdigest(), hashlib.sha256(sidecar).hexdigest() if sidecar is not None else ""
+    # a checkpoint that was read as data comes first, and is shared by all calls
+    for runs in (False, True)[: 1 + trusted]:
+        if not metadata and (known := _known.get((*digests, runs))) is not None:
+            return known
+    parts: dict[str, bytes] = {}
+
+    def beside(location: str) -> bytes:
+        if location not in parts:
+            parts[location] = read_part(str(folder), location)
+            require_size(len(data) + sum(map(len, parts.values())), name)
+        return parts[location]
+
+    given = None if folder is None else beside
+    found = read_checkpoint(data, name, metadata=metadata, sidecar=sidecar, trusted=trusted, beside=given)
+    if parts:
+        # not kept, because the other files may change
+        whole = hashlib.sha256(b"".join([data, *parts.values()])).hexdigest()
+        return replace(found, digest=whole)
+    if not metadata:
+        _known[(*digests, isinstance(found.network, TorchNetwork))] = found
+    return found
+
+
+def read_part(folder: str, location: str) -> bytes:
+    """Read a file by its path relative to `folder`; no link may lead outside.
+
+    Raises:
+        ValueError: The file is outside the folder, no regular file, or too large.
+        OSError: The file does not exist, or cannot be read.
+    """
+    path = os.path.realpath(os.path.join(folder, location))
+    odd = not location or os.path.isabs(location) or ".." in location.replace("\\", "/").split("/")
+    if odd or not Path(path).is_relative_to(folder):
+        raise ValueError("must be a relative path to a file in the folder of the network, links resolved")
+    return read_file(path, follow=False)
+
+
+def sidecar_of(name: str) -> str | None:
+    """Return the path of the metadata beside a file, `knee.json` for `knee.onnx`; None for `knee.json` itself."""
+    stem, extension = os.path.splitext(name)
+    return None if extension.lower() == ".json" else f"{stem}.json"
+
+
+def read_file(path: str | os.PathLike[str], *, follow: bool = True) -> bytes:
+    """Read a whole regular file.
+
+    Args:
+        path: The file.
+        follow: Whether to follow a symbolic link.
+
+    Raises:
+        ValueError: The file is not regular, or larger than `LARGEST`.
+        OSError: The file does not exist, or cannot be read.
+    """
+    # opening a pipe would wait for its other end
+    flags = ["O_RDONLY", "O_NONBLOCK", "O_BINARY", *([] if follow else ["O_NOFOLLOW"])]
+    descriptor = os.open(path, sum(getattr(os, flag, 0) for flag in flags))
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise ValueError(f"{Path(path)}: must be a regular file. Give the path of a network file.")
+        require_size(status.st_size, str(path))
+        with open(descriptor, "rb", closefd=False) as file:
+            data = file.read(LARGEST + 1)
+        require_size(len(data), str(path))
+        return data
+    finally:
+        os.close(descriptor)
+
+
+def require_size(size: int, name: str) -> None:
+    """Raise a `ValueError` for a file that is larger than `LARGEST`."""
+    if size > LARGEST:
+        raise ValueError(f"{name} has {size} bytes: must be at most {LARGEST}. Use a smaller network.")

@@ -1,0 +1,529 @@
+"""Follows tensors through a graph of a file, and builds the `Network` that the graph computes for one row.
+
+A tensor of the graph has one axis of rows (actuators) and the numbers of a row along at most one other axis; all
+further axes have length 1. Operations that would mix rows, or use more than one step of time, are refused.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ...base.errors import NetworkError
+from ...laws.networks.network import (
+    MOST_OPERATIONS,
+    Binary,
+    Concatenate,
+    Constant,
+    GRUCell,
+    Linear,
+    LSTMCell,
+    Network,
+    Operation,
+    Slice,
+    Unary,
+    is_one_plus_abs,
+    needed_for,
+)
+
+# the axis of rows, in a shape
+ROWS = None
+Shape = tuple[Any, ...]
+# largest constant that is computed
+MOST_NUMBERS = 2**24
+# of all constants that are used and computed together
+MOST_WORK = 2**26
+
+
+@dataclass(frozen=True)
+class Value:
+    """Value `source` of the network as a tensor."""
+
+    source: int
+    shape: Shape
+
+    @property
+    def width(self) -> int:
+        """Numbers per row."""
+        return math.prod(size for size in self.shape if size is not ROWS)
+
+
+@dataclass(frozen=True)
+class State:
+    """Hidden ("h") or cell ("c") state of recurrent layers, before or after the step; its first axis is the layers.
+
+    `layers` are positions in input `name` before the step, and layers of the network after it.
+    """
+
+    which: str
+    name: str
+    layers: tuple[int, ...]
+    width: int
+    flat: bool = False
+    """True if the axis of layers, of length 1, is left out."""
+
+    @property
+    def shape(self) -> Shape:
+        """Lengths of the axes."""
+        return (ROWS, self.width) if self.flat else (len(self.layers), ROWS, self.width)
+
+
+Tensor = Value | State | np.ndarray
+FOLDS: dict[str, Callable[..., np.ndarray]] = {
+    **{"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "pow": np.power},
+    **{"minimum": np.minimum, "maximum": np.maximum},
+}
+
+
+class Tracer:
+    """The operations so far, and the states that recurrent layers take.
+
+    Args:
+        inputs: Width of the network's input.
+        rows: Number of rows that the graph was made for, None if it takes any.
+    """
+
+    def __init__(self, inputs: int, rows: int | None = None) -> None:
+        self.inputs = inputs
+        self.rows = rows
+        self.operations: list[Operation] = []
+        self.taken: list[dict[str, tuple[str, int]]] = []
+        """Input and position of the states of each layer."""
+        self.cells: list[int] = []
+        """Value of each layer that is its hidden state after the step."""
+        self._work = 0
+        self._bare: set[int] = set()
+        """Products with a weight that have no bias yet."""
+
+    def add(self, operation: Operation, shape: Shape) -> Value:
+        """Add an operation whose value is a tensor of this shape."""
+        if len(self.operations) >= MOST_OPERATIONS:
+            raise NetworkError(f"makes more than {MOST_OPERATIONS} operations: must be fewer.")
+        self.operations.append(operation)
+        return Value(len(self.operations), shape)
+
+    def count(self, tensors: Iterable[object]) -> None:
+        """Bound the constants that are used and computed."""
+        self._work += sum(one.size for one in tensors if isinstance(one, np.ndarray))
+        if self._work > MOST_WORK:
+            raise NetworkError(f"computes more than {MOST_WORK} constant numbers: must be fewer.")
+
+    # one tensor
+
+    def unary(self, function: str, x: Tensor, *numbers: float) -> Value:
+        """Return an elementwise function, see `network.UNARY`."""
+        x = self.value(x)
+        return self.add(Unary(function, x.source, tuple(map(float, numbers))), x.shape)
+
+    def value(self, x: Tensor) -> Value:
+        """Return a tensor that depends on the input, as the hidden state after the step does."""
+        if isinstance(x, Value):
+            return x
+        if isinstance(x, State) and (x.which, x.name) == ("h", "") and len(x.layers) == 1:
+            return Value(self.cells[x.layers[0]], x.shape)
+        raise NetworkError("takes a state or a constant where it should take what depends on the input.")
+
+    def gelu(self, x: Tensor, approximate: str) -> Tensor:
+        """Return the Gaussian error linear unit, exact ("none") or with "tanh". Source: `torch.nn.GELU`."""
+        if approximate == "tanh":
+            cube = self.binary("mul", self.binary("mul", x, x), x)
+            inner = self.binary("add", x, self.binary("mul", cube, constant(0.044715)))
+            gate = self.unary("tanh", self.binary("mul", inner, constant(math.sqrt(2 / math.pi))))
+        elif approximate == "none":
+            gate = self.unary("erf", self.binary("mul", x, constant(math.sqrt(0.5))))
+        else:
+            raise NetworkError(f"approximate {approximate!r:.50} is neither none nor tanh.")
+        return self.binary("mul", self.binary("mul", x, constant(0.5)), self.binary("add", gate, constant(1.0)))
+
+    @staticmethod
+    def shape(x: Tensor) -> Shape:
+        """Return the lengths of the axes."""
+        return tuple(x.shape)
+
+    def reshape(self, x: Tensor, target: Sequence[object]) -> Tensor:
+        """Return a tensor with other axes of length 1; -1 is one open length, `ROWS` the number of rows."""
+        if isinstance(x, np.ndarray):
+            return _reshaped(x, target)
+        if isinstance(x, State):
+            return self._reshaped_state(x, target)
+        if list(target).count(ROWS) > 1:
+            raise NetworkError(f"makes {_text(target)} of {_text(x.shape)}: rows are one axis.")
+        wanted = (ROWS,) if ROWS in target else (-1, self.rows)
+        # the axis of rows keeps its place if that is possible
+        for place in sorted(range(len(target)), key=lambda place: place != x.shape.index(ROWS)):
+            if target[place] not in wanted:
+                continue
+            shape = _with_rows(x.width, target, place) or ()
+            if _order(shape) == _order(x.shape):
+                return replace(x, shape=_one_axis(shape))
+        raise NetworkError(f"makes {list(target)} of {_text(x.shape)}: axes may only be added, dropped or moved.")
+
+    def _reshaped_state(self, x: State, target: Sequence[object]) -> State:
+        one = len(x.layers) == 1 and len(target) in (2, 3) and target[-1] == x.width
+        if not one or any(size not in (1, -1, ROWS, self.rows) for size in target[:-1]):
+            raise NetworkError(f"gives a state of {len(x.layers)} layers the shape {_text(target)}.")
+        return replace(x, flat=len(target) == 2)
+
+    def squeeze(self, x: Tensor, axes: Sequence[int] | None) -> Tensor:
+        """Return a tensor without axes of length 1."""
+        if isinstance(x, State):
+            return _squeezed_state(x, list(axes or ()))
+        if axes is None:
+            axes = [place for place, size in enumerate(x.shape) if size == 1]
+        shape, gone = list(x.shape), sorted({_axis(place, len(x.shape)) for place in axes})
+        if [shape.pop(place) for place in reversed(gone)] != [1] * len(gone):
+            raise NetworkError(f"drops axes {gone} of {_text(x.shape)}: they must have length 1.")
+        return _with_shape(x, tuple(shape))
+
+    def unsqueeze(self, x: Tensor, axes: Sequence[int]) -> Tensor:
+        """Return a tensor with further axes of length 1."""
+        if isinstance(x, State):
+            if list(axes) not in ([0], [-3]) or not x.flat:
+                raise NetworkError("adds axes to a state other than that of one layer.")
+            return replace(x, flat=False)
+        shape = list(x.shape)
+        for place in sorted(_axis(place, len(shape) + len(axes)) for place in axes):
+            shape.insert(place, 1)
+        return _with_shape(x, tuple(shape))
+
+    def transpose(self, x: Tensor, order: Sequence[int]) -> Tensor:
+        """Return a tensor with its axes in another order."""
+        order = [_axis(place, len(order)) for place in order]
+        size = len(self.shape(x))
+        if sorted(order) != list(range(size)):
+            raise NetworkError(f"puts axes in the order {order}: must be those of {size}.")
+        if isinstance(x, np.ndarray):
+            return x.transpose(order)
+        if isinstance(x, State):
+            if order != sorted(order):
+                raise NetworkError("puts the axes of a state in another order.")
+            return x
+        return replace(x, shape=tuple(x.shape[place] for place in order))
+
+    def slice(self, x: Tensor, axis: int, start: int, stop: int, step: int = 1) -> Tensor:
+        """Return numbers `start … stop - 1` along an axis."""
+        if step != 1:
+            raise NetworkError(f"takes every {step} number: must take numbers side by side.")
+        axis, size = self.along(x, axis)
+        start, stop, _ = slice(start, stop).indices(size)
+        if start >= stop:
+            raise NetworkError(f"takes {start} … {stop} of {size} numbers: must take one at least.")
+        if isinstance(x, np.ndarray):
+            return x.take(range(start, stop), axis)
+        if (start, stop) == (0, size):
+            return x
+        if isinstance(x, State):
+            return replace(x, layers=x.layers[start:stop])
+        shape = (*x.shape[:axis], stop - start, *x.shape[axis + 1 :])
+        return self.add(Slice(x.source, start, stop), shape)
+
+    def select(self, x: Tensor, axis: int, index: int) -> Tensor:
+        """Return one number along an axis, which is dropped."""
+        axis, size = self.along(x, axis)
+        start = _axis(index, size)
+        return self.squeeze(self.slice(x, axis, start, start + 1), [axis])
+
+    def take(self, x: Tensor, axis: int, indices: Sequence[int]) -> Tensor:
+        """Return numbers along an axis, in any order."""
+        axis, size = self.along(x, axis)
+        starts = [_axis(index, size) for index in indices]
+        if isinstance(x, np.ndarray):
+            return x.take(starts, axis)
+        if isinstance(x, State) and len(set(starts)) < len(starts):
+            raise NetworkError("takes a layer of a state twice.")
+        if starts and starts == list(range(starts[0], starts[0] + len(starts))):
+            return self.slice(x, axis, starts[0], starts[0] + len(starts))
+        return self.concatenate([self.slice(x, axis, start, start + 1) for start in starts], axis)
+
+    def split(self, x: Tensor, axis: int, sizes: Sequence[int]) -> list[Tensor]:
+        """Return parts of these sizes along an axis."""
+        axis, size = self.along(x, axis)
+        if sum(sizes) != size or min(sizes, default=0) < 1:
+            raise NetworkError(f"splits {size} numbers into {list(sizes)[:20]}: the parts must be the whole.")
+        ends = np.cumsum(sizes).tolist()
+        return [self.slice(x, axis, end - part, end) for part, end in zip(sizes, ends, strict=True)]
+
+    def along(self, x: Tensor, axis: int) -> tuple[int, int]:
+        """Return an axis other than that of rows, counted from the front, and its length."""
+        if isinstance(x, State):
+            if x.flat or axis not in (0, -3):
+                raise NetworkError("takes part of a state other than whole layers.")
+            return 0, len(x.layers)
+        axis = _axis(axis, len(x.shape))
+        size = x.shape[axis]
+        if size is ROWS:
+            raise NetworkError("goes along the rows: every actuator must be computed by itself.")
+        return axis, size
+
+    # several tensors
+
+    def concatenate(self, parts: Sequence[Tensor], axis: int) -> Tensor:
+        """Return tensors one after the other along an axis."""
+        if not parts:
+            raise NetworkError("puts nothing side by side.")
+        constants = [part for part in parts if isinstance(part, np.ndarray)]
+        if len(constants) == len(parts):
+            if sum(part.size for part in constants) > MOST_NUMBERS:
+                raise NetworkError("makes a constant of too many numbers.")
+            return folded(np.concatenate, constants, axis)
+        if len(parts) == 1:
+            return parts[0]
+        if state := self._joined_states(parts, axis):
+            return state
+        return self._concatenated([self.value(part) for part in parts], axis)
+
+    def _concatenated(self, values: Sequence[Value], axis: int) -> Value:
+        first = values[0].shape
+        axis = _axis(axis, len(first))
+        # shapes without that axis, and their number of axes
+        others = {(len(one.shape), one.shape[:axis] + one.shape[axis + 1 :]) for one in values}
+        if first[axis] is ROWS or len(others) > 1:
+            raise NetworkError(f"puts {', '.join(_text(one.shape) for one in values)} side by side along axis {axis}.")
+        total = sum(one.shape[axis] or 0 for one in values)
+        shape = _one_axis((*first[:axis], total, *first[axis + 1 :]))
+        return self.add(Concatenate(tuple(one.source for one in values)), shape)
+
+    def _joined_states(self, parts: Sequence[Tensor], axis: int) -> State | None:
+        """The state of all layers of these states after the step; None if they are none."""
+        states = [state for part in parts if (state := self.state_after(part))]
+        if axis not in (0, -3) or len(states) < len(parts):
+            return None
+        if {(one.which, one.flat) for one in states} != {(states[0].which, False)}:
+            return None
+        return replace(states[0], layers=tuple(layer for one in states for layer in one.layers))
+
+    def binary(self, function: str, first: Tensor, second: Tensor) -> Tensor:
+        """Return an elementwise function of two tensors, see `network.BINARY`."""
+        if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
+            return folded(FOLDS[function], first, second)
+        first, second = self._operand(first), self._operand(second)
+        result = _joint_shape(first, second)
+        if function == "add":
+            for product, bias in ((first, second), (second, first)):
+                if value := self._with_bias(product, bias, result):
+                    return value
+        sources = [one.source if isinstance(one, Value) else self._constant(one) for one in (first, second)]
+        if function == "div" and is_one_plus_abs(self.operations, *sources):
+            return self.add(Unary("softsign", sources[0]), result)
+        return self.add(Binary(function, *sources), result)
+
+    def _operand(self, x: Tensor) -> Value | np.ndarray:
+        return x if isinstance(x, np.ndarray) else self.value(x)
+
+    def _with_bias(self, product: Value | np.ndarray, bias: Value | np.ndarray, shape: Shape) -> Value | None:
+        """The sum of a product with a weight and a constant, as one operation; None if they are something else."""
+        if not isinstance(product, Value) or product.source not in self._bare or product.shape != shape:
+            return None
+        linear = self.operations[product.source - 1]
+        if not isinstance(bias, np.ndarray) or not isinstance(linear, Linear):
+            return None
+        values = np.broadcast_to(bias.reshape(-1), linear.bias.shape).astype(np.float32)
+        return self.add(replace(linear, bias=values), product.shape)
+
+    def _constant(self, values: np.ndarray) -> int:
+        if values.size > MOST_NUMBERS:
+            raise NetworkError(f"has {values.size} numbers.")
+        return self.add(Constant(np.ascontiguousarray(values.reshape(-1), np.float32)), values.shape).source
+
+    def matmul(self, x: Tensor, weight: Tensor) -> Tensor:
+        """Return `x @ weight`, where weight `(in, out)` is a constant."""
+        if not isinstance(weight, np.ndarray) or weight.ndim != 2:
+            raise NetworkError("multiplies two tensors of which the second is no constant matrix.")
+        if isinstance(x, np.ndarray):
+            raise NetworkError("multiplies two constants. Multiply them before the network is saved.")
+        x = self.value(x)
+        if len(x.shape) < 2 or x.shape[-1] != weight.shape[0]:
+            raise NetworkError(
+                f"multiplies {_text(x.shape)} by {weight.shape}: as many numbers as the matrix has rows are needed."
+            )
+        bias = np.zeros(weight.shape[1], np.float32)
+        result = self.add(Linear(x.source, _float32(weight.T), bias), _one_axis((*x.shape[:-1], weight.shape[1])))
+        self._bare.add(result.source)
+        return result
+
+    # recurrent layers
+
+    def lstm(
+        self, x: Value, hidden: Tensor, cell: Tensor, w: np.ndarray, r: np.ndarray, bias: np.ndarray
+    ) -> list[Tensor]:
+        """Return the output of one layer, gates i, f, g, o, and its hidden and cell state after the step."""
+        layer = self._layer({"h": hidden, "c": cell})
+        value = self.add(
+            LSTMCell(x.source, layer, _float32(w), _float32(r), _float32(bias)), self._wide(x, r.shape[-1])
+        )
+        self.cells.append(value.source)
+        return [value, State("h", "", (layer,), r.shape[-1]), State("c", "", (layer,), r.shape[-1])]
+
+    def gru(
+        self, x: Value, hidden: Tensor, w: np.ndarray, r: np.ndarray, bias_ih: np.ndarray, bias_hh: np.ndarray
+    ) -> list[Tensor]:
+        """Return the output of one layer, gates r, z, n, and its hidden state after the step."""
+        layer = self._layer({"h": hidden})
+        cell = GRUCell(x.source, layer, _float32(w), _float32(r), _float32(bias_ih), _float32(bias_hh))
+        value = self.add(cell, self._wide(x, r.shape[-1]))
+        self.cells.append(value.source)
+        return [value, State("h", "", (layer,), r.shape[-1])]
+
+    @staticmethod
+    def _wide(x: Value, width: int) -> Shape:
+        if len(x.shape) != 3 or x.shape[2] is ROWS:
+            raise NetworkError(f"a recurrent layer takes {_text(x.shape)}: must be one step of time, rows and numbers.")
+        return (*x.shape[:2], width)
+
+    def _layer(self, states: dict[str, Tensor]) -> int:
+        """Add a layer that takes these states, and return its index."""
+        taken: dict[str, tuple[str, int]] = {}
+        for which, state in states.items():
+            if not isinstance(state, State) or len(state.layers) != 1 or not state.name:
+                raise NetworkError(
+                    "a recurrent layer begins with something else than its state: hidden and cell state must be inputs "
+                    "of the network and outputs of it. Export a network that is called as net(x, (h, c)) or net(x, h)."
+                )
+            taken[which] = state.name, state.layers[0]
+        self.taken.append(taken)
+        return len(self.taken) - 1
+
+    def state_after(self, x: Tensor) -> State | None:
+        """Return a tensor as state after the step, None if it is none; an output of a layer is its hidden state."""
+        if isinstance(x, State):
+            return x if not x.name else None
+        operation = self.operations[x.source - 1] if isinstance(x, Value) and x.source else None
+        if isinstance(operation, LSTMCell | GRUCell) and len(x.shape) == 3 and x.shape[0] == 1:
+            return State("h", "", (operation.layer,), operation.weight_hh.shape[1])
+        return None
+
+    # the end
+
+    def finish(self, output: Tensor, states: Sequence[tuple[str, int, Tensor]]) -> Network:
+        """Return the network.
+
+        Args:
+            output: Its effort.
+            states: Input, number of layers in it, and the tensor that is that state after the step.
+
+        Raises:
+            NetworkError: A state is returned that is not the new state of its layer, or a layer has no influence.
+        """
+        self._check_states(states)
+        if not isinstance(output, Value):
+            raise NetworkError("effort does not depend on the input.")
+        return self._network(output.source)
+
+    def _check_states(self, states: Sequence[tuple[str, int, Tensor]]) -> None:
+        # state and layer of each input and position
+        places = {at: (which, layer) for layer, one in enumerate(self.taken) for which, at in one.items()}
+        for name, count, after in states:
+            state = self.state_after(after)
+            wanted = [places.get((name, place)) for place in range(count)]
+            if state is None or wanted != [(state.which, layer) for layer in state.layers]:
+                raise NetworkError(
+                    f"state {name!r:.100}: must be taken by a recurrent layer each, and be returned as that layer left "
+                    "it. Export a network that returns effort and states in the order in which it takes them."
+                )
+        if sum(map(len, self.taken)) != sum(count for _, count, _ in states):
+            raise NetworkError("every state must belong to one recurrent layer, and be returned.")
+
+    def _network(self, output: int) -> Network:
+        """The network of a value, without operations that it does not need."""
+        operations = needed_for(output, self.operations)
+        if sum(isinstance(one, LSTMCell | GRUCell) for one in operations) < len(self.cells):
+            raise NetworkError("a recurrent layer has no influence on the effort.")
+        # the effort may be the input itself
+        return Network(self.inputs, tuple(operations) if output else (Slice(0, 0, self.inputs),))
+
+
+def _squeezed_state(x: State, axes: list[int]) -> State:
+    if axes not in ([0], [-3]) or len(x.layers) != 1 or x.flat:
+        raise NetworkError("drops axes of a state other than that of one layer.")
+    return replace(x, flat=True)
+
+
+def _reshaped(x: np.ndarray, target: Sequence[Any]) -> np.ndarray:
+    """A constant in another shape."""
+    if ROWS in target:
+        raise NetworkError("gives a constant the shape of the input.")
+    try:
+        return x.reshape(tuple(int(size) for size in target))
+    except (ValueError, OverflowError) as error:
+        raise NetworkError(str(error)) from None
+
+
+def _with_rows(width: int, target: Sequence[Any], place: int) -> Shape | None:
+    """A shape whose axis `place` is that of rows, with a length in place of -1; None if the width is another."""
+    others = [int(size) for number, size in enumerate(target) if number != place]
+    if others.count(-1) == 1:
+        known = math.prod(size for size in others if size != -1)
+        if known < 1 or width % known:
+            return None
+        others[others.index(-1)] = width // known
+    if min(others, default=1) < 1 or math.prod(others) != width:
+        return None
+    return (*others[:place], ROWS, *others[place:])
+
+
+def _joint_shape(first: Value | np.ndarray, second: Value | np.ndarray) -> Shape:
+    """Shape of two tensors broadcast together."""
+    size = max(len(first.shape), len(second.shape))
+    shapes = [(1,) * (size - len(one.shape)) + tuple(one.shape) for one in (first, second)]
+    # two values have their rows at the same place; a constant is the same for all rows
+    both = isinstance(first, Value) and isinstance(second, Value)
+    shape: list[int | None] = []
+    for one, other in zip(*shapes, strict=True):
+        if one != other and (1 not in (one, other) or (ROWS in (one, other) and both)):
+            raise NetworkError(f"computes with {_text(first.shape)} and {_text(second.shape)}: they must fit.")
+        shape.append(other if one == 1 else one)
+    return _one_axis(tuple(shape))
+
+
+def _axis(place: object, size: int) -> int:
+    """An axis or index counted from the front."""
+    if not isinstance(place, int | np.integer) or not -size <= place < size:
+        raise NetworkError(f"goes to {place!r:.50} of {size}.")
+    return int(place) % size
+
+
+def _order(shape: Shape) -> list[Any]:
+    """Axes of another length than 1."""
+    return [size for size in shape if size != 1]
+
+
+def _one_axis(shape: Shape) -> Shape:
+    """A shape, after a check that at most one axis besides that of rows has another length than 1."""
+    if shape.count(ROWS) != 1 or len(_order(shape)) > 2 or len(shape) > 8:
+        raise NetworkError(f"makes {_text(shape)}: must have rows, and the numbers of a row along one axis.")
+    return shape
+
+
+def _with_shape(x: Value | np.ndarray, shape: Shape) -> Value | np.ndarray:
+    if isinstance(x, np.ndarray):
+        return x.reshape([size for size in shape if size is not ROWS])
+    return replace(x, shape=shape)
+
+
+def _text(shape: Sequence[object]) -> str:
+    return f"({', '.join('rows' if size is ROWS else str(size) for size in shape)})"
+
+
+def constant(value: float) -> np.ndarray:
+    """Return a number as a constant."""
+    return np.array(value, np.float32)
+
+
+def _float32(values: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(values, np.float32)
+
+
+def folded(function: Callable[..., np.ndarray], *arguments: object) -> np.ndarray:
+    """Return a function of constants, unless its result is too large."""
+    try:
+        arrays = [one for one in arguments if isinstance(one, np.ndarray)]
+        if arrays and math.prod(np.broadcast_shapes(*(one.shape for one in arrays))) > MOST_NUMBERS:
+            raise NetworkError("makes a constant of too many numbers.")
+        with np.errstate(all="ignore"):
+            return np.asarray(function(*arguments))
+    except (ValueError, TypeError) as error:
+        raise NetworkError(f"{error}") from None

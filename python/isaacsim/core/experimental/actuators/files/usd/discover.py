@@ -1,0 +1,450 @@
+"""Find and parse the actuator prims of one articulation."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import warnings
+from collections.abc import Mapping, Sequence
+
+from pxr import Sdf, Usd
+
+from ...base.errors import ActuatorParseError, shown
+from ...specs.actuator_spec import ActuatorSpec
+from ...specs.arguments import require_type
+from ...specs.combinations import combination_problems
+from ...specs.configs import Config, ForeignConfig, NeuralControlConfig
+from ...specs.fields import parameters_of
+from ...specs.stages import KINDS, parts_of
+from ...specs.stand_ins import stand_ins
+from ...specs.supply import SupplyConfig
+from ...specs.transmission import as_read, transmission_among
+from .articulation import axes_of, every_prim, on_stage, unloaded_payloads
+from .assets import read_network
+from .authored import targets
+from .axes import axis_in, is_angular
+from .joint_order import dof_names
+from .joint_properties import axis_of
+from .ownership import Ownership
+from .schema import (
+    CONFIG_BY_SCHEMA,
+    TARGETS,
+    attributes_of,
+    attributes_on,
+    current_schemas,
+    foreign_config,
+    is_actuator,
+    may_be_later,
+    opinion_of_other_kind,
+    properties_without_effect,
+    read_config,
+    schema_problem,
+    stand_in_schemas,
+    values_without_effect,
+)
+from .supplies import Supplies, robot_of
+from .units import from_stage, units_of
+from .usd_errors import reports_usd_errors
+
+
+@reports_usd_errors
+def actuator_paths(stage: Usd.Stage) -> list[str]:
+    """Paths of every `NewtonActuator` prim, in stage order."""
+    return [str(prim.GetPath()) for prim in every_prim(stage.GetPseudoRoot()) if is_actuator(prim)]
+
+
+@reports_usd_errors
+def discover(
+    stage: Usd.Stage,
+    root: str,
+    joints: Sequence[str],
+    names: Sequence[str] | None = None,
+    *,
+    si: bool = False,
+    files: bool = False,
+    trusted: bool = False,
+    issues: list[str] | None = None,
+) -> list[ActuatorSpec]:
+    """Specs of the actuator prims that belong to the articulation at `root`, in stage order.
+
+    Warns of prims that belong to no articulation, and of payloads of the robot that are not loaded.
+
+    Args:
+        stage: Where to look.
+        root: Path of the articulation root prim.
+        joints: Path of the joint of each DOF of the articulation.
+        names: Name of each DOF; None means those of the stage.
+        si: True for numbers in SI; otherwise in the units of the stage.
+        files: True to read the files of networks too.
+        trusted: True if Torch may run files that are not recognized.
+        issues: List to which problems are added; None means that they are raised.
+
+    Raises:
+        ActuatorParseError: Prims have problems; it lists all of them.
+    """
+    found: list[str] = [] if issues is None else issues
+    owner = Ownership(stage, root, joints)
+    _warn_of_unloaded(stage, root, owner)
+    owned = _names_by_joint(joints, dof_names(stage, joints) if names is None else names)
+    specs: list[ActuatorSpec] = []
+    driven_by: dict[tuple[str, str], str] = {}
+    supplies, ours = Supplies(stage.GetPseudoRoot()), list[str]()
+    for prim in filter(is_actuator, every_prim(stage.GetPseudoRoot())):
+        targets = targets_of(prim)
+        if not _is_ours(owner, str(prim.GetPath()), targets):
+            continue
+        ours.append(str(prim.GetPath()))
+        dofs = _driven(prim, targets, owned, root, driven_by, found)
+        spec = _parse(prim, dofs, found, files, trusted, supplies)
+        if spec is not None:
+            specs.append(_in_si(spec, stage, found) if si else spec)
+    found += supplies.problems(ours, owner.is_near)
+    if issues is None and found:
+        raise ActuatorParseError(found)
+    return specs
+
+
+def _is_ours(owner: Ownership, path: str, targets: Sequence[tuple[str, str]]) -> bool:
+    whose = owner.of(path, [joint for joint, _ in targets])
+    if whose == "nobody's":
+        warnings.warn(
+            f"<{path}> is ignored: it drives no joint of an articulation. Correct {TARGETS} or deactivate the prim.",
+            stacklevel=3,
+        )
+    return whose == "ours"
+
+
+def parse_prim(prim: Usd.Prim, *, files: bool = False, trusted: bool = False) -> ActuatorSpec | None:
+    """The spec of one prim; None if it is no `NewtonActuator`.
+
+    Args:
+        prim: The prim.
+        files: True to read the file of a network too.
+        trusted: True if Torch may run a file that is not recognized.
+
+    Raises:
+        ActuatorParseError: The prim has problems; it lists all of them.
+        ValueError: The prim is not on a stage.
+    """
+    require_type("prim", prim, Usd.Prim, "a prim of a stage")
+    if not prim:
+        raise ValueError(f"{prim!r}: no such prim on the stage. Give the path of an actuator prim.")
+    if not is_actuator(prim):
+        return None
+    targets, issues = targets_of(prim), list[str]()
+    joints = [joint for joint in dict.fromkeys(joint for joint, _ in targets) for _ in _axes_at(prim, joint)]
+    owned = _names_by_joint(joints, dof_names(prim.GetStage(), joints))
+    dofs = _driven(prim, targets, owned, "", {}, issues)
+    spec = _parse(prim, dofs, issues, files, trusted, Supplies(robot_of(prim)))
+    if spec is None and not issues:
+        issues.append(
+            f"<{prim.GetPath()}> has schemas {current_schemas(prim)}: must have a controller schema that this version "
+            "knows. Apply one."
+        )
+    if issues:
+        raise ActuatorParseError(issues)
+    return spec
+
+
+def parse_like(
+    prim: Usd.Prim, like: ActuatorSpec, issues: list[str], *, si_of: Usd.Stage | None = None
+) -> ActuatorSpec | None:
+    """The spec of a prim as if it drove the joints of another one, without supply; problems are added to `issues`.
+
+    Args:
+        prim: An actuator prim.
+        like: The actuator whose joints are those of the spec.
+        issues: List to which problems are added.
+        si_of: Stage from whose units numbers are converted to SI; None keeps them.
+    """
+    dofs = list(zip(like.targets, like.dof_names, strict=True))
+    spec = _parse(prim, dofs, issues, False, False, None)
+    return spec if spec is None or si_of is None else _in_si(spec, si_of, issues)
+
+
+@reports_usd_errors
+def stand_ins_on(stage: Usd.Stage, path: str) -> list[Config]:
+    """The readable stand-ins of a prim for laws that newton does not know, in SI."""
+    prim = stage.GetPrimAtPath(path)
+    read = (read_config(prim, CONFIG_BY_SCHEMA[schema], []) for schema in sorted(stand_in_schemas(prim)))
+    angular = [is_angular(axis_of(stage, joint, name)) for joint, name in dofs_driven(prim)]
+    return [from_stage(config, units_of(stage), angular) for config in read if config is not None]
+
+
+def targets_of(prim: Usd.Prim) -> list[tuple[str, str]]:
+    """Path of the joint and axis of each target, `</Robot/hip>` without axis or `</Robot/hip.rotX>`."""
+    found = targets(prim, TARGETS)
+    return [(str(path.GetPrimPath()), path.name if path.IsPropertyPath() else "") for path in found]
+
+
+def dofs_driven(prim: Usd.Prim) -> list[tuple[str, str]]:
+    """Path of the joint and name of the DOF of each target that is a DOF of the stage."""
+    found = []
+    for path, axis in targets_of(prim):
+        names = dof_names(prim.GetStage(), [path] * len(_axes_at(prim, path)))
+        if (name := _dof_name(prim, path, axis, names)) is not None:
+            found.append((path, name))
+    return found
+
+
+def _names_by_joint(joints: Sequence[str], names: Sequence[str]) -> dict[str, list[str]]:
+    """Names of the DOFs of each joint."""
+    found: dict[str, list[str]] = {}
+    for joint, name in zip(joints, names, strict=True):
+        found.setdefault(joint, []).append(name)
+    return found
+
+
+def _axes_at(prim: Usd.Prim, joint: str) -> tuple[str, ...]:
+    """Axes of the joint at a path, on the stage of `prim`."""
+    return axes_of(prim.GetStage().GetPrimAtPath(joint))
+
+
+def _dof_name(prim: Usd.Prim, joint: str, axis: str, names: Sequence[str]) -> str | None:
+    """The DOF of a joint that a target means; None if it names none of them, or no axis of several."""
+    if len(names) == 1 and axis in ("", *_axes_at(prim, joint)):
+        return names[0]
+    return next((name for name in names if axis and axis_in(name) == axis), None)
+
+
+def _driven(
+    prim: Usd.Prim,
+    targets: Sequence[tuple[str, str]],
+    owned: Mapping[str, Sequence[str]],
+    root: str,
+    driven_by: dict[tuple[str, str], str],
+    issues: list[str],
+) -> list[tuple[str, str]]:
+    """Path of the joint and name of the DOF of each target of a prim; problems are added to `issues`.
+
+    `driven_by` gets the prim that drives each DOF.
+    """
+    path = str(prim.GetPath())
+    where = f"<{path}>.{TARGETS}"
+    if layer := opinion_of_other_kind(prim, TARGETS, Sdf.RelationshipSpec):
+        issues.append(
+            f"{where} ({layer}) is an attribute: must be a relationship. Author `rel {TARGETS} = <joint>` instead."
+        )
+        return []
+    if not targets:
+        issues.append(f"{where} is empty: an actuator drives a joint. Author a target or deactivate the prim.")
+    found: list[tuple[str, str]] = []
+    for target, axis in targets:
+        names = owned.get(target, ())
+        name = _dof_name(prim, target, axis, names)
+        dof = target, name or ""
+        problem = _joint_problem(prim, target, names, root) or (
+            _axis_problem(prim, target, axis, names) if name is None else _taken(driven_by.get(dof))
+        )
+        if problem:
+            issues.append(f"{where} = <{target}{'.' + axis if axis else ''}>: {problem}")
+        else:
+            driven_by[dof] = path
+        found.append((target, name or target.rsplit("/", 1)[-1]))
+    return found
+
+
+def _joint_problem(prim: Usd.Prim, target: str, names: Sequence[str], root: str) -> str:
+    joint = prim.GetStage().GetPrimAtPath(target)
+    if not joint or not on_stage(joint):
+        return "no such prim, or it is inactive. Correct the path or deactivate the actuator."
+    if not axes_of(joint):
+        return (
+            f"a {joint.GetTypeName() or 'typeless prim'}, must be a PhysicsRevoluteJoint, a "
+            "PhysicsPrismaticJoint or an axis of a PhysicsJoint. Target another joint or deactivate the actuator."
+        )
+    if names:
+        return ""
+    return (
+        f"not a joint of the articulation <{root}>. "
+        "Target one of its joints or move the actuator to the robot it drives."
+    )
+
+
+def _axis_problem(prim: Usd.Prim, target: str, axis: str, names: Sequence[str]) -> str:
+    free = [axis_in(one) for one in names] if len(names) > 1 else _axes_at(prim, target)
+    example = f"{target}.{free[0]}" if len(names) > 1 else target
+    return (
+        f"{'no such axis' if axis else 'says no axis'} of the joint, which has {', '.join(free)}. "
+        f"Target <{example}> for instance."
+    )
+
+
+def _taken(by: str | None) -> str:
+    return f"already driven by <{by}>; a joint has one actuator. Deactivate one of the two." if by else ""
+
+
+def _parse(
+    prim: Usd.Prim,
+    dofs: Sequence[tuple[str, str]],
+    issues: list[str],
+    files: bool,
+    trusted: bool,
+    supplies: Supplies | None,
+) -> ActuatorSpec | None:
+    """Return the spec of one prim, or None without a usable controller; problems are added to `issues`.
+
+    A controller schema of a later version is not used: the joint keeps its own drive, with a warning.
+    """
+    path = str(prim.GetPath())
+    configs, of_later_version = _read_laws(prim, issues)
+    configs[SupplyConfig.KIND] += [] if supplies is None else supplies.of(path, issues)
+    several = _refuse_several(path, configs, issues)
+    if idle := [*properties_without_effect(prim), *values_without_effect(prim)]:
+        warnings.warn("\n".join(idle), stacklevel=3)
+    if not _can_act(path, configs, of_later_version, issues):
+        return None
+    usable = itertools.chain.from_iterable(found for kind, found in configs.items() if kind not in several)
+    stages = _at_their_motors(prim, [one for one in usable if one is not None])
+    _warn_of_idle_values(path, stages)
+    _warn_of_overwritten_values(prim, stages)
+    model = _model_path(stages) if files else ""
+    joints, names = zip(*dofs, strict=True) if dofs else ((), ())
+    spec = ActuatorSpec(
+        path=path,
+        targets=joints,
+        dof_names=names,
+        checkpoint=read_network(prim, model, issues, trusted) if model else None,
+        **parts_of(stages),
+    )
+    issues += _misfits(spec, configs)
+    return spec
+
+
+def _misfits(spec: ActuatorSpec, configs: Mapping[str, list[Config | None]]) -> list[str]:
+    """Problems of the combination of stages of a prim; none while one with problems of its own is missing."""
+    is_whole = None not in itertools.chain.from_iterable(configs.values())
+    return combination_problems(spec, f"<{spec.path}>") if is_whole else []
+
+
+def _at_their_motors(prim: Usd.Prim, stages: list[Config]) -> list[Config]:
+    """Stages with the values of the motor where they have a transmission; the prim has newton's at the joint."""
+    gear = transmission_among(stages)
+    # a missing ratio is a problem that has been noted
+    if gear is None or not gear.ratio:
+        return stages
+    return [as_read(one, gear.ratio, attributes_on(prim, type(one))) for one in stages]
+
+
+def _model_path(stages: Sequence[Config]) -> str:
+    """The file of the first network; empty for none."""
+    networks = (one for one in stages if isinstance(one, NeuralControlConfig) and one.model_path)
+    return next((str(one.model_path) for one in networks), "")
+
+
+def _refuse_several(path: str, configs: Mapping[str, list[Config | None]], issues: list[str]) -> list[str]:
+    """The kinds of which a prim has several and may have one; controllers are reported elsewhere."""
+    several = [kind for kind in KINDS if len(configs[kind]) > 1 and not (KINDS[kind].many or kind == "controller")]
+    for kind in several:
+        # one with problems is None
+        has = [config.SCHEMA for config in configs[kind] if config is not None]
+        issues.append(f"<{path}> has {kind} schemas {has}: must have at most one. Apply one of them.")
+    return several
+
+
+def _read_laws(prim: Usd.Prim, issues: list[str]) -> tuple[dict[str, list[Config | None]], bool]:
+    """Configs of each kind, None for one with problems; and True if a schema may be one of a later version."""
+    configs: dict[str, list[Config | None]] = {kind: [] for kind in KINDS}
+    unknown = []
+    of_later_version = False
+    for_others = stand_in_schemas(prim)
+    for schema in current_schemas(prim):
+        if schema in for_others:
+            continue
+        if problem := schema_problem(prim, schema):
+            unknown.append(problem)
+            of_later_version |= may_be_later(schema)
+        elif foreign := foreign_config(prim, schema):
+            configs[foreign.KIND].append(foreign)
+        elif config_type := CONFIG_BY_SCHEMA.get(schema):
+            configs[config_type.KIND].append(read_config(prim, config_type, issues))
+    if unknown:
+        drives = "" if configs["controller"] or not of_later_version else " Its joints keep their own drives meanwhile."
+        warnings.warn("\n".join(unknown) + drives, stacklevel=4)
+    return configs, of_later_version
+
+
+def _can_act(path: str, configs: Mapping[str, list[Config | None]], of_later_version: bool, issues: list[str]) -> bool:
+    """Return True with one controller, or with stages that act without one."""
+    controllers = configs["controller"]
+    alone = [KINDS[kind].alone for kind, found in configs.items() if found]
+    if len(controllers) == 1 or (alone and all(alone)):
+        return True
+    # one with problems is None: these come first
+    usable = [config for config in controllers if config is not None]
+    if len(usable) == len(controllers) and (controllers or not of_later_version):
+        has = [config.SCHEMA for config in usable] or "none"
+        issues.append(
+            f"<{path}> has controller schemas {has}: must have exactly one. Apply one or deactivate the prim."
+        )
+    return False
+
+
+def _in_si(spec: ActuatorSpec, stage: Usd.Stage, issues: list[str]) -> ActuatorSpec:
+    """The same actuator with its numbers in SI, as networks always are; problems are added to `issues`."""
+    units = units_of(stage)
+    if units.si:
+        return spec
+    dofs = zip(spec.targets, spec.dof_names, strict=True)
+    angular = [is_angular(axis_of(stage, joint, name)) for joint, name in dofs]
+    issues += [
+        f"<{spec.path}> applies {config.SCHEMA}, whose units are not known, on a stage with metersPerUnit = "
+        f"{units.length:g} and kilogramsPerUnit = {units.mass:g}: must be in metres and kilograms. Convert the stage."
+        for config in spec.stages
+        if isinstance(config, ForeignConfig)
+    ]
+    try:
+        converted = dataclasses.replace(spec, **spec.each(lambda config: from_stage(config, units, angular)))
+        issues += _out_of_range(spec, converted)
+        return converted
+    except ValueError as error:
+        issues.append(f"<{spec.path}>: {error}")
+        return spec
+
+
+def _out_of_range(spec: ActuatorSpec, in_si: ActuatorSpec) -> list[str]:
+    """One message per value that is in range as it is in the file, and not in SI."""
+    return [
+        f"<{spec.path}>.{one.attribute} = {shown(getattr(config, name))}: is {shown(getattr(converted, name))} in SI, "
+        f"{one.rule}. Author a value in that range or deactivate the prim."
+        for config, converted in zip(spec.stages, in_si.stages, strict=True)
+        for name, one in parameters_of(config).items()
+        if one.accepts(getattr(config, name)) and not one.accepts(getattr(converted, name))
+    ]
+
+
+def _warn_of_idle_values(path: str, configs: Sequence[Config]) -> None:
+    """Warn of values without effect."""
+    for config in configs:
+        for name, why in config.idle().items():
+            value = f"{parameters_of(config)[name].attribute} = {getattr(config, name):g}"
+            warnings.warn(f"<{path}>: {value} has no effect, for {why}", stacklevel=2)
+
+
+def _warn_of_overwritten_values(prim: Usd.Prim, stages: Sequence[Config]) -> None:
+    """Warn of laws whose values are in attributes that another law of the prim has, or a stand-in of another one."""
+    for config in stages:
+        stored, own = attributes_on(prim, type(config)), attributes_of(type(config))
+        if stored == own:
+            continue
+        listed, nearest = stand_in_schemas(prim), stand_ins(stages)
+        others = [other for other in stages if other is not config]
+        others += [one for at, one in nearest.items() if stages[at] is not config and one.SCHEMA in listed]
+        for other in others:
+            if shared := set(attributes_on(prim, type(other)).values()).intersection(stored.values()):
+                warnings.warn(
+                    f"<{prim.GetPath()}> applies {config.SCHEMA} and {other.SCHEMA}, both with values in "
+                    f"{', '.join(sorted(shared))}, of which those of one law have overwritten those of the other. "
+                    f"Author those of {config.SCHEMA} in {', '.join(own.values())}.",
+                    stacklevel=4,
+                )
+
+
+def _warn_of_unloaded(stage: Usd.Stage, root: str, owner: Ownership) -> None:
+    """Warn of payloads near the robot that are not loaded: actuators in them are not read."""
+    if unloaded := [path for path in unloaded_payloads(stage) if owner.is_near(path)]:
+        warnings.warn(
+            f"<{root}>: actuators in payloads that are not loaded are not read: {', '.join(unloaded)}. "
+            "Load them, `stage.Load(path)`, if they hold any.",
+            stacklevel=3,
+        )

@@ -1,0 +1,90 @@
+"""Joint drives of USD and actuators of MuJoCo that drive joints without an actuator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from pxr import Usd
+
+from .discover import actuator_paths, dofs_driven
+from .joint_properties import authored, axis_of
+from .mjc_actuators import ACTUATOR, joint_of, mjc_prims
+from .moved_by import followers, follows
+from .usd_errors import reports_usd_errors
+from .words import listed
+
+
+@reports_usd_errors
+def no_actuators_message(stage: Usd.Stage, root: str, joints: Sequence[str], names: Sequence[str]) -> str:
+    """The message of a robot without actuators: what drives its joints, and how to describe motors.
+
+    Args:
+        stage: The stage of the robot.
+        root: Path of the articulation root prim.
+        joints: Path of the joint of each DOF.
+        names: Name of each DOF.
+    """
+    driven = gains_of_drives(stage, joints, names)
+    mujoco = _mujoco_actuators(stage, set(joints))
+    found = [f"drives of USD, {listed([_described(name, *gains) for name, gains in driven.items()])}"] if driven else []
+    found += [f"{ACTUATOR} prims, of {listed(mujoco)}"] if mujoco else []
+    following = followers(stage, joints, names)
+    free = [name for name in names if name not in following]
+    first = next((name for name in (*driven, *mujoco) if name not in following), None)
+    remedy = _remedy(root, first or ("|".join(free) if following else ".*"), driven.get(first or ""))
+    return (
+        f"<{root}>: no actuator found, for no NewtonActuator prim drives a joint of it. Its joints are driven by "
+        f"{' and '.join(found) or 'nothing else'}. {remedy}"
+    )
+
+
+def _remedy(root: str, pattern: str, drive: tuple[float, float, float] | None = None) -> str:
+    """How to add actuators, with the values of a drive if there is one."""
+    stiffness, damping, largest = drive or (100.0, 10.0, np.inf)
+    limit = f", MaxEffortClampingConfig({largest:g})" if np.isfinite(largest) else ""
+    return (
+        f"Describe motors, `motors = {{{pattern!r}: [PDControlConfig({stiffness:g}, {damping:g}){limit}]}}` say, and "
+        f"pass them to `ArticulationActuators.from_configs({root!r}, motors)`, or author them by "
+        f"`add_motors({root!r}, motors)`."
+    )
+
+
+@reports_usd_errors
+def unmoved(stage: Usd.Stage, joints: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Names of the DOFs without an actuator, a drive with gains, an actuator of MuJoCo and a joint to follow.
+
+    Args:
+        stage: The stage of the joints.
+        joints: Path of the joint of each DOF.
+        names: Name of each DOF.
+    """
+    driven = {dof for path in actuator_paths(stage) for dof in dofs_driven(stage.GetPrimAtPath(path))}
+    others = {*gains_of_drives(stage, joints, names), *_mujoco_actuators(stage, set(joints))}
+    return [
+        name
+        for joint, name in zip(joints, names, strict=True)
+        if (joint, name) not in driven and name not in others and not follows(stage, joint)
+    ]
+
+
+def gains_of_drives(
+    stage: Usd.Stage, joints: Sequence[str], names: Sequence[str]
+) -> dict[str, tuple[float, float, float]]:
+    """Stiffness, damping and largest effort of the drives that have gains, in SI, by name of the DOF."""
+    there = [(joint, name) for joint, name in zip(joints, names, strict=True) if stage.GetPrimAtPath(joint)]
+    axes = [(joint, axis_of(stage, joint, name)) for joint, name in there]
+    columns = (np.nan_to_num(authored(stage, name, axes), nan=0.0) for name in ("stiffnesses", "dampings"))
+    largest = np.nan_to_num(authored(stage, "max_efforts", axes), nan=np.inf, posinf=np.inf)
+    rows = zip(there, *(column.tolist() for column in (*columns, largest)), strict=True)
+    return {name: (stiffness, damping, most) for (_, name), stiffness, damping, most in rows if stiffness or damping}
+
+
+def _mujoco_actuators(stage: Usd.Stage, joints: set[str]) -> list[str]:
+    """Names of the joints that actuators of MuJoCo drive."""
+    acting = [str(joint_of(prim)) for prim in mjc_prims(stage)[0]]
+    return [path.rsplit("/", 1)[1] for path in dict.fromkeys(acting) if path in joints]
+
+
+def _described(name: str, stiffness: float, damping: float, _largest: float) -> str:
+    return f"{name} (stiffness {stiffness:g}, damping {damping:g})"

@@ -1,0 +1,124 @@
+"""Open a stage and notice when it is edited."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from pathlib import Path
+
+import newton_usd_schemas  # noqa: F401
+from pxr import Pcp, Tf, Usd, UsdGeom, UsdUtils
+
+from ...base.errors import UnsupportedSceneError
+from ...specs.arguments import ROBOT_FILES, require_type
+from .plugin import register_schemas
+from .units import units_of
+from .words import usd_message
+
+_MISSING = (Pcp.ErrorInvalidAssetPath, Pcp.ErrorInvalidSublayerPath, Pcp.ErrorUnresolvedPrimPath)
+# missing parts that are named
+_SHOWN = 5
+
+# USD takes schemas only before the first stage of the process is opened
+register_schemas()
+
+
+def open_stage(source: str | os.PathLike[str] | Usd.Stage) -> Usd.Stage:
+    """Return the stage of a USD file as it is on disk, or `source` itself when it is a stage already.
+
+    Layers with edits that are not saved stay as they are in memory.
+
+    USD reads the file in this process. A file made on purpose may crash or stop it; `actuators lint --untrusted` checks
+    such files in a child process.
+
+    Raises:
+        FileNotFoundError: There is no file at that path, or a layer of it is missing; a line for each.
+        ValueError: USD cannot read the file.
+    """
+    if isinstance(source, Usd.Stage):
+        return source
+    require_type("source", source, (str, os.PathLike), "the path of a file, or a stage")
+    path = Path(source)
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: no such file. Give the path of {ROBOT_FILES}.")
+    if not path.is_file():
+        raise ValueError(f"{path}: must be a file, not a folder or a device. Give the path of {ROBOT_FILES}.")
+    # USD prints its messages only if no error here reports them
+    printed_by_usd = UsdUtils.CoalescingDiagnosticDelegate()
+    try:
+        stage = Usd.Stage.Open(str(path))
+        # USD shares layers of files that something in this process still has; edits that are not saved stay
+        for layer in stage.GetUsedLayers():
+            if not (layer.anonymous or layer.dirty):
+                layer.Reload()
+        printed = printed_by_usd.TakeUncoalescedDiagnostics()
+    except Tf.ErrorException as error:
+        raise ValueError(
+            f"{path}: USD cannot read this file ({usd_message(error)}). Check it with usdchecker."
+        ) from error
+    finally:
+        del printed_by_usd
+    _require_parts(stage, path)
+    for one in printed:
+        Tf.Warn(one.commentary)
+    return stage
+
+
+def _require_parts(stage: Usd.Stage, path: Path) -> None:
+    """Refuse a stage with missing parts, which would have no mass, collision or drive.
+
+    Raises:
+        FileNotFoundError: Parts are missing; a line names each, and the prim that refers to it.
+    """
+    missing = []
+    # missing in the stubs of USD
+    for error in stage.GetCompositionErrors():  # pyright: ignore[reportAttributeAccessIssue]
+        where = error.rootSite.path
+        if isinstance(error, _MISSING) and stage.GetPrimAtPath(where).IsActive():
+            what = " ".join(str(error).split()).rstrip(".").removesuffix("; skipping")
+            missing.append(f"{path}: <{where}>: {what}: must be there. Put it there, or deactivate the prim.")
+    if len(missing) > _SHOWN:
+        missing[_SHOWN:] = [f"{path}: {len(missing) - _SHOWN} more are missing."]
+    if missing:
+        raise FileNotFoundError("\n".join(missing))
+
+
+def require_meters(stage: Usd.Stage) -> None:
+    """Refuse a stage whose unit of length is not the meter: physics would be wrong by powers of the scale."""
+    unit = UsdGeom.GetStageMetersPerUnit(stage) if UsdGeom.StageHasAuthoredMetersPerUnit(stage) else 1.0
+    if not abs(unit - 1.0) <= 1e-9:
+        raise UnsupportedSceneError(
+            f"{stage.GetRootLayer().identifier}: metersPerUnit = {unit:g}: the embedded physics reads lengths in "
+            "metres. Convert the asset to metres and set metersPerUnit = 1."
+        )
+
+
+def require_si(stage: Usd.Stage) -> None:
+    """Refuse a stage whose units of length and mass are not meter and kilogram."""
+    require_meters(stage)
+    if not (units := units_of(stage)).si:
+        raise UnsupportedSceneError(
+            f"{stage.GetRootLayer().identifier}: kilogramsPerUnit = {units.mass:g}: this physics reads masses in "
+            "kilograms. Convert the asset to kilograms and set kilogramsPerUnit = 1."
+        )
+
+
+class StageEdits:
+    """Records whether a stage was edited since the last `clear`."""
+
+    def __init__(self, stage: Usd.Stage) -> None:
+        self.pending = False
+        # the notice does not keep its listener alive
+        listener = weakref.ref(self)
+
+        def mark(_notice: object, _sender: object) -> None:
+            if (edits := listener()) is not None:
+                edits.pending = True
+
+        # USD holds callbacks weakly
+        self._callback = mark
+        self._key = Tf.Notice.Register(Usd.Notice.ObjectsChanged, mark, stage)
+
+    def clear(self) -> None:
+        """Forget the edits so far."""
+        self.pending = False

@@ -1,0 +1,1 @@
+"""What a law is: base classes, functions, and the table of laws."""

@@ -1,0 +1,389 @@
+"""The table of laws: from a config to the component that implements it, in canonical order.
+
+The line of a law and its component class determine everything else: built-in classes, order of clamps, numbers in C++,
+schema names, public names and pages. A new law needs its config in `specs/configs.py`, its file here and its line
+below; `./python.sh tools/generate.py` generates the rest.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import re
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ...specs.configs import (
+    CoggingConfig,
+    Config,
+    DCMotorClampingConfig,
+    DCMotorCutoffClampingConfig,
+    DelayConfig,
+    EffortDelayConfig,
+    ElasticTransmissionConfig,
+    ElectricalConfig,
+    EncoderConfig,
+    EnvelopeClampingConfig,
+    ForeignConfig,
+    FrictionConfig,
+    FrictionCurveConfig,
+    GearedPDControlConfig,
+    GearedPIDControlConfig,
+    ImplicitConfig,
+    LinkageConfig,
+    LuGreFrictionConfig,
+    MaxEffortClampingConfig,
+    NeuralControlConfig,
+    PDControlConfig,
+    PIDControlConfig,
+    PositionBasedClampingConfig,
+    RateConfig,
+    ServoControlConfig,
+    SlewedPIDControlConfig,
+    StartupPDControlConfig,
+    SupplyConfig,
+    ThermalConfig,
+    TimedDelayConfig,
+    TransmissionConfig,
+)
+from ...specs.fields import parameters_of
+from ...specs.stages import KINDS, kind_of, place_of
+
+if TYPE_CHECKING:
+    import warp as wp
+
+    from ..networks.checkpoint import Checkpoint
+    from .base import Component
+
+# the room of the laws
+PACKAGE = __name__.rsplit(".", 2)[0]
+
+
+@dataclass(frozen=True)
+class Law:
+    """A line of the table.
+
+    Args:
+        config: The config class.
+        name: Class that implements it, defined in the file of that name; None without one.
+        by_network: Classes that implement it, by the kind of network in the file.
+    """
+
+    config: type[Config]
+    name: str | None
+    by_network: dict[str, str] = field(default_factory=dict, hash=False)
+
+    @property
+    def kind(self) -> str:
+        """Kind of stage; empty for schemas that the host program registers, each with its kind."""
+        return getattr(self.config, "KIND", "")
+
+    @property
+    def schema(self) -> str:
+        """USD schema."""
+        return self.config.SCHEMA
+
+    @property
+    def module(self) -> str:
+        """File of the component class: `ClampingDCMotor` is in `clamping_dc_motor`."""
+        return snake_case(self.name or "")
+
+    @property
+    def component(self) -> type[Component]:
+        """The component class, loaded on first use.
+
+        Raises:
+            LookupError: The line has none.
+        """
+        if self.name is None:
+            raise LookupError(f"{self.config.__name__} has no component class of its own. Ask for `name` first.")
+        return component_class(self.name)
+
+    @property
+    def number(self) -> int:
+        """Number of the law in C++, among the laws before controllers, controllers, or stages after them."""
+        lines = effort_laws() if KINDS[self.kind].takes_effort else laws(self.kind)
+        return (sensing_laws() if self in sensing_laws() else lines).index(self)
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of the parameters."""
+        return self.component.PARAMETERS
+
+    @property
+    def neutral(self) -> tuple[float, ...]:
+        """Value of each parameter with which the law does nothing."""
+        return self.component.neutral()
+
+    @property
+    def prepare(self) -> Any:
+        """Scalar `wp.func` from the parameters to the arguments of the law, or None."""
+        return self.component.PREPARE
+
+    @property
+    def state(self) -> tuple[str, ...]:
+        """Names of the states of the law."""
+        return self.component.STATE
+
+    @property
+    def is_plain_limit(self) -> bool:
+        """True if all its parameters are constant bounds of the effort."""
+        return all(one.bounds == "effort" and one.type == "float" for one in parameters_of(self.config).values())
+
+    @property
+    def curves(self) -> Mapping[str, str]:
+        """Input of each curve whose value the law takes, by name of the curve."""
+        return self.component.CURVES
+
+
+# clamps read from USD run in the order of their lines; the plain limit is the last one, so that it always holds
+LAWS = (
+    Law(EncoderConfig, "FeedbackEncoder"),
+    Law(TimedDelayConfig, "DelayTimed"),
+    Law(PDControlConfig, "ControllerPD"),
+    Law(PIDControlConfig, "ControllerPID"),
+    Law(GearedPDControlConfig, "ControllerGearedPD"),
+    Law(GearedPIDControlConfig, "ControllerGearedPID"),
+    Law(SlewedPIDControlConfig, "ControllerSlewedPID"),
+    Law(ServoControlConfig, "ControllerServo"),
+    Law(StartupPDControlConfig, "ControllerStartupPD"),
+    # the file of a network determines its class
+    Law(
+        NeuralControlConfig,
+        None,
+        {"mlp": "ControllerNeuralMLP", "lstm": "ControllerNeuralLSTM", "gru": "ControllerNeuralGRU"},
+    ),
+    Law(RateConfig, "RateHold"),
+    Law(EffortDelayConfig, "EffortDelayTimed"),
+    Law(ElectricalConfig, "ElectricalWinding"),
+    Law(DCMotorClampingConfig, "ClampingDCMotor"),
+    Law(DCMotorCutoffClampingConfig, "ClampingDCMotorCutoff"),
+    Law(PositionBasedClampingConfig, "ClampingPositionBased"),
+    Law(EnvelopeClampingConfig, "ClampingEnvelope"),
+    # position of clamps that the host program registered
+    Law(ForeignConfig, None),
+    Law(MaxEffortClampingConfig, "ClampingMaxEffort"),
+    Law(ThermalConfig, "ThermalTwoNode"),
+    Law(SupplyConfig, "SupplyBattery"),
+    Law(TransmissionConfig, "TransmissionGear"),
+    Law(ElasticTransmissionConfig, "TransmissionElastic"),
+    Law(LinkageConfig, "LinkageShaft"),
+    # friction is of the effort with all that else acts on the joint
+    Law(CoggingConfig, "PassiveCogging"),
+    Law(FrictionConfig, "PassiveFriction"),
+    Law(FrictionCurveConfig, "PassiveFrictionCurve"),
+    Law(LuGreFrictionConfig, "PassiveLuGreFriction"),
+    Law(ImplicitConfig, "ImplicitEffort"),
+    Law(DelayConfig, "Delay"),
+)
+
+Resolver = Callable[[dict[str, Any]], "type[Component]"]
+"""Returns the component class for the authored values of a prim."""
+
+_Stage = TypeVar("_Stage")
+
+_registered: dict[str, type[Component] | Resolver] = {}
+
+
+@functools.lru_cache(maxsize=256)
+def snake_case(name: str) -> str:
+    """Return a class name in snake case: `ClampingDCMotor` as `clamping_dc_motor`."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+
+
+def name_here(name: str) -> str:
+    """Return our name of a class of newton.actuators: newton renamed some in 1.6, `ControllerPD` to `DrivePD`."""
+    return re.sub("^Drive", "Controller", name).removesuffix("Base")
+
+
+def later_name(name: str) -> str:
+    """Return the name of one of our classes in newton.actuators from 1.6 on; the same if it was not renamed."""
+    renamed = re.sub("^Controller", "Drive", name)
+    return f"{renamed}Base" if renamed in ("Drive", "Clamping") else renamed
+
+
+@functools.cache
+def component_class(name: str) -> type[Component]:
+    """Return the built-in component class of that name, imported on first use from the file of that name."""
+    return getattr(importlib.import_module(f"{PACKAGE}.{snake_case(name)}"), name)
+
+
+@functools.cache
+def laws(kind: str | None = None) -> tuple[Law, ...]:
+    """Return the lines with a component class, of a kind or of all kinds, in canonical order."""
+    return tuple(law for law in LAWS if law.name and kind in (None, law.kind))
+
+
+@functools.cache
+def effort_laws() -> tuple[Law, ...]:
+    """Return the lines whose law takes an effort, in canonical order."""
+    return tuple(law for law in laws() if KINDS[law.kind].takes_effort)
+
+
+@functools.cache
+def sensing_laws() -> tuple[Law, ...]:
+    """Return the lines whose law acts on the inputs of controllers: sensors, and delays of commands with a law."""
+    return tuple(law for kind in ("feedback", "delay") for law in laws(kind) if law.component.LAW is not None)
+
+
+@functools.cache
+def _by_class() -> dict[str, Law]:
+    """Return the lines by the full name of their component class."""
+    return {f"{PACKAGE}.{law.module}.{law.name}": law for law in laws()}
+
+
+def is_built_in(component_type: type) -> bool:
+    """Return True if a class is a built-in component class, including those of networks."""
+    name = component_type.__name__
+    return any(name in (law.name, *law.by_network.values()) and component_class(name) is component_type for law in LAWS)
+
+
+def law_of(component_type: type) -> Law | None:
+    """Return the line of the law of a component class, its own or inherited; None for a custom law."""
+    # base classes are imported already, so this imports nothing
+    for base in component_type.__mro__:
+        if (law := _by_class().get(f"{base.__module__}.{base.__name__}")) is not None:
+            same = all(getattr(component_type, name, None) is getattr(law.component, name) for name in ("LAW", "MOTOR"))
+            declared = {name: getattr(law.component, name) for name in ("START", "KEPT", "PUBLISHES", "UNSET_AS")}
+            same &= all(getattr(component_type, name, value) == value for name, value in declared.items())
+            return law if same else None
+    return None
+
+
+def canonical_rank(one: object) -> tuple[int, int]:
+    """Return the place in the canonical order of a config, a component or a class: by kind, then by line of the table.
+
+    Custom classes of a kind have the same place.
+    """
+    given = one if isinstance(one, type) else type(one)
+    found = _line_of(given) or law_of(given) or _line_of(ForeignConfig)
+    assert found is not None
+    return place_of(kind_of(one)), LAWS.index(found)
+
+
+def in_order(stages: Sequence[_Stage]) -> list[_Stage]:
+    """Return stages in the order in which they act: by kind; configs of a kind in canonical order, others as given."""
+    if all(isinstance(stage, Config) for stage in stages):
+        return sorted(stages, key=canonical_rank)
+    return sorted(stages, key=lambda stage: place_of(kind_of(stage)))
+
+
+def register(schema: str, component_type: type[Component] | Resolver, kind: str) -> None:
+    """Register a component class, or a function that returns one, for prims with a schema of the host program.
+
+    Raises:
+        ValueError: It is neither, or the class is of another kind.
+    """
+    if isinstance(component_type, type):
+        require_kind(component_type, kind)
+    elif not callable(component_type):
+        raise ValueError(
+            f"component_class = {component_type!r} for {schema}: must be a subclass of {KINDS[kind].family}, or a "
+            "function that returns one for the values of a prim. Pass one of them."
+        )
+    before = _registered.get(schema)
+    if before is not None and before is not component_type:
+        warnings.warn(
+            f"{schema} was registered for {_name_of(before)} and is {_name_of(component_type)} from now on. "
+            "Register each schema once.",
+            stacklevel=3,
+        )
+    _registered[schema] = component_type
+
+
+def class_of(config: Config, checkpoint: Checkpoint | None = None) -> type[Component]:
+    """Return the component class that implements a config.
+
+    Args:
+        config: The config.
+        checkpoint: Its network, if it names one.
+
+    Raises:
+        ValueError: No class implements the config, or the host program's function refuses it.
+    """
+    found = _line_of(type(config))
+    if found is not None and found.name:
+        return found.component
+    if found is not None and found.by_network:
+        if checkpoint is None:
+            raise ValueError(f"{config.SCHEMA}: the network was not read. Read it with the prim.")
+        return component_class(found.by_network[checkpoint.network.kind])
+    registered = _registered.get(config.SCHEMA)
+    if registered is None:
+        raise ValueError(
+            f"{config.SCHEMA}: nothing carries it out. Register a component for it, deactivate the prim or apply "
+            "another schema."
+        )
+    if isinstance(registered, type):
+        return registered
+    chosen = registered(dict(config.values) if isinstance(config, ForeignConfig) else {})
+    if not isinstance(chosen, type):
+        raise ValueError(
+            f"{_name_of(registered)}, registered for {config.SCHEMA}, returned {chosen!r}: must be a component class. "
+            "Return the class, not an object."
+        )
+    require_kind(chosen, config.KIND)
+    return chosen
+
+
+def build(config: Config, num_actuators: int, device: wp.DeviceLike, checkpoint: Checkpoint | None = None) -> Component:
+    """Return the component of `config` with each value repeated for `num_actuators` actuators.
+
+    Raises:
+        ValueError: No class implements the config, or the network in `checkpoint` cannot be used.
+    """
+    component_type: Any = class_of(config, checkpoint)
+    if checkpoint is not None:
+        return component_type(checkpoint)
+    if not isinstance(config, ForeignConfig):
+        return component_type.from_config(config, num_actuators, device)
+    return from_arguments(component_type, config.values, num_actuators, device)
+
+
+def from_arguments(
+    component_type: type[Component], values: Mapping[str, object], num_actuators: int, device: wp.DeviceLike
+) -> Component:
+    """Return a component of a class with scalar arguments, each repeated for `num_actuators` actuators.
+
+    Raises:
+        ValueError: An argument is missing or out of range.
+    """
+    from .base import repeated
+
+    resolved: dict[str, Any] = component_type.resolve_arguments(dict(values))
+    line = law_of(component_type)
+    if line is not None and line.config is DelayConfig:
+        # delays are integers, and have a maximum that newton's arguments do not have
+        return component_type.from_config(DelayConfig(resolved["delay_steps"]), num_actuators, device)
+    shared = getattr(component_type, "SHARED_PARAMS", set())
+    arguments = {
+        name: value if name in shared else repeated(value, num_actuators, device) for name, value in resolved.items()
+    }
+    return component_type(**arguments)
+
+
+def _line_of(config_type: type) -> Law | None:
+    """Return the line of a config class, its own or inherited; None without one."""
+    return next((law for base in config_type.__mro__ for law in LAWS if law.config is base), None)
+
+
+def require_kind(component_type: object, kind: str) -> None:
+    """Refuse an object that is no component class of a kind.
+
+    Raises:
+        ValueError: It is none.
+    """
+    from .base import Component
+
+    is_component = isinstance(component_type, type) and issubclass(component_type, Component)
+    if not is_component or kind_of(component_type) != kind:
+        raise ValueError(
+            f"component_class = {_name_of(component_type)}: must be a subclass of {KINDS[kind].family}, since its kind "
+            f"is {kind}. Correct the class or the kind."
+        )
+
+
+def _name_of(registered: object) -> str:
+    return getattr(registered, "__name__", repr(registered))

@@ -1,0 +1,289 @@
+"""Winding of a motor and its driver: current and effort of a demanded effort, within the voltage of the supply.
+
+    L·di/dt = V − R·i − K·v        V  voltage at the winding, |V| ≤ supply
+    effort  = K·i                  K  torque constant at the joint, R resistance, L inductance, v velocity
+
+    R  = R25·(1 + a·(T − 25 °C)),   K  = K25·(1 − b·(T_h − 25 °C))      of the winding and of the housing
+    x  = h·R/L,  s = 1 − e^−x,  m = s/x          h  physics step;  L = 0: s = 1, m = 0
+    i* = clip(effort/K, ±max_current·derating)   and at most max_current_rate·h from the current of before
+    i∞ = clip(i*, (±supply − K·v⁺)/R)            current to which the winding tends
+    i⁺ = i + s·(i∞ − i),   ī = i∞ + m·(i − i∞)   current after the step, and its mean
+    τ_e = clip(I·(v − v′)/h − u′, ±K·(supply + K·|v|)/R)   what else acts on the joint, as the step before shows
+    v⁺ = v + h·(τ_e + K·ī)/I                     velocity after the step; v where the inertia I is not known
+    effort⁺ = K·ī,   V = R·i∞ + K·v⁺,   power = V·ī
+
+The driver regulates the current, so the effort is the demanded one while its voltage, R·i* + K·v⁺, lies within the
+supply; without inductance it is equal to the last bit. Beyond, the back-EMF is that of the velocity after the step, so
+a motor at its supply settles at any step size. A motor that is driven beyond its no-load speed brakes.
+v′ and u′ are velocity and effort of the step before; after a reset they are v and 0. What a limit behind the winding
+takes from its effort counts as load. Speed and effort under a load that stays are exact, whatever I is: that only
+decides how fast they are reached, and whether the steps of joints that are coupled settle. I is `coupled_inertia`, else
+half the effective inertia, as for efforts at the end of the step. More than a motor at its supply can hold is no load
+but an impact, hence the clip. Where the simulator gives the whole load, τ_e is its negative.
+With `command` "voltage" the input is the voltage V at the winding: i* = (V − K·v⁺)/R. With `discretization` "mujoco"
+ī is i⁺ and v⁺ is v, as in MuJoCo's `dcmotor`; L/R is that of R25, and i* is (effort/K)·R25/R: its driver gives the
+voltage that the effort takes at 25 °C, so the effort falls as the winding warms up. A driver that is off leaves the
+winding open, i = 0, or shorted, V = 0.
+R and K keep at least a hundredth of R25 and K25. With a resistance of 0, which no winding has, the effort is unchanged.
+The state holds i⁺, V, power, and R/K², the loss per square of the effort, for the thermal law; and v and effort⁺.
+Edges: parameters out of range give NaN, which the plan's guard turns into zero and a fault.
+Source: the exact step of a first-order system at constant voltage and velocity; N. Mohan, Electric Machines and Drives,
+2012, ch. 7, DC-motor drives; the demand is that of MuJoCo 4.0, actuator `dcmotor`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from typing import ClassVar
+
+import warp as wp
+
+from ..specs.configs import ElectricalConfig
+from .contract.base import Electrical, resolved_scalars
+from .contract.friction_step import step_before
+from .contract.functions import decay, means_of_decay
+from .contract.law import UNSET, started, within
+from .contract.product import product
+from .contract.ranges import LARGEST, limit_of, positive, positive_or_infinite, usable
+from .implicit_effort import stepped_inertia
+
+
+@wp.func
+def winding_prepare(
+    torque_constant: float,
+    resistance: float,
+    inductance: float,
+    supply: float,
+    max_current: float,
+    max_current_rate: float,
+    temperature_coefficient: float,
+    magnet_coefficient: float,
+    in_volts: float,
+    driver: float,
+    as_mujoco: float,
+):
+    """Return the parameters and the inverse of the torque constant, NaN where they are out of range."""
+    constant = positive(torque_constant)
+    return (
+        constant,
+        1.0 / constant,
+        usable(resistance) if usable(inductance) >= 0.0 else wp.nan,
+        usable(inductance),
+        positive_or_infinite(supply),
+        limit_of(max_current),
+        limit_of(max_current_rate),
+        usable(temperature_coefficient),
+        usable(magnet_coefficient),
+        in_volts,
+        driver,
+        as_mujoco,
+    )
+
+
+@wp.func
+def growth(coefficient: float, temperature: float) -> float:
+    """Return the factor by which a value grows from 25 °C on, at least a hundredth."""
+    factor = 1.0 + coefficient * (temperature - 25.0)
+    # a coefficient of zero is the usual one, which the core compiles as a constant
+    return (0.01 if factor < 0.01 else factor) if coefficient != 0.0 else 1.0
+
+
+@wp.func
+def response(inductance: float, resistance: float, dt: float):
+    """Return the shares of old and new current after the step, and of both in the mean over the step."""
+    # what is not chosen has a derivative, too
+    ratio = dt * resistance / (inductance if inductance > 0.0 else 1.0)
+    x = ratio if inductance > 0.0 else wp.inf
+    left = decay(x)
+    mean, rise = means_of_decay(x, left)
+    small = x if x < 0.5 else 0.0
+    return left, small * mean if x < 0.5 else 1.0 - left, mean, rise
+
+
+@wp.func
+def demanded_current(wanted: float, current: float, most: float, change: float) -> float:
+    """Return the current within the limits of the driver."""
+    return within(within(wanted, -most, most), current - change, current + change)
+
+
+@wp.func
+def free_velocity(velocity: float, per_inertia: float, before: float, gained: float, largest: float) -> float:
+    """Return the velocity after the step without the motor.
+
+    Args:
+        velocity: Before the step.
+        per_inertia: Change of velocity per effort.
+        before: Effort of the motor in the step before.
+        gained: Change of velocity in the step before.
+        largest: Load above which there was an impact.
+    """
+    most = product(largest, per_inertia)
+    return velocity + within(gained - per_inertia * before, -most, most)
+
+
+@wp.func
+def winding(
+    effort: float,
+    position: float,
+    velocity: float,
+    dt: float,
+    inertia: float,
+    load: float,
+    load_is_whole: float,
+    coupled_inertia: float,
+    temperature: float,
+    housing_temperature: float,
+    derating: float,
+    supply_voltage: float,
+    current: float,
+    terminal_voltage: float,
+    power: float,
+    loss: float,
+    previous_velocity: float,
+    previous_effort: float,
+    cold_constant: float,
+    inverse_constant: float,
+    cold_resistance: float,
+    inductance: float,
+    supply: float,
+    max_current: float,
+    max_current_rate: float,
+    temperature_coefficient: float,
+    magnet_coefficient: float,
+    in_volts: float,
+    driver: float,
+    as_mujoco: float,
+):
+    """Return the effort [N·m or N], and the state: current, voltage, power, loss per effort², velocity and effort."""
+    weakening = growth(-magnet_coefficient, housing_temperature)
+    constant = cold_constant * weakening
+    per_constant = inverse_constant / weakening
+    ohms = cold_resistance * growth(temperature_coefficient, temperature)
+    # the drive of MuJoCo does not know that its winding is warm
+    is_open_loop = as_mujoco > 0.5 and temperature_coefficient != 0.0
+    driven_ohms = cold_resistance if is_open_loop else ohms
+    left, share, start, rise = response(inductance, driven_ohms, dt)
+    available = supply_voltage if supply_voltage <= LARGEST else supply
+    # a shorted winding gets no voltage
+    volts = available if driver < 1.5 and available > 0.0 else 0.0
+    # velocity at the end of the step, or at its start as in MuJoCo
+    per_inertia = dt / stepped_inertia(coupled_inertia, inertia, 1.0)
+    is_stepped = (coupled_inertia > 0.0 or inertia > 0.0) and as_mujoco < 0.5
+    before, gained = step_before(load_is_whole, load, previous_effort, velocity - started(previous_velocity, velocity))
+    stall = constant * (volts + constant * wp.abs(velocity)) / (ohms if ohms > 0.0 else 1.0)
+    largest = wp.inf if load_is_whole > 0.5 else stall
+    free = free_velocity(velocity, per_inertia, before, gained, largest) if is_stepped else velocity
+    gain = per_inertia * constant if is_stepped else 0.0
+    # what is left of the current of before; without inductance nothing is, and the core compiles no term of it
+    lasts = start > 0.0 or left > 0.0
+    back_emf = constant * (free + gain * (start * current) if lasts else free)
+    impedance = ohms + constant * gain * rise
+    per_impedance = 1.0 / (impedance if ohms != 0.0 else 1.0)
+    # no limit stays none
+    is_whole = derating >= 1.0 or max_current > LARGEST
+    most = max_current if is_whole else product(max_current, derating if derating > 0.0 else 0.0)
+    of_effort = effort * per_constant * (driven_ohms * per_impedance if is_open_loop else 1.0)
+    asked = (effort - back_emf) * per_impedance if in_volts > 0.5 else of_effort
+    # MuJoCo limits the rate at the start of the step, of a current that then approaches its end
+    lag = inductance / (driven_ohms if driven_ohms > 0.0 else 1.0) if as_mujoco > 0.5 else 0.0
+    change = product(max_current_rate, lag if lag > 0.0 else dt)
+    wanted = demanded_current(asked, current, most, change)
+    is_current = in_volts < 0.5 or wanted != asked
+    needed = back_emf + impedance * wanted if is_current else effort
+    applied = within(needed, -volts, volts)
+    regulated = is_current and wp.abs(needed) <= volts
+    settled = wanted if regulated else (applied - back_emf) * per_impedance
+    settled = within(settled, current - change, current + change) if lag > 0.0 else settled
+    after = left * current + share * settled if lasts else settled
+    # of a voltage: the current of before, which cancels, is left out
+    driving = rise * (applied - constant * free)
+    of_voltage = (driving + ohms * (start * current) if lasts else driving) * per_impedance
+    of_current = start * current + rise * settled if lasts else settled
+    mean = of_current if regulated else of_voltage
+    mean = after if as_mujoco > 0.5 else mean
+    # as demanded, to the last bit
+    is_free = regulated and not is_open_loop and wp.abs(asked) <= most and wp.abs(asked - current) <= change
+    total = effort if (is_free and in_volts < 0.5 and start == 0.0) or ohms == 0.0 else constant * mean
+    is_open = driver > 0.5 and driver < 1.5
+    # a zero that is NaN for signals that are not finite
+    nothing = 0.0 * effort + 0.0 * velocity
+    given = nothing if is_open else total
+    return (
+        given,
+        nothing if is_open else after,
+        constant * velocity if is_open else applied + nothing,
+        nothing if is_open else applied * mean,
+        ohms * per_constant * per_constant,
+        velocity,
+        given,
+    )
+
+
+class ElectricalWinding(Electrical):
+    """Winding and driver of `N` motors.
+
+    Args:
+        torque_constant: Effort per current at the joint, also its back-EMF [N·m/A or N/A], shape `(N,)`.
+        resistance: Resistance at 25 °C [Ω], shape `(N,)`.
+        inductance: Inductance [H], shape `(N,)`; 0 for a current that follows at once.
+        voltage: Voltage of the supply [V], shape `(N,)`; inf for no limit.
+        max_current: Largest demanded current [A], shape `(N,)`; inf for no limit.
+        max_current_rate: Largest change of the demanded current [A/s], shape `(N,)`; inf for no limit.
+        temperature_coefficient: Increase of the resistance with the temperature of the winding [1/K], shape `(N,)`.
+        magnet_coefficient: Decrease of the torque constant with the temperature of the housing [1/K], shape `(N,)`.
+        command: 0 where the input is an effort, 1 where it is a voltage, shape `(N,)`.
+        driver: 0 on, 1 off and open, 2 off and shorted, shape `(N,)`.
+        discretization: 0 for the mean current of the step, 1 for the step of MuJoCo, shape `(N,)`.
+
+    Raises:
+        TypeError: An array is missing.
+        ValueError: The arrays differ in shape.
+    """
+
+    PARAMETERS: ClassVar[tuple[str, ...]] = (
+        "torque_constant",
+        "resistance",
+        "inductance",
+        "voltage",
+        "max_current",
+        "max_current_rate",
+        "temperature_coefficient",
+        "magnet_coefficient",
+        "command",
+        "driver",
+        "discretization",
+    )
+    # a winding without resistance changes no effort
+    NEUTRAL: ClassVar[tuple[float, ...]] = (1.0, 0.0, 0.0, *[math.inf] * 3, *[0.0] * 5)
+    STATE: ClassVar[tuple[str, ...]] = (
+        *("current", "terminal_voltage", "power", "winding_loss"),
+        *("previous_velocity", "previous_effort"),
+    )
+    START: ClassVar[Mapping[str, float]] = {"previous_velocity": UNSET}
+    ADDED: ClassVar[Collection[str]] = ("previous_velocity", "previous_effort")
+    PUBLISHES: ClassVar[Mapping[str, str]] = {"power": "power", "winding_loss": "winding_loss"}
+    RECORDED: ClassVar[Mapping[str, str]] = {
+        "currents": "current",
+        "terminal_voltages": "terminal_voltage",
+        "electrical_power": "power",
+    }
+    ASKS: ClassVar[tuple[str, ...]] = (
+        *("inertia", "load", "load_is_whole", "coupled_inertia"),
+        *("temperature", "housing_temperature", "derating", "supply_voltage"),
+    )
+    USUAL: ClassVar[Mapping[str, float]] = {
+        "inductance": 0.0,
+        "temperature_coefficient": 0.0,
+        "magnet_coefficient": 0.0,
+        "in_volts": 0.0,
+        "driver": 0.0,
+        "as_mujoco": 0.0,
+    }
+    PREPARE = winding_prepare
+    LAW = winding
+
+    @classmethod
+    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
+        """Fill each value with its default where absent and check it."""
+        return resolved_scalars(ElectricalConfig, args)

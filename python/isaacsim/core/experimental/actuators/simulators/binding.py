@@ -1,0 +1,245 @@
+"""Bind actuators to any simulator: what its articulation or bus does not offer is supplied here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from ..base.errors import HostError
+from ..base.memory import Array
+from ..base.values import ArrayLike, as_numpy
+from .mass_signals import mass_signals
+from .port import ArticulationPort, Buffers, JointViews, nothing, require_members
+from .transfer import transfer
+
+_STATE = ("positions", "velocities", "position_targets", "velocity_targets")
+
+
+class Binding:
+    """An articulation as actuators see it, see `ArticulationExtras` for what it may leave out.
+
+    Args:
+        articulation: The robots.
+
+    Raises:
+        HostError: It lacks a member of `ArticulationPort`.
+    """
+
+    def __init__(self, articulation: ArticulationPort) -> None:
+        require_members(articulation, ArticulationPort)
+        self.articulation = articulation
+        self.told: Collection[str] = ()
+        """Names of the signals of joints that the simulator tells, of those of the last call of `following`."""
+        given = getattr(articulation, "device", None) or getattr(articulation, "_device", None)
+        self.device = str(given or "cpu")
+
+    @property
+    def num_robots(self) -> int:
+        """Number of rows."""
+        return len(self.articulation.paths)
+
+    @property
+    def prototype_path(self) -> str:
+        """Path on the stage of the robot that all rows are like."""
+        return getattr(self.articulation, "prototype_path", None) or self.articulation.paths[0]
+
+    @property
+    def prototype_dof_paths(self) -> list[str]:
+        """Paths on the stage of the prototype's joints."""
+        return list(getattr(self.articulation, "prototype_dof_paths", None) or self.articulation.dof_paths[0])
+
+    @property
+    def in_stage_units(self) -> bool:
+        """True if its arrays are in the units of the stage and not in SI."""
+        return bool(getattr(self.articulation, "in_stage_units", False))
+
+    def envs_to_rows(self, env_ids: Sequence[int]) -> list[int]:
+        """Rows that belong to the given environments."""
+        convert = getattr(self.articulation, "envs_to_rows", list)
+        return convert(env_ids)
+
+    def buffers(self, columns: Sequence[int]) -> Buffers:
+        """The articulation's own arrays, or copies that its getters fill and its effort setter takes.
+
+        Args:
+            columns: Of the actuated joints; no other column of the efforts is set.
+
+        Raises:
+            HostError: The articulation's own arrays cannot be read and written in place.
+        """
+        own = getattr(self.articulation, "buffers", None)
+        if own is None:
+            return self._copies(sorted(columns))
+        buffers = own()
+        _require_in_place(
+            buffers, type(self.articulation).__name__, (self.num_robots, self.articulation.num_dofs), self.device
+        )
+        return buffers
+
+    def joint_views(self, wanted: Collection[str], *, from_matrices: bool = True) -> JointViews | None:
+        """Return what the simulator tells of the joints, of these signals; None for nothing.
+
+        Args:
+            wanted: Names of the signals.
+            from_matrices: Read mass matrices where the simulator has no signals of its own.
+        """
+        offer = getattr(self.articulation, "joint_signals", None)
+        if not wanted:
+            return None
+        if offer is not None:
+            return offer(list(wanted))
+        return mass_signals(self.articulation, wanted) if from_matrices else None
+
+    def following(
+        self,
+        wanted: Mapping[str, Sequence[tuple[Sequence[int], wp.array]]],
+        columns: Sequence[int],
+        *,
+        from_matrices: bool = True,
+    ) -> Callable[[], None]:
+        """Return what puts signals of joints into arrays that laws read, to be called before each step.
+
+        Args:
+            wanted: By name of the signal: joints and array `(robots, these joints)`, as `Assembly.signals` has them.
+            columns: Of the joints.
+            from_matrices: As in `joint_views`.
+        """
+        views = self.joint_views(wanted, from_matrices=from_matrices)
+        self.told = () if views is None else tuple(views.arrays)
+        if views is None:
+            return nothing
+        copies = [
+            (views.arrays[name], [columns[joint] for joint in joints], array)
+            for name, parts in wanted.items()
+            for joints, array in parts
+            if name in views.arrays
+        ]
+        if wp.get_device(self.device).is_cpu:
+            take: Callable[[], Any] = transfer(
+                *((as_numpy(source), at, array.numpy(), range(len(at))) for source, at, array in copies)
+            )
+        else:
+            take = taken_on_device(copies, self.num_robots, self.device)
+        if views.refresh is nothing:
+            return take
+
+        def follow() -> None:
+            views.refresh()
+            take()
+
+        return follow
+
+    def _copies(self, columns: list[int]) -> Buffers:
+        robots = self.articulation
+        shape = (self.num_robots, robots.num_dofs)
+        device = wp.get_device(self.device)
+        state = {name: wp.zeros(shape, dtype=wp.float32, device=device) for name in _STATE}
+        efforts = wp.zeros(shape, dtype=wp.float32, device=device)
+        # Warp copies indexed arrays, but its types do not allow it
+        grid = [wp.array(picked, dtype=wp.int32, device=device) for picked in (list(range(shape[0])), columns)]
+        actuated: Any = wp.indexedarray(efforts, grid)
+        packed = wp.zeros((shape[0], len(columns)), dtype=wp.float32, device=device)
+
+        def refresh() -> None:
+            for name, array in state.items():
+                array.assign(_float32(getattr(robots, f"get_dof_{name}")(), shape, f"get_dof_{name}()"))
+
+        def commit() -> None:
+            wp.copy(packed, actuated)
+            robots.set_dof_efforts(packed.numpy() if device.is_cpu else packed, dof_indices=columns)
+
+        return Buffers(**state, efforts=efforts, refresh=refresh, commit=commit)
+
+
+def taken_on_device(
+    copies: Sequence[tuple[Any, list[int], wp.array]], num_robots: int, device: wp.DeviceLike
+) -> Callable[[], None]:
+    """A function that copies columns of arrays on a device to other arrays there."""
+    rows = wp.array(np.arange(num_robots, dtype=np.int32), device=device)
+    # Warp copies indexed arrays, but its types do not allow it
+    picked: list[tuple[Any, wp.array]] = [
+        (wp.indexedarray(source, [rows, wp.array(at, dtype=wp.int32, device=device)]), array)
+        for source, at, array in copies
+    ]
+
+    def take() -> None:
+        for source, array in picked:
+            wp.copy(array, source)
+
+    return take
+
+
+def _require_in_place(buffers: Buffers, host: str, shape: tuple[int, int], device: str) -> None:
+    """Refuse arrays that would have to be copied: what the simulator writes later would never be read.
+
+    Raises:
+        HostError: Naming the class, the array, what it is and what it must be.
+    """
+    for name in (*_STATE, "efforts"):
+        array = getattr(buffers, name, None)
+        if problem := _in_place_problem(array, shape, wp.get_device(device), written=name == "efforts"):
+            raise HostError(
+                f"{host}.buffers().{name} {problem}. Correct it, or leave buffers() out to have arrays copied through "
+                "getters and setters."
+            )
+    for name in ("refresh", "commit"):
+        if not callable(call := getattr(buffers, name, None)):
+            raise HostError(
+                f"{host}.buffers().{name} = {call!r}: must be a function without arguments. Give one that does "
+                "nothing where nothing is to be done."
+            )
+
+
+def _in_place_problem(array: object, shape: tuple[int, int], device: wp.DeviceLike, written: bool) -> str:
+    """Why an array cannot be read, or `written`, in place; empty if it can."""
+    if isinstance(array, wp.array):
+        dtype, where, address, writable = array.dtype, array.device, array.ptr or 0, True
+    elif isinstance(array, np.ndarray):
+        # another byte order is another type
+        dtype = wp.float32 if array.dtype == np.float32 else array.dtype
+        where, address, writable = wp.get_device("cpu"), array.ctypes.data, array.flags.writeable
+    else:
+        return f"is a {type(array).__name__}: must be a NumPy or Warp array"
+    found = tuple(array.shape)
+    problems = {
+        f"has dtype {getattr(dtype, '__name__', dtype)}: must be float32": dtype is not wp.float32,
+        f"has shape {found}: must be (robots, DOFs) = {shape}": found != shape,
+        f"is on {where}: must be on {device}, the device of the articulation": where != device,
+        "is read-only: must be writable": written and not writable,
+    }
+    if problem := next((text for text, holds in problems.items() if holds), ""):
+        return problem
+    return "" if 0 in shape else _layout_problem(address, tuple(array.strides), shape, written)
+
+
+def _layout_problem(address: int, strides: tuple[Any, ...], shape: tuple[int, int], written: bool) -> str:
+    """Why the memory layout of an array does not serve; empty if it does."""
+    number, (rows, columns) = 4, shape
+    pitch, step = strides
+    if columns > 1 and step != number:
+        return f"has numbers {step} bytes apart within a row: must be {number}, one after the other"
+    if address % number:
+        return f"begins at an address that is no multiple of {number}: must be aligned"
+    if rows > 1 and (pitch < 0 or pitch % number):
+        return f"has rows {pitch} bytes apart: must be a multiple of {number} upwards"
+    if written and rows > 1 and pitch < columns * number:
+        return f"has rows of {columns * number} bytes {pitch} bytes apart: must not overlap"
+    return ""
+
+
+def _float32(values: ArrayLike, shape: tuple[int, int], getter: str) -> Array:
+    """Values of a getter, in a form that a Warp array can be assigned from.
+
+    Raises:
+        HostError: It has another shape.
+    """
+    if not (isinstance(values, wp.array) and values.dtype == wp.float32):
+        # what float32 cannot hold is infinite then, and faults the joint
+        with np.errstate(over="ignore"):
+            values = as_numpy(values).astype(np.float32, copy=False)
+    if tuple(values.shape) != shape:
+        raise HostError(f"{getter} returned shape {tuple(values.shape)}: must be (robots, DOFs) = {shape}. Reshape it.")
+    return values

@@ -1,0 +1,274 @@
+"""Equations of motion of robots as MuJoCo has them, in Isaac Sim's coordinates."""
+
+# MuJoCo ships no type stubs
+# pyright: reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+import copy
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import mujoco
+import numpy as np
+
+from ..rotations import matrices
+from .fields import ModelFields
+from .forward import Forward
+from .joint_signals import mass_entries
+from .kinematics import CYCLES, cross
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Indices of a robot in MuJoCo's arrays.
+
+    Args:
+        bodies: Of its links, the root first.
+        joints: Frames of the joints that carry them, in the links: places [m] and quaternions, `(links, 7)`.
+        dofs: Of its axes, among velocities.
+        floating: True if the root body has a free joint.
+        fixed: True if the root body is fixed to the world.
+    """
+
+    bodies: np.ndarray
+    joints: np.ndarray
+    dofs: np.ndarray
+    floating: bool
+    fixed: bool
+
+    @property
+    def first(self) -> int:
+        """Place of the first axis among the robot's coordinates."""
+        return 6 if self.floating else 0
+
+
+class State(NamedTuple):
+    """State of environments.
+
+    Args:
+        fields: Of the model.
+        envs: Environments asked for, sorted, each once.
+        qpos: Positions of all environments.
+        qvel: Velocities of all environments.
+    """
+
+    fields: ModelFields
+    envs: np.ndarray
+    qpos: np.ndarray
+    qvel: np.ndarray
+
+
+class Equations:
+    """The equations of motion of many environments at once.
+
+    Args:
+        model: What the environments are copies of.
+        num_envs: Number of environments.
+    """
+
+    def __init__(self, model: mujoco.MjModel, num_envs: int) -> None:
+        self._model, self._num_envs = model, num_envs
+        self._weight = model.opt.gravity * (not model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY)
+
+    def mass_matrices(self, state: State, layout: Layout, envs: np.ndarray) -> np.ndarray:
+        """Mass matrices of a robot, `(environments, C, C)`.
+
+        Args:
+            state: Of the environments.
+            layout: Of the robot.
+            envs: Environments asked for.
+        """
+        found = self._at_positions(state)
+        rows, columns, entries = self._entries(layout)
+        size = layout.first + len(layout.dofs)
+        matrices = np.zeros((len(envs), size, size))
+        matrices[:, rows, columns] = matrices[:, columns, rows] = found.M[envs].take(entries, 1)
+        if layout.floating:
+            turn = self._base_coordinates(found, layout, envs)
+            moved = turn.transpose(0, 2, 1) @ matrices[:, :6]
+            matrices[:, :6, 6:] = moved[:, :, 6:]
+            matrices[:, 6:, :6] = moved[:, :, 6:].transpose(0, 2, 1)
+            matrices[:, :6, :6] = moved[:, :, :6] @ turn
+        return matrices
+
+    def jacobians(self, state: State, layout: Layout, envs: np.ndarray) -> np.ndarray:
+        """Jacobians of the links that can move, `(environments, links, 6, C)`; arguments as above."""
+        found, model = self._at_positions(state), self._model
+        links = layout.bodies[1:] if layout.fixed else layout.bodies
+        jacobians = np.zeros((len(envs), len(links), 6, layout.first + len(layout.dofs)))
+        link, axis = np.nonzero(self._carried(links, model.dof_bodyid[layout.dofs]))
+        # rows, then columns: in half the time of both at once
+        centers = found.xipos[envs].take(links, 1)
+        arms = centers.take(link, 1) - found.subtree_com[envs].take(model.body_rootid[links[link]], 1)
+        turns = found.cdof[envs].take(layout.dofs[axis], 1)
+        spins = turns[..., :3]
+        linear = turns[..., 3:] + cross(spins, arms)
+        for coordinate in range(3):
+            jacobians[:, link, coordinate, layout.first + axis] = linear[..., coordinate]
+            jacobians[:, link, 3 + coordinate, layout.first + axis] = spins[..., coordinate]
+        if layout.floating:
+            root = layout.bodies[0]
+            on_root = np.flatnonzero(self._carried(links, np.array([root])))
+            from_root = centers.take(on_root, 1) - found.xipos[envs, None, root]
+            for i, j, k in CYCLES:
+                jacobians[:, on_root, i, i] = jacobians[:, on_root, 3 + i, 3 + i] = 1.0
+                jacobians[:, on_root, j, 3 + k] = from_root[..., i]
+                jacobians[:, on_root, k, 3 + j] = -from_root[..., i]
+        return jacobians
+
+    def gravity(self, state: State) -> np.ndarray:
+        """Efforts that balance gravity, of all of MuJoCo's coordinates and of all environments.
+
+        Those of free joints are without meaning.
+
+        Args:
+            state: Of all environments.
+        """
+        return -self._momenta(self._at_positions(state), state.fields) @ self._weight
+
+    def gravity_slopes(self, state: State) -> np.ndarray:
+        """Changes of the efforts that balance gravity, each with the position of its own coordinate; see `gravity`."""
+        found = self._at_positions(state)
+        # a turning axis turns the momentum of what it moves
+        turned = cross(found.cdof[..., :3], self._momenta(found, state.fields))
+        return -turned @ self._weight
+
+    def coriolis(self, state: State, layouts: Sequence[Layout]) -> np.ndarray:
+        """Efforts that balance Coriolis and centrifugal forces; see `gravity`."""
+        found, qvel = self._moving.at(*state), state.qvel
+        efforts = found.qfrc_bias.copy()
+        roots = [layout.bodies[0] for layout in layouts if layout.floating]
+        momenta = self._momenta(found, state.fields)
+        for root in roots:
+            # where the center of mass of a turning root has no acceleration, its origin has
+            frames = found.xmat[:, root].reshape(-1, 3, 3)
+            spins = np.einsum("eij,ej->ei", frames, qvel[:, base_of(self._model, root)][:, 3:])
+            arms = found.xipos[:, root] - found.xpos[:, root]
+            above = np.flatnonzero(self._model.body_rootid[self._model.dof_bodyid] == root)
+            efforts[:, above] -= np.einsum("edi,ei->ed", momenta[:, above], cross(spins, cross(spins, arms)))
+        return efforts
+
+    # inside
+
+    def _at_positions(self, state: State) -> SimpleNamespace:
+        """Quantities that depend on positions; those that the velocities needed, where they are of this state."""
+        if "_moving" in vars(self) and self._moves_as_placed and self._moving.is_at(*state):
+            return self._moving.at(*state)
+        return self._placed.at(*state)
+
+    @functools.cached_property
+    def _moves_as_placed(self) -> bool:
+        """True if `_moving` has the mass matrices of the model."""
+        return not self._model.tendon_armature.any()
+
+    @functools.cached_property
+    def _placed(self) -> Forward:
+        """Quantities that depend on positions."""
+        outputs = "xpos", "xmat", "xipos", "cdof", "subtree_com", "M"
+        return Forward(self._model, self._num_envs, mujoco.mjtStage.mjSTAGE_POS, outputs)
+
+    @functools.cached_property
+    def _moving(self) -> Forward:
+        """Quantities that depend on velocities, without tendon armatures, which MuJoCo adds to the bias forces."""
+        outputs = "xpos", "xmat", "xipos", "cdof", "subtree_com", "M", "qfrc_bias"
+        model = copy.copy(self._model)
+        model.tendon_armature[:] = 0.0
+        return Forward(model, self._num_envs, mujoco.mjtStage.mjSTAGE_VEL, outputs)
+
+    def _momenta(self, found: SimpleNamespace, fields: ModelFields) -> np.ndarray:
+        """Linear momenta of what each coordinate moves, by its velocity, `(environments, coordinates, 3)`."""
+        bodies = self._model.dof_bodyid
+        trees = self._model.body_rootid[bodies]
+        arms = found.subtree_com[:, bodies] - found.subtree_com[:, trees]
+        motion = found.cdof[..., 3:] + cross(found.cdof[..., :3], arms)
+        return fields.constant("body_subtreemass")[:, bodies, None] * motion
+
+    def _carried(self, bodies: np.ndarray, by: np.ndarray) -> np.ndarray:
+        """Mask of the bodies that are, or descend from, some others, `(bodies, others)`."""
+        parents, found = self._model.body_parentid, np.zeros((len(bodies), len(by)), bool)
+        at = bodies
+        while at.any():
+            found |= at[:, None] == by
+            at = parents[at]
+        return found
+
+    def _entries(self, layout: Layout) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Rows and columns of a robot's mass matrix, and where MuJoCo's sparse one, which is a lower half, has them."""
+        model = self._model
+        place = np.full(model.nv, -1)
+        place[layout.dofs] = layout.first + np.arange(len(layout.dofs))
+        if layout.floating:
+            place[base_of(model, layout.bodies[0])] = np.arange(6)
+        all_rows, all_columns, entries = mass_entries(model)
+        rows, columns = place[all_rows], place[all_columns]
+        kept = (rows >= 0) & (columns >= 0)
+        return rows[kept], columns[kept], entries[kept]
+
+    @staticmethod
+    def _base_coordinates(found: SimpleNamespace, layout: Layout, envs: np.ndarray) -> np.ndarray:
+        """MuJoCo's free joint (origin, world; angular, body) by velocities of the center of mass, in the world."""
+        root = layout.bodies[0]
+        turn = np.zeros((len(envs), 6, 6))
+        turn[:, np.arange(3), np.arange(3)] = 1.0
+        arm = found.xipos[envs, root] - found.xpos[envs, root]
+        for i, j, k in CYCLES:
+            turn[:, k, 3 + j], turn[:, j, 3 + k] = arm[:, i], -arm[:, i]
+        turn[:, 3:, 3:] = found.xmat[envs, root].reshape(-1, 3, 3).transpose(0, 2, 1)
+        return turn
+
+
+def admittance(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
+    """Acceleration of each coordinate of MuJoCo per effort on each, with equality constraints, `(C, C)`.
+
+    These are as soft as MuJoCo has them: with their Jacobian J and regularization R, the effort of a constraint for an
+    acceleration a is `−(J·M⁻¹·Jᵀ + R)⁻¹·J·a`. Source: MuJoCo, Computation, Constraint solver.
+
+    Args:
+        model: Of the environment.
+        data: Of it, with what `mj_forward` computes.
+    """
+    mass = np.zeros((model.nv, model.nv))
+    rows, columns, entries = mass_entries(model)
+    mass[rows, columns] = mass[columns, rows] = data.M[entries]
+    inverse, count = np.linalg.inv(mass), data.ne
+    jacobian = np.zeros((data.nefc, model.nv))
+    if mujoco.mj_isSparse(model):
+        mujoco.mju_sparse2dense(jacobian, data.efc_J, data.efc_J_rownnz, data.efc_J_rowadr, data.efc_J_colind)
+    else:
+        jacobian[:] = data.efc_J.reshape(jacobian.shape)
+    # constraints begin with the equalities
+    moved = jacobian[:count] @ inverse
+    return inverse - moved.T @ np.linalg.solve(moved @ jacobian[:count].T + np.diag(data.efc_R[:count]), moved)
+
+
+def incoming_forces(model: mujoco.MjModel, data: mujoco.MjData, layout: Layout) -> np.ndarray:
+    """Force and torque that its joint exerts on each link, in the frame of the joint, `(links, 6)`.
+
+    Args:
+        model: Of the environment.
+        data: Of it, with what `mj_rnePostConstraint` computes.
+        layout: Of the robot.
+    """
+    bodies = layout.bodies
+    frames = data.xmat[bodies].reshape(-1, 3, 3)
+    places = data.xpos[bodies] + np.einsum("lij,lj->li", frames, layout.joints[:, :3])
+    # MuJoCo has the torque first, about the center of mass of the whole tree
+    torques, forces = data.cfrc_int[bodies, :3], data.cfrc_int[bodies, 3:]
+    torques = torques + np.cross(data.subtree_com[model.body_rootid[bodies]] - places, forces)
+    turns = frames @ matrices(layout.joints[:, 3:])
+    return np.hstack([np.einsum("lij,li->lj", turns, one) for one in (forces, torques)])
+
+
+def projected_forces(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
+    """Joint forces and torques projected on MuJoCo's coordinates; arguments as above."""
+    return np.einsum("di,di->d", data.cdof, data.cfrc_int[model.dof_bodyid])
+
+
+def base_of(model: mujoco.MjModel, root: int) -> slice:
+    """Places of a floating root among velocities."""
+    start = int(model.body_dofadr[root])
+    return slice(start, start + 6)

@@ -1,0 +1,207 @@
+"""Signals of joints for laws: effective inertia and load, in arrays that follow the simulations.
+
+The effective inertia of a joint is 1/(M⁻¹)ᵢᵢ, from the factors of the mass matrices that MuJoCo's step needs; the
+coupled one, see `laws/contract/coupling.py`, is less by the coupling with the other joints. The load is the effort that
+balances gravity and Coriolis forces. All are those of the state before the step.
+"""
+
+# MuJoCo ships no type stubs
+# pyright: reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...base.native import core
+from ...laws.contract.coupling import coupled_inertias, inverses_of
+from ...specs.signals import INERTIAS
+from ..transfer import Item, transfer
+from .own_library import mujoco
+
+COMPUTED = ("qLD", "qLDiagInv", "qfrc_bias")
+"""Fields of the data that signals come from."""
+SIGNALS = (*INERTIAS, "load")
+"""Names of the signals that are kept."""
+
+
+Blocks = Callable[[str], Sequence[tuple[int, np.ndarray]]]
+"""Pieces `(environments, columns)` of a field of the data in place, by its name, each with its first environment."""
+
+
+class JointSignals:
+    """Requested signals of the axes of all environments, float32 `(environments, axes)`.
+
+    Args:
+        model: What the environments are copies of.
+        num_envs: Number of environments.
+        columns: Columns of the axes among velocities.
+    """
+
+    def __init__(self, model: mujoco.MjModel, num_envs: int, columns: np.ndarray) -> None:
+        self._model, self._columns = model, [int(column) for column in columns]
+        self._shape = num_envs, len(self._columns)
+        self.arrays: dict[str, np.ndarray] = {}
+        """Signals by name."""
+        self.follow: Callable[[], None] | None = None
+        """To be called after each physics step; None where no inertia is requested."""
+        self._copy: Callable[[], bool] | None = None
+
+    def ask(self, names: Iterable[str]) -> bool:
+        """Keep these signals from now on; return whether any of them is new, so that `bind` has to be called."""
+        new = [name for name in SIGNALS if name in names and name not in self.arrays]
+        for name in new:
+            self.arrays[name] = np.zeros(self._shape, np.float32)
+        return bool(new)
+
+    def bind(self, blocks: Blocks, added: np.ndarray | None = None) -> list[Item]:
+        """Follow simulations from now on; return what has to be copied after each physics step.
+
+        Args:
+            blocks: Returns a field of their data, see `own_data.DataList.blocks`.
+            added: Part of the diagonals of the mass matrices to leave out, live, `(environments, velocities)`; for
+                simulations in one block.
+        """
+        model, every = self._model, range(self._shape[1])
+        inertias, coupled = map(self.arrays.get, INERTIAS)
+        runs: list[Callable[[], None]] = []
+        if inertias is not None or coupled is not None:
+            alone = np.zeros(self._shape, np.float32) if inertias is None else inertias
+            if added is not None:
+                ((_, masses),) = blocks("M")
+                runs.append(_InertiasWithout(model, masses, added, self._columns, alone, coupled).run)
+            else:
+                layout = [one.tolist() for one in (model.M_rownnz, model.M_rowadr, model.M_colind)]
+                make: Any = _EffectiveInertias if core is None else core.EffectiveInertias
+                for (start, factors), (_, inverses) in zip(blocks("qLD"), blocks("qLDiagInv"), strict=True):
+                    rows = slice(start, start + len(factors))
+                    out = alone[rows], None if coupled is None else coupled[rows]
+                    runs.append(make(factors, inverses, *layout, self._columns, *out).run)
+        self.follow = functools.partial(_run_all, runs) if len(runs) > 1 else runs[0] if runs else None
+        items: list[Item] = []
+        if (loads := self.arrays.get("load")) is not None:
+            for start, efforts in blocks("qfrc_bias"):
+                items.append((efforts, self._columns, loads[start : start + len(efforts)], every))
+        self._copy = transfer(*items)
+        return items
+
+    @property
+    def known(self) -> np.ndarray:
+        """True for the environments whose inertias are known as of the last update, and where none is requested."""
+        found = [self.arrays[name] != 0.0 for name in INERTIAS if name in self.arrays]
+        return found[0].all(axis=1) if found else np.ones(self._shape[0], bool)
+
+    def update(self) -> None:
+        """Take over what the batch has now."""
+        if self.follow is not None:
+            self.follow()
+        if self._copy is not None:
+            self._copy()
+
+
+def _run_all(runs: Sequence[Callable[[], None]]) -> None:
+    for run in runs:
+        run()
+
+
+class _EffectiveInertias:
+    """NumPy version of the class of that name in the native core."""
+
+    def __init__(
+        self,
+        factors: np.ndarray,
+        inverses: np.ndarray,
+        counts: list[int],
+        starts: list[int],
+        columns: list[int],
+        chosen: list[int],
+        out: np.ndarray,
+        coupled: np.ndarray | None,
+    ) -> None:
+        self._factors, self._inverses, self._chosen, self._out = factors, inverses, chosen, out
+        self._coupled = coupled
+        self._rows = [
+            list(zip(range(start, start + count - 1), columns[start : start + count - 1], strict=True))
+            for start, count in zip(starts, counts, strict=True)
+        ]
+
+    def run(self) -> None:
+        """Compute all of them."""
+        rows = np.zeros((len(self._out), len(self._chosen), self._inverses.shape[1]))
+        for k, i in enumerate(self._chosen):
+            row = {i: np.ones(len(self._out))}
+            row |= {column: np.zeros(len(self._out)) for _, column in self._rows[i]}
+            for j in sorted(row, reverse=True):
+                rows[:, k, j] = row[j]
+                for at, column in self._rows[j]:
+                    row[column] = row[column] - self._factors[:, at] * row[j]
+        # of the matrix M⁻¹ = L⁻¹·D⁻¹·L⁻ᵀ, the rows and columns of the axes
+        _take((rows * self._inverses[:, None]) @ np.swapaxes(rows, -1, -2), self._out, self._coupled)
+
+
+class _InertiasWithout:
+    """The same of mass matrices without a part of their diagonals, in NumPy.
+
+    Args:
+        model: What the environments are copies of.
+        masses: Entries of their mass matrices, as MuJoCo stores them.
+        added: The part to leave out, `(environments, velocities)`.
+        chosen: Columns of the axes among velocities.
+        out: Effective inertias to be written.
+        coupled: Coupled inertias to be written, or None.
+    """
+
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        masses: np.ndarray,
+        added: np.ndarray,
+        chosen: list[int],
+        out: np.ndarray,
+        coupled: np.ndarray | None,
+    ) -> None:
+        self._masses, self._added, self._chosen, self._out, self._coupled = masses, added, chosen, out, coupled
+        self._rows, self._columns, self._entries = mass_entries(model)
+        self._diagonal = np.arange(model.nv)
+
+    def run(self) -> None:
+        """Compute all of them."""
+        count = len(self._diagonal)
+        mass = np.zeros((len(self._masses), count, count))
+        entries = self._masses[:, self._entries]
+        mass[:, self._rows, self._columns] = mass[:, self._columns, self._rows] = entries
+        mass[:, self._diagonal, self._diagonal] -= self._added
+        inverse, known = inverses_of(mass)
+        inverse = inverse[:, self._chosen][:, :, self._chosen]
+        inverse[~known] = 0.0
+        _take(inverse, self._out, self._coupled)
+
+
+def mass_entries(model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return rows and columns of a mass matrix, and where MuJoCo's sparse one, which is a lower half, has them."""
+    counts = model.M_rownnz
+    starts = model.M_rowadr - np.cumsum(counts) + counts
+    entries = np.repeat(starts, counts) + np.arange(counts.sum())
+    return np.repeat(np.arange(model.nv), counts), model.M_colind[entries], entries
+
+
+def mass_matrix_at_start(model: mujoco.MjModel) -> np.ndarray:
+    """Return the mass matrix at the default positions of a model, `(velocities, velocities)`."""
+    data = mujoco.MjData(model)
+    mujoco.mj_fwdPosition(model, data)
+    rows, columns, entries = mass_entries(model)
+    found = np.zeros((model.nv, model.nv))
+    found[rows, columns] = found[columns, rows] = data.M[entries]
+    return found
+
+
+def _take(inverse: np.ndarray, out: np.ndarray, coupled: np.ndarray | None) -> None:
+    """Write inertias, of the rows and columns of the axes in inverse mass matrices; zero until they are computed."""
+    admittance = np.diagonal(inverse, axis1=-2, axis2=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        out[:] = np.where(admittance > 0, 1 / admittance, 0)
+        if coupled is not None:
+            coupled[:] = np.where(admittance > 0, coupled_inertias(inverse), 0)

@@ -1,0 +1,412 @@
+"""The actuators that a MuJoCo model has of its own, read as motors; see `specs.linear_actuators`.
+
+A DC motor of torque constant `K` and resistance `R` alone has `gain = K/R` and `b2 = −K²/R`; for others see
+`specs.dc_motors`.
+Source: MuJoCo XML reference, actuator/dcmotor.
+"""
+
+# MuJoCo ships no type stubs
+# pyright: reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import warnings
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+import numpy as np
+
+from ...specs.arguments import require_type
+from ...specs.configs import PIDControlConfig, SlewedPIDControlConfig
+from ...specs.dc_motors import INPUTS, DCMotor, imported
+from ...specs.effort_modes import damped_at_end
+from ...specs.linear_actuators import Law, law_of, motor_of, ranges_without_motor, refused
+from ...specs.motors import MotorConfig
+from ...specs.patterns import pattern_of
+from .address import element_name
+from .own_library import mujoco
+from .tendon_motors import tendon_motors
+
+_KINDS = {"mjTRN_TENDON": "a tendon", "mjTRN_SITE": "a site", "mjTRN_BODY": "a body", "mjTRN_SLIDERCRANK": "a crank"}
+_AFFINE_GAINS, _AFFINE_BIASES = ("mjGAIN_FIXED", "mjGAIN_AFFINE", "mjGAIN_PID"), ("mjBIAS_NONE", "mjBIAS_AFFINE")
+_ON_JOINTS = ("mjTRN_JOINT", "mjTRN_JOINTINPARENT")
+
+
+def motors_of_model(model: mujoco.MjModel) -> dict[str, MotorConfig]:
+    """Return what the model's own actuators do as motors, by joint, for `ArticulationActuators.from_configs`.
+
+    Position, velocity, motor, general, PID and DC-motor actuators on hinges and slides, gear included; the limits are
+    those of forces, of the joint, and of controls that set efforts. With the position or velocity target `u / gear`, or
+    the feedforward effort that the control stood for, a motor computes what its actuator did, once a step: as MuJoCo
+    does it with its Euler integrator. Implicit integrators know the damping of the model's actuators: where the model
+    has one, motors with damping have an `ImplicitConfig`, an effort for the end of the step.
+    Actuators on fixed tendons, as many as joints, are motors with a `LinkageConfig`, which takes targets of the joints.
+
+    Args:
+        model: The model; it is not changed.
+
+    Returns:
+        A motor by joint name, which is a pattern too. Armature and friction are those of the joint.
+
+    Warns:
+        UserWarning: Actuators that no motor stands for, by name, with the reason; their joints are left out, and these
+            actuators go on acting. Or actuators whose range of position targets motors do not have, by name; or motors
+            that are explicit in a model with an implicit integrator.
+    """
+    motors, warned = read_motors(model)
+    warn_of(warned, stacklevel=3)
+    return motors
+
+
+def warn_of(warned: Sequence[str], stacklevel: int) -> None:
+    """Tell of what motors of a model do not do that its actuators did."""
+    for what in warned:
+        warnings.warn(what, stacklevel=stacklevel)
+
+
+def read_motors(model: mujoco.MjModel, *, in_engine: bool = False) -> tuple[dict[str, MotorConfig], list[str]]:
+    """Motors by pattern, and of what is to be warned who takes them; see `motors_of_model`.
+
+    Args:
+        model: The model.
+        in_engine: True if the simulator takes over the slope of the effort where the integrator is implicit.
+    """
+    dc_motors, lost = dc_motors_by_joint(model)
+    pid_motors, ranges = pid_motors_by_joint(model)
+    alone = dc_motors | pid_motors
+    coupled, reasons = coupled_motors(model)
+    laws_of, problems = laws_by_joint(model, alone, reasons)
+    motors: dict[str, MotorConfig] = {_pattern(model, joint): one for joint, one in (alone | coupled).items()}
+    for joint, laws in laws_of.items():
+        if wrong := _not_a_motor(model, joint, laws):
+            problems += with_names(model, wrong)
+        else:
+            motors.update([motor_of_joint(model, joint, list(laws.values()))])
+            by_name = {repr(element_name(model, "actuator", actuator)): law for actuator, law in laws.items()}
+            ranges += ranges_without_motor(by_name)
+    warned = []
+    if problems:
+        warned.append(
+            f"actuators of the model that no motor stands for: {', '.join(problems)}. They go on acting; take them out "
+            "of the model, or write the motors of their joints by hand."
+        )
+    if lost:
+        warned.append(
+            f"actuators of the model have what motors have not: {', '.join(lost)}. Compare both where that matters."
+        )
+    if ranges:
+        warned.append(
+            f"actuators of the model hold position targets within their ctrlrange, which motors do not: "
+            f"{', '.join(ranges)}, in rad or m. Keep the targets of their joints within it."
+        )
+    if model.opt.integrator in (mujoco.mjtIntegrator.mjINT_IMPLICIT, mujoco.mjtIntegrator.mjINT_IMPLICITFAST):
+        motors, stay = damped_at_end(motors, in_engine=in_engine)
+        warned += stay
+    return motors, warned
+
+
+def _not_a_motor(model: mujoco.MjModel, joint: int, laws: Mapping[int, Law]) -> list[tuple[int, str]]:
+    """Actuators that keep a joint from having a motor, with the reasons."""
+    wrong = [(actuator, why) for actuator, law in laws.items() if (why := law.asymmetry)]
+    if not wrong and (why := _joint_limit_problem(model, joint)):
+        return [(next(iter(laws)), why)]
+    return wrong
+
+
+def with_names(model: mujoco.MjModel, reasons: Iterable[tuple[int, str]]) -> list[str]:
+    """Return reasons by actuator as text with the names of the actuators."""
+    return [f"{element_name(model, 'actuator', actuator)!r} ({why})" for actuator, why in reasons]
+
+
+def motor_of_joint(model: mujoco.MjModel, joint: int, laws: Sequence[Law]) -> tuple[str, MotorConfig]:
+    """The pattern and the motor of a joint with actuators that have symmetric bounds; none of them is a motor too."""
+    return _pattern(model, joint), motor_of(laws, _limit_of(model, joint), _properties_of(model, joint))
+
+
+def _pattern(model: mujoco.MjModel, joint: int) -> str:
+    """The pattern that matches the name of a joint."""
+    return pattern_of(element_name(model, "joint", joint))
+
+
+def _limit_of(model: mujoco.MjModel, joint: int) -> float:
+    """Effort limit of a joint; inf for none."""
+    return float(model.jnt_actfrcrange[joint, 1]) if model.jnt_actfrclimited[joint] else math.inf
+
+
+def _properties_of(model: mujoco.MjModel, joint: int) -> dict[str, float | None]:
+    """Armature, friction and viscous friction of a joint, by the fields of `MotorConfig`."""
+    dof = int(model.jnt_dofadr[joint])
+    columns = {"armature": "dof_armature", "friction": "dof_frictionloss", "viscous_friction": "dof_damping"}
+    # newer versions may have polynomials, which begin with the damping
+    return {name: float(np.ravel(getattr(model, column)[dof])[0]) for name, column in columns.items()}
+
+
+def coupled_motors(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig], dict[int, str]]:
+    """Motors of linkages by joint, and what is to be said of actuators on tendons, by actuator; empty for a motor."""
+    found, reasons = tendon_motors(model, actuators_by_joint(model))
+    motors: dict[int, MotorConfig] = {}
+    for joints in dict.fromkeys(one.joints for one in found):
+        mine = [one for one in found if one.joints == joints]
+        laws = [_linear(model, one.actuator) for one in mine]
+        why = _linkage_problem(model, joints, laws)
+        reasons |= {one.actuator: why for one in mine}
+        for one, law in zip(mine, laws, strict=True):
+            if not why and isinstance(law, Law):
+                motor = motor_of([law], math.inf, _properties_of(model, one.joint))
+                motors[one.joint] = dataclasses.replace(motor, others=[*motor.others, one.shaft(model)])
+    return motors, reasons
+
+
+def _linkage_problem(model: mujoco.MjModel, joints: Sequence[int], laws: Sequence[Law | str]) -> str:
+    """Why laws on the tendons of a linkage are no motors; empty if they are."""
+    whys = [law if isinstance(law, str) else law.asymmetry for law in laws]
+    # limits of joints bound the sum of both motors
+    whys += ["a joint of its tendon has a limit on its actuators" for one in joints if model.jnt_actfrclimited[one]]
+    return next(filter(None, whys), "")
+
+
+def own_actuators(model: mujoco.MjModel) -> dict[int, list[int]]:
+    """The model's actuators that a motor of a joint replaces, by joint."""
+    found = actuators_by_joint(model)
+    for one in tendon_motors(model, found)[0]:
+        found.setdefault(one.joint, []).append(one.actuator)
+    return found
+
+
+def dc_motors_by_joint(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig], list[str]]:
+    """Motors of the joints whose one actuator is a DC motor; and what they have not, by name."""
+    motors: dict[int, MotorConfig] = {}
+    lost: list[str] = []
+    for joint, actuators in actuators_by_joint(model).items():
+        actuator = _dc_motor(model, actuators[0]) if len(actuators) == 1 else None
+        if actuator is None or actuator.problem or _joint_limit_problem(model, joint):
+            continue
+        found = imported(actuator, _properties_of(model, joint), _limit_of(model, joint))
+        motors[joint] = found.motor
+        lost += with_names(model, ((actuators[0], why) for why in found.lost))
+    return motors, lost
+
+
+def pid_motors_by_joint(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig], list[str]]:
+    """Motors of the joints whose one actuator is a PID with an integral or a slew rate, as MuJoCo 4.0 packs it.
+
+    The integral of the joint's error is that of the motor's over the gear, and so is its limit, and the slew rate.
+
+    Returns:
+        The motors, and ranges of position targets that motors have not, by name.
+    """
+    motors: dict[int, MotorConfig] = {}
+    ranges: list[str] = []
+    for joint, actuators in actuators_by_joint(model).items():
+        actuator = actuators[0]
+        if len(actuators) > 1 or not _is_stateful_pid(model, actuator):
+            continue
+        law, gear = _law(model, actuator), gear_of(model, actuator)
+        if isinstance(law, str) or _not_a_motor(model, joint, {actuator: law}) or not gear:
+            continue
+        _, motor = motor_of_joint(model, joint, [law])
+        most, slew = model.actuator_dynprm[actuator, :2].tolist()
+        ki = float(model.actuator_gainprm[actuator, 0]) * gear**2
+        bound = most / abs(gear) if ki and most else math.inf
+        if slew:
+            motor.controller = SlewedPIDControlConfig(
+                *(law.kp, ki, law.kd, slew / abs(gear), bound), const_effort=law.const_effort
+            )
+        elif ki:
+            motor.controller = PIDControlConfig(law.kp, ki, law.kd, bound, law.const_effort)
+        motors[joint] = motor
+        ranges += ranges_without_motor({repr(element_name(model, "actuator", actuator)): law})
+    return motors, ranges
+
+
+def _is_stateful_pid(model: mujoco.MjModel, actuator: int) -> bool:
+    """True for a PID with an integral or a slew rate; those without are linear laws."""
+    return mujoco.mjtDyn(model.actuator_dyntype[actuator]).name == "mjDYN_PID"
+
+
+def _dc_motor(model: mujoco.MjModel, actuator: int) -> DCMotor | None:
+    """A DC motor of the packing of MuJoCo 4.0, or None."""
+    inputs = getattr(model, "actuator_ctrlspec", None)
+    is_dc = mujoco.mjtGain(model.actuator_gaintype[actuator]).name == "mjGAIN_DCMOTOR"
+    if not is_dc or model.actuator_plugin[actuator] >= 0 or _delay_of(model, actuator):
+        return None
+    numbers = [getattr(model, f"actuator_{name}prm")[actuator] for name in ("dyn", "gain", "bias")]
+    if inputs is None:
+        # older versions pack what is more than motor constant and resistance otherwise
+        if isinstance(_law(model, actuator), str):
+            return None
+        numbers = [(), numbers[1][:2], ()]
+    return DCMotor(
+        *numbers,
+        inputs=INPUTS["voltage"] if inputs is None else int(inputs[actuator]),
+        gear=gear_of(model, actuator),
+        forces=_forces_of(model, actuator),
+        controls=_controls_of(model, actuator),
+    )
+
+
+def _forces_of(model: mujoco.MjModel, actuator: int) -> tuple[float, float] | None:
+    """Bounds of the force of an actuator, or None."""
+    return tuple(model.actuator_forcerange[actuator].tolist()) if model.actuator_forcelimited[actuator] else None
+
+
+def _controls_of(model: mujoco.MjModel, actuator: int) -> tuple[float, float] | None:
+    """Bounds of the first control of an actuator, or None."""
+    control = first_control(model, actuator)
+    if control is None or not model.actuator_ctrllimited[control]:
+        return None
+    return tuple(model.actuator_ctrlrange[control].tolist())
+
+
+def laws_by_joint(
+    model: mujoco.MjModel, without: Collection[int] = (), reasons: Mapping[int, str] | None = None
+) -> tuple[dict[int, dict[int, Law]], list[str]]:
+    """The laws of the actuators on each hinge or slide, by actuator; and every other actuator, with the reason.
+
+    A joint is there with all of its actuators or with none, and not if it is one of those `without`. `reasons` are of
+    actuators elsewhere, empty for those that are motors.
+    """
+    laws_of: dict[int, dict[int, Law]] = {}
+    by_joint = actuators_by_joint(model)
+    problems = _elsewhere(model, by_joint, reasons or {})
+    for joint, actuators in sorted(by_joint.items()):
+        if joint in without:
+            continue
+        read = {actuator: _linear(model, actuator) for actuator in actuators}
+        if wrong := refused(read, element_name(model, "joint", joint)):
+            problems += with_names(model, wrong)
+        else:
+            laws_of[joint] = {actuator: law for actuator, law in read.items() if isinstance(law, Law)}
+    return laws_of, problems
+
+
+def _elsewhere(model: mujoco.MjModel, by_joint: Mapping[int, Sequence[int]], reasons: Mapping[int, str]) -> list[str]:
+    """Every actuator that is on no hinge or slide, with the reason; without those of empty `reasons`."""
+    covered = {actuator for found in by_joint.values() for actuator in found}
+    elsewhere = sorted(set(range(len(model.actuator_group))) - covered)
+    why = {actuator: _target(model, actuator) for actuator in elsewhere} | dict(reasons)
+    return with_names(model, ((actuator, why[actuator]) for actuator in elsewhere if why[actuator]))
+
+
+def actuators_by_joint(model: mujoco.MjModel) -> dict[int, list[int]]:
+    """The model's actuators on each hinge or slide, of whatever kind."""
+    require_type("model", model, mujoco.MjModel, "an MjModel")
+    found: dict[int, list[int]] = {}
+    single = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
+    for actuator, kind in enumerate(model.actuator_trntype):
+        joint = int(model.actuator_trnid[actuator, 0])
+        if mujoco.mjtTrn(kind).name in _ON_JOINTS and model.jnt_type[joint] in single:
+            found.setdefault(joint, []).append(actuator)
+    return found
+
+
+def drives_by_joint(model: mujoco.MjModel) -> dict[int, tuple[float, float, float]]:
+    """Stiffness, damping and constant effort of the actuators on each joint, of those that have them."""
+    found = {}
+    for joint, actuators in actuators_by_joint(model).items():
+        laws = [law for one in actuators if isinstance(law := _linear(model, one), Law)]
+        found[joint] = sum(law.kp for law in laws), sum(law.kd for law in laws), sum(law.const_effort for law in laws)
+    return found
+
+
+def _linear(model: mujoco.MjModel, actuator: int) -> Law | str:
+    """An actuator as a law of its joint, or the reason why it is none."""
+    if (motor := _dc_motor(model, actuator)) is not None and motor.problem:
+        return motor.problem
+    law = _law(model, actuator)
+    if isinstance(law, Law) and _is_stateful_pid(model, actuator):
+        return law.asymmetry or "a PID with an integral or a slew rate"
+    return law
+
+
+def _law(model: mujoco.MjModel, actuator: int) -> Law | str:
+    """The linear part of an actuator, of a PID that without its integral; or the reason why it has none."""
+    if why := _state_problem(model, actuator):
+        return why
+    force = _affine_force(model, actuator)
+    if isinstance(force, str):
+        return force
+    return law_of(gear_of(model, actuator), *force, _forces_of(model, actuator), _controls_of(model, actuator))
+
+
+def _affine_force(model: mujoco.MjModel, actuator: int) -> tuple[float, tuple[float, float, float]] | str:
+    """Gain and (b0, b1, b2) of a force `gain·u + b0 + b1·q + b2·q̇`, or why it is of another form."""
+    gain_type = mujoco.mjtGain(model.actuator_gaintype[actuator]).name
+    bias_type = mujoco.mjtBias(model.actuator_biastype[actuator]).name
+    gain, bias = model.actuator_gainprm[actuator], model.actuator_biasprm[actuator]
+    if gain_type == "mjGAIN_DCMOTOR":
+        resistance, constant = gain[:2]
+        if gain[2:].any() or bias.any() or not _takes_voltage(model, actuator):
+            return "a DC motor with more than motor constant and resistance"
+        return float(constant / resistance), (0.0, 0.0, -(constant**2) / resistance)
+    if gain_type not in _AFFINE_GAINS or bias_type not in _AFFINE_BIASES:
+        return f"its force is of kind {gain_type.removeprefix('mjGAIN_').lower()}"
+    if gain_type == "mjGAIN_AFFINE" and gain[1:3].any():
+        return "its gain depends on position or velocity"
+    b0, b1, b2 = bias[:3] if bias_type == "mjBIAS_AFFINE" else np.zeros(3)
+    if gain_type == "mjGAIN_PID":
+        if b1 and not int(model.actuator_ctrlspec[actuator]) & INPUTS["pos"]:
+            return "a PID whose position setpoint is fixed at 0"
+        # its first control is the position setpoint, and its gain that of the integral
+        return float(-b1), (b0, b1, b2)
+    return float(gain[0]), (b0, b1, b2)
+
+
+def _joint_limit_problem(model: mujoco.MjModel, joint: int) -> str:
+    """Why the limit of a joint on its actuators is no motor limit; empty if it is."""
+    if not model.jnt_actfrclimited[joint]:
+        return ""
+    low, high = model.jnt_actfrcrange[joint]
+    if low != -high:
+        return f"the actuatorfrcrange {low:g} … {high:g} of its joint is not symmetric"
+    return "its joint limits actuators and gravity compensation as one" if model.jnt_actgravcomp[joint] else ""
+
+
+def _state_problem(model: mujoco.MjModel, actuator: int) -> str:
+    """State that an actuator carries from step to step; empty if none."""
+    dynamics = mujoco.mjtDyn(model.actuator_dyntype[actuator]).name
+    if model.actuator_plugin[actuator] >= 0:
+        return "a plugin"
+    is_other = dynamics not in ("mjDYN_NONE", "mjDYN_DCMOTOR", "mjDYN_PID")
+    if is_other or (model.actuator_actnum[actuator] and dynamics != "mjDYN_PID"):
+        return f"activation dynamics of kind {dynamics.removeprefix('mjDYN_').lower()}"
+    delay = _delay_of(model, actuator)
+    return f"a delay of {delay:g} s" if delay else ""
+
+
+def _delay_of(model: mujoco.MjModel, actuator: int) -> float:
+    """Delay of an actuator [s]; older versions have none."""
+    delays = getattr(model, "actuator_delay", None)
+    return 0.0 if delays is None else float(delays[actuator])
+
+
+def _takes_voltage(model: mujoco.MjModel, actuator: int) -> bool:
+    inputs = getattr(mujoco, "mjtCtrlInput", None)
+    # older versions encode it in the gain parameters, 0 for voltage
+    return inputs is None or model.actuator_ctrlspec[actuator] == int(inputs.mjINPUT_VOLTAGE)
+
+
+def gear_of(model: mujoco.MjModel, actuator: int) -> float:
+    """Transmission of an actuator on a hinge or slide."""
+    # newer versions have actuators with several outputs, and gears by output
+    outputs = getattr(model, "actuator_outadr", None)
+    return float(model.actuator_gear[actuator if outputs is None else outputs[actuator], 0])
+
+
+def first_control(model: mujoco.MjModel, actuator: int) -> int | None:
+    """Index of an actuator's first control; newer versions have actuators with several, or none."""
+    places = getattr(model, "actuator_ctrladr", None)
+    if places is None:
+        return actuator
+    return int(places[actuator]) if model.actuator_ctrlnum[actuator] else None
+
+
+def _target(model: mujoco.MjModel, actuator: int) -> str:
+    """Target of an actuator that is no hinge or slide, in words."""
+    kind = mujoco.mjtTrn(model.actuator_trntype[actuator]).name
+    if kind in _ON_JOINTS:
+        joint = int(model.actuator_trnid[actuator, 0])
+        ball = model.jnt_type[joint] == int(mujoco.mjtJoint.mjJNT_BALL)
+        return f"acts on the {'ball' if ball else 'free'} joint {element_name(model, 'joint', joint)!r}"
+    return f"acts on {_KINDS.get(kind, kind)}"

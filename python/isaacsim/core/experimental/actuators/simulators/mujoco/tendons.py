@@ -1,0 +1,91 @@
+"""The fixed tendons of robots on MuJoCo: lengths that are sums of joint positions."""
+
+# MuJoCo ships no type stubs
+# pyright: reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+from typing import Any
+
+import mujoco
+import numpy as np
+import warp as wp
+
+from ...base.values import Indices, resolve_indices
+from ..articulation import name_in
+from ..copied import warp_copy
+from ..physics_articulation import PhysicsArticulation
+from .dynamics import Layout
+
+
+class FixedTendons(PhysicsArticulation):
+    """Fixed tendons by Isaac Sim's names, to read; they need running physics.
+
+    A fixed tendon belongs to the robot that has all of its joints. Its numbers are those of the file: lengths are sums
+    of positions [m or rad] times coefficients. MuJoCo gives tendon limits a softness of their own and no stiffness, and
+    has no offsets.
+    """
+
+    _backend: Any  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    @property
+    def num_fixed_tendons(self) -> int:
+        """Number of fixed tendons of a robot."""
+        return len(self.fixed_tendon_names)
+
+    @property
+    def fixed_tendon_names(self) -> list[str]:
+        """Names of the fixed tendons, in the order of the getters."""
+        model, ids = self._tendons()
+        return [name_in(model.tendon(number).name) for number in ids]
+
+    def get_fixed_tendon_stiffnesses(self, *, indices: Indices = None) -> wp.array:
+        """Stiffnesses [N/m, N·m/rad], shape `(robots, tendons)`."""
+        return self._numbers_of("tendon_stiffness", indices)
+
+    def get_fixed_tendon_dampings(self, *, indices: Indices = None) -> wp.array:
+        """Dampings [N·s/m, N·m·s/rad], shape `(robots, tendons)`."""
+        return self._numbers_of("tendon_damping", indices)
+
+    def get_fixed_tendon_limits(self, *, indices: Indices = None) -> wp.array:
+        """Lower and upper limits of the lengths, shape `(robots, tendons, 2)`; ±inf where there are none."""
+        model, ids = self._tendons()
+        open_ended = np.array([-np.inf, np.inf])
+        limits = np.where(model.tendon_limited[ids, None] != 0, model.tendon_range[ids], open_ended)
+        return self._of_rows(limits, indices)
+
+    def get_fixed_tendon_rest_lengths(self, *, indices: Indices = None) -> wp.array:
+        """Lengths at which the springs pull no more, shape `(robots, tendons)`; of a dead band the lower end."""
+        model, ids = self._tendons()
+        return self._of_rows(model.tendon_lengthspring[ids, 0], indices)
+
+    # inside
+
+    def _tendons(self) -> tuple[mujoco.MjModel, np.ndarray]:
+        """The model, and which of its tendons are fixed tendons of this robot."""
+        prototype = self._current()[0].prototype[0]
+        model, layout = self._backend.model, self._backend.layout_of(prototype)
+        return model, fixed_tendons(model, layout)
+
+    def _numbers_of(self, field: str, indices: Indices) -> wp.array:
+        model, ids = self._tendons()
+        return self._of_rows(getattr(model, field)[ids], indices)
+
+    def _of_rows(self, values: np.ndarray, indices: Indices) -> wp.array:
+        """Equal values for each of some robots."""
+        self._live()
+        rows = resolve_indices(indices, len(self._robots), "robot")
+        return warp_copy(np.broadcast_to(values, (len(rows), *values.shape)))
+
+
+def fixed_tendons(model: mujoco.MjModel, layout: Layout) -> np.ndarray:
+    """Tendons of a model that are sums of this robot's joints."""
+    found = []
+    for tendon in range(model.ntendon):
+        first = int(model.tendon_adr[tendon])
+        parts = range(first, first + int(model.tendon_num[tendon]))
+        if all(model.wrap_type[part] == mujoco.mjtWrap.mjWRAP_JOINT for part in parts):
+            dofs = model.jnt_dofadr[[model.wrap_objid[part] for part in parts]]
+            if np.isin(dofs, layout.dofs).all():
+                found.append(tendon)
+    return np.array(found, int)

@@ -1,0 +1,259 @@
+"""The whole scene of a file that MuJoCo's own parser read, as plain data, and descriptions of what is lost."""
+
+# MuJoCo ships no type stubs
+# pyright: reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+import mujoco
+import numpy as np
+
+from ...base.errors import UnsupportedSceneError
+from ...files.usd.words import listed
+from ..scene.scene import Articulation, Axis, Loop, Mimic, Scene, Shape
+from .model import initial_state
+from .model_losses import losses_of
+from .user_warnings import ignore, warnings_to
+
+# position and quaternion
+_Place = tuple[np.ndarray, np.ndarray]
+_KINDS = {
+    int(getattr(mujoco.mjtGeom, f"mjGEOM_{kind}")): kind
+    for kind in ("PLANE", "SPHERE", "CAPSULE", "ELLIPSOID", "CYLINDER", "BOX", "MESH")
+}
+_LOOPS = {int(mujoco.mjtEq.mjEQ_CONNECT): "ball", int(mujoco.mjtEq.mjEQ_WELD): "fixed"}
+_FREE, _BALL = int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtJoint.mjJNT_BALL)
+# groups of geometry from here on are not drawn
+_HIDDEN = 3
+# what MuJoCo calls a model without a name
+_NAMELESS = ("", "MuJoCo Model")
+
+
+def whole_scene(scene: Scene) -> tuple[Scene, list[str]]:
+    """Return a file's scene completed from its `MjSpec`, and descriptions of what it cannot hold.
+
+    Args:
+        scene: As `read_file` returns it.
+
+    Raises:
+        UnsupportedSceneError: A body has a ball joint beside others.
+    """
+    model = _compiled(scene.spec)
+    _require_plain_joints(model)
+    axes = {axis.name: axis for body in scene.bodies for axis in body.axes}
+    mimics, not_followed = _with_one_leader(list(_mimics(model, axes)))
+    start = initial_state(scene, model)
+    bodies = [
+        replace(
+            body,
+            weightless=float(model.body_gravcomp[number]),
+            armature=_armature(model, number),
+            **(_beginning(model, number, *start) if body.kind == "free" else {}),
+        )
+        for number, body in enumerate(scene.bodies, 1)
+    ]
+    whole = replace(
+        scene,
+        gravity=np.zeros(3) if _is_off(model, mujoco.mjtDisableBit.mjDSBL_GRAVITY) else scene.gravity,
+        bodies=bodies,
+        shapes=list(_shapes(model)),
+        mimics=mimics,
+        loops=list(_loops(model)),
+        articulations=_named(scene, model),
+        no_contact=sorted(_apart(model)),
+        spec=None,
+    )
+    return whole, [*not_followed, *_outside_robots(whole), *losses_of(scene, model)]
+
+
+def _compiled(spec: mujoco.MjSpec) -> mujoco.MjModel:
+    """The model; warnings were reported when the file was read."""
+    with warnings_to(ignore), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return spec.copy().compile()
+
+
+def _require_plain_joints(model: mujoco.MjModel) -> None:
+    """Refuse joints that are no joint of USD together."""
+    balls = {int(body) for body in model.jnt_bodyid[model.jnt_type == _BALL]}
+    if mixed := [model.body(body).name for body in sorted(balls) if model.body_jntnum[body] > 1]:
+        raise UnsupportedSceneError(
+            f"bodies {listed(mixed)} have a ball joint beside others: USD has no such joint. Put a body between the "
+            "joints."
+        )
+
+
+def _armature(model: mujoco.MjModel, body: int) -> float:
+    """Armature of a body's free or ball joint."""
+    joint = int(model.body_jntadr[body])
+    if joint < 0 or int(model.jnt_type[joint]) not in (_FREE, _BALL):
+        return 0.0
+    return float(model.dof_armature[model.jnt_dofadr[joint]])
+
+
+def _beginning(model: mujoco.MjModel, body: int, qpos: np.ndarray, qvel: np.ndarray) -> dict[str, np.ndarray]:
+    """Initial pose and velocity of a free body."""
+    joint = int(model.body_jntadr[body])
+    place, speed = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
+    pose = qpos[place : place + 7]
+    return {"position": pose[:3], "quaternion": pose[3:], "velocity": qvel[speed : speed + 6]}
+
+
+def _is_off(model: mujoco.MjModel, flag: mujoco.mjtDisableBit) -> bool:
+    return bool(model.opt.disableflags & int(flag))
+
+
+def _named(scene: Scene, model: mujoco.MjModel) -> list[Articulation]:
+    """The robots; one that is alone has the name of the model, where it has one."""
+    name = model.names[: model.names.index(b"\0")].decode()
+    if len(scene.articulations) != 1 or name in _NAMELESS:
+        return scene.articulations
+    return [replace(scene.articulations[0], path=f"/{name.strip('/')}")]
+
+
+def _shapes(model: mujoco.MjModel) -> Iterator[Shape]:
+    meshes: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+    touching = not _is_off(model, mujoco.mjtDisableBit.mjDSBL_CONTACT)
+    for geom in range(model.ngeom):
+        if (kind := _KINDS.get(int(model.geom_type[geom]))) is None:
+            continue
+        vertices, faces = None, None
+        name = model.geom(geom).name
+        if kind == "MESH":
+            mesh = int(model.geom_dataid[geom])
+            vertices, faces = meshes.setdefault(mesh, _mesh(model, mesh))
+            name = name or model.mesh(mesh).name
+        touches = int(model.geom_contype[geom]), int(model.geom_conaffinity[geom])
+        material = int(model.geom_matid[geom])
+        color = model.geom_rgba[geom] if material < 0 else model.mat_rgba[material]
+        yield Shape(
+            path=name or kind.lower(),
+            body=int(model.geom_bodyid[geom]) - 1,
+            kind=kind,
+            size=model.geom_size[geom].copy(),
+            position=model.geom_pos[geom].copy(),
+            quaternion=model.geom_quat[geom].copy(),
+            collides=touching and any(touches),
+            friction=float(model.geom_friction[geom, 0]),
+            color=tuple(color.tolist()),
+            vertices=vertices,
+            faces=faces,
+            touches=touches,
+            hidden=bool(model.geom_group[geom] >= _HIDDEN),
+        )
+
+
+def _mesh(model: mujoco.MjModel, mesh: int) -> tuple[np.ndarray, np.ndarray]:
+    start, count = model.mesh_vertadr[mesh], model.mesh_vertnum[mesh]
+    first, faces = model.mesh_faceadr[mesh], model.mesh_facenum[mesh]
+    return model.mesh_vert[start : start + count].astype(float), model.mesh_face[first : first + faces].copy()
+
+
+def _hardness(model: mujoco.MjModel, equality: int) -> dict[str, list[float]]:
+    return {"solref": model.eq_solref[equality].tolist(), "solimp": model.eq_solimp[equality].tolist()}
+
+
+def _active(model: mujoco.MjModel, kinds: Iterable[int]) -> Iterator[int]:
+    """Equality constraints of some kinds that hold at the beginning."""
+    return (at for at in range(model.neq) if int(model.eq_type[at]) in kinds and model.eq_active0[at])
+
+
+def _mimics(model: mujoco.MjModel, axes: dict[str, Axis]) -> Iterator[Mimic]:
+    for equality in _active(model, [int(mujoco.mjtEq.mjEQ_JOINT)]):
+        follower, leader = int(model.eq_obj1id[equality]), int(model.eq_obj2id[equality])
+        if leader >= 0:
+            pair = axes[model.joint(follower).name], axes[model.joint(leader).name]
+            yield Mimic(*pair, tuple(model.eq_data[equality, :5].tolist()), _hardness(model, equality))
+
+
+def _with_one_leader(mimics: Sequence[Mimic]) -> tuple[list[Mimic], list[str]]:
+    """Return couplings of which each joint has one at most, as in USD, and a note about those that are left over.
+
+    A straight line holds for both of its joints: its leader may as well be the one that follows.
+    """
+    followers: dict[int, int] = {}
+    turned: dict[int, Mimic] = {at: other for at, one in enumerate(mimics) if (other := _turned(one)) is not None}
+
+    def is_placed(at: int, tried: set[int]) -> bool:
+        """Find a joint that follows by this coupling, and other ones for those before, as a maximal matching."""
+        for one in filter(None, (mimics[at], turned.get(at))):
+            follower = id(one.follower)
+            if follower not in tried:
+                tried.add(follower)
+                if follower not in followers or is_placed(followers[follower], tried):
+                    followers[follower] = at
+                    return True
+        return False
+
+    left = [mimics[at] for at in range(len(mimics)) if not is_placed(at, set())]
+    kept = {at: follower for follower, at in followers.items()}
+    names = [f"{one.follower.name} of {one.leader.name}" for one in left if one.leader is not None]
+    note = [f"couplings of joints that follow several others: {', '.join(names)}"] if names else []
+    return [mimics[at] if id(mimics[at].follower) == kept[at] else turned[at] for at in sorted(kept)], note
+
+
+def _turned(mimic: Mimic) -> Mimic | None:
+    """The same coupling with the leader as the one that follows; None if it is no straight line."""
+    first, slope, *powers = mimic.coefficients
+    if mimic.leader is None or not slope or any(powers):
+        return None
+    return Mimic(mimic.leader, mimic.follower, (-first / slope, 1 / slope, 0.0, 0.0, 0.0), mimic.hardness)
+
+
+def _loops(model: mujoco.MjModel) -> Iterator[Loop]:
+    """Constraints that connect or weld two bodies."""
+    for equality in _active(model, _LOOPS):
+        kind = _LOOPS[int(model.eq_type[equality])]
+        ends = int(model.eq_obj1id[equality]), int(model.eq_obj2id[equality])
+        bodies, frames = ends, _frames_of_bodies(kind, model.eq_data[equality])
+        if int(model.eq_objtype[equality]) == int(mujoco.mjtObj.mjOBJ_SITE):
+            bodies = tuple(int(model.site_bodyid[site]) for site in ends)
+            first, second = ((model.site_pos[site].copy(), model.site_quat[site].copy()) for site in ends)
+            frames = first, second
+        name = model.equality(equality).name or f"{kind}_{equality}"
+        yield Loop(name, kind, (bodies[0] - 1, bodies[1] - 1), frames, _hardness(model, equality))
+
+
+def _outside_robots(scene: Scene) -> list[str]:
+    """Note about constraints between bodies outside robots, which readers of USD take for joints of a tree."""
+    owned = {-1, *(body for robot in scene.articulations for body in robot.bodies)}
+    names = [loop.joint for loop in scene.loops if not owned.issuperset(loop.bodies)]
+    return [f"constraints of bodies outside robots, which become joints: {', '.join(names)}"] if names else []
+
+
+def _frames_of_bodies(kind: str, data: np.ndarray) -> tuple[_Place, _Place]:
+    """Frames in the two bodies that meet, as MuJoCo keeps them in `eq_data`."""
+    still = np.array([1.0, 0.0, 0.0, 0.0])
+    if kind == "ball":
+        return (data[:3].copy(), still), (data[3:6].copy(), still)
+    return (data[3:6].copy(), data[6:10].copy()), (data[:3].copy(), still)
+
+
+def _apart(model: mujoco.MjModel) -> Iterator[tuple[int, int]]:
+    """Pairs of bodies without contact in MuJoCo, whatever their shapes are; -1 is the world.
+
+    These are excluded pairs, bodies welded together, and bodies whose welded groups a joint connects. Static bodies
+    touch all that move.
+    """
+    group = model.body_weldid.tolist()
+    apart = _groups_apart(model)
+    excluded = {frozenset(((int(at) >> 16), int(at) & 0xFFFF)) for at in model.exclude_signature}
+    for a, b in itertools.combinations(range(model.nbody), 2):
+        if frozenset((group[a], group[b])) in apart or frozenset((a, b)) in excluded:
+            yield a - 1, b - 1
+
+
+def _groups_apart(model: mujoco.MjModel) -> set[frozenset[int]]:
+    """Groups of welded bodies without contact in themselves or with each other; group 0 is all that is static."""
+    group = model.body_weldid.tolist()
+    moving = set(group) - {0}
+    apart = {frozenset((one,)) for one in moving}
+    if not _is_off(model, mujoco.mjtDisableBit.mjDSBL_FILTERPARENT):
+        parents = {one: group[int(model.body_parentid[one])] for one in moving}
+        apart |= {frozenset(pair) for pair in parents.items() if pair[1]}
+    return apart

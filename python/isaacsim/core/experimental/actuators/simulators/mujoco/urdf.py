@@ -1,0 +1,305 @@
+"""Prepare a URDF file for MuJoCo: find meshes, and repair or report what MuJoCo would drop or refuse.
+
+MuJoCo's defaults for URDF are made for speed: links on fixed joints are fused into their parents, visual shapes are
+dropped, and paths of meshes lose their folders. Here links keep their names and masses, and meshes of the same name in
+two folders stay apart.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from ...base.errors import UnsupportedSceneError
+from ...specs.two_values import are_same, contradiction
+from ..scene.inertias import ROUNDING, repaired, report_inertias
+from .urdf_transmissions import UrdfTransmission, transmissions_of
+
+_READABLE = (".stl", ".obj", ".msh")
+_FIXED = "fixed"
+# command interfaces of ros2_control that a joint limits
+_COMMANDS = ("position", "velocity", "effort")
+_INERTIA = (("ixx", 0, 0), ("iyy", 1, 1), ("izz", 2, 2), ("ixy", 0, 1), ("ixz", 0, 2), ("iyz", 1, 2))
+# MuJoCo refuses STL files with more
+_MOST_FACES = 200000
+# record of a binary STL file, which begins with 80 bytes and the number of faces
+_FACE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("rest", "<u2")])
+
+
+@dataclass
+class Urdf:
+    """A URDF file for MuJoCo, and the data that MuJoCo does not read.
+
+    Args:
+        xml: The file, for MuJoCo.
+        meshes: Contents of mesh files by their names in `xml`.
+        mimics: Follower, leader, offset and ratio.
+        velocity_limits: By joint.
+        fixed: Names of fixed joints by their child links.
+        without_inertia: Links without `<inertial>`.
+        massless: Links with mass 0, with the inertia that they state.
+        transmissions: All of the file.
+        two_values: Limits of joints that `<ros2_control>` exceeds, one line each.
+    """
+
+    xml: str = ""
+    meshes: dict[str, bytes] = field(default_factory=dict)
+    mimics: list[tuple[str, str, float, float]] = field(default_factory=list)
+    velocity_limits: dict[str, float] = field(default_factory=dict)
+    fixed: dict[str, str] = field(default_factory=dict)
+    without_inertia: set[str] = field(default_factory=set)
+    massless: dict[str, np.ndarray] = field(default_factory=dict)
+    transmissions: list[UrdfTransmission] = field(default_factory=list)
+    two_values: list[str] = field(default_factory=list)
+
+
+def prepare(path: Path, robot: ET.Element, strict_inertia: bool) -> Urdf:
+    """Return a URDF file prepared for MuJoCo.
+
+    Args:
+        path: Path of the file.
+        robot: Its root element; changed in place.
+        strict_inertia: Refuse physically impossible inertias instead of repairing them.
+
+    Raises:
+        UnsupportedSceneError: The file is a template.
+
+    Warns:
+        UserWarning: Meshes were left out, inertias were repaired, or a mimic has no leader; names links and joints.
+    """
+    _require_expanded(path, robot)
+    made = Urdf(mimics=_take_mimics(path, robot), velocity_limits=_velocity_limits(robot), fixed=_fixed_joints(robot))
+    made.transmissions = transmissions_of(robot)
+    made.two_values = list(_exceeded_limits(robot))
+    made.without_inertia = {link.get("name", "") for link in robot.iter("link") if link.find("inertial") is None}
+    folder = _set_options(robot, path.parent)
+    _take_meshes(path, robot, folder, made.meshes)
+    _repair_inertias(path, robot, made, strict_inertia)
+    _free_root(robot)
+    made.xml = ET.tostring(robot, "unicode")
+    return made
+
+
+def _require_expanded(path: Path, robot: ET.Element) -> None:
+    """Refuse a template."""
+    values = (value for element in robot.iter() for value in element.attrib.values())
+    if (value := next((value for value in values if "${" in value or "$(" in value), None)) is not None:
+        raise UnsupportedSceneError(
+            f"{path}: {value!r} is to be expanded by xacro, for the file is a template. Expand it: `xacro {path.name} "
+            "> robot.urdf`."
+        )
+
+
+def _velocity_limits(robot: ET.Element) -> dict[str, float]:
+    """Velocity limits > 0, by joint."""
+    limits = {
+        joint.get("name", ""): float(limit.get("velocity", 0))
+        for joint in robot.iter("joint")
+        for limit in joint.findall("limit")[:1]
+    }
+    return {name: limit for name, limit in limits.items() if limit > 0}
+
+
+def _exceeded_limits(robot: ET.Element) -> Iterator[str]:
+    """Limits of joints that are less than those of their commands in `<ros2_control>`, one line each."""
+    limits = {joint.get("name"): joint.find("limit") for joint in robot.findall("joint")}
+    for joint in robot.iterfind(".//ros2_control//joint"):
+        if (limit := limits.get(name := joint.get("name", ""))) is None:
+            continue
+        bounds = {attribute: _number(limit.get(attribute)) for attribute in ("lower", "upper", "effort", "velocity")}
+        for command in joint.findall("command_interface"):
+            kind = command.get("name", "")
+            low, high = ("lower", "upper") if kind == "position" else (kind, kind)
+            # converters write 0 for no limit
+            if kind not in _COMMANDS or bounds[low] == bounds[high] == 0.0:
+                continue
+            for end, attribute, sign in (("min", low, -1.0), ("max", high, 1.0)):
+                most = bounds[attribute] if kind == "position" else sign * bounds[attribute]
+                given = _number(command.findtext(f"param[@name='{end}']"))
+                if sign * given > sign * most and not are_same(given, most):
+                    used, other = f": its <limit {attribute}> = {most:g}", f"{end} of its {kind} command = {given:g}"
+                    yield contradiction(name, used, other, most, given)
+
+
+def _number(text: str | None) -> float:
+    """The number in a text; NaN if it is none, which exceeds nothing."""
+    try:
+        return float(text or "nan")
+    except ValueError:
+        return math.nan
+
+
+def _fixed_joints(robot: ET.Element) -> dict[str, str]:
+    """Names of fixed joints by their child links."""
+    fixed = (joint for joint in robot.iter("joint") if joint.get("type") == _FIXED)
+    return {child.get("link", ""): joint.get("name", "") for joint in fixed for child in joint.findall("child")[:1]}
+
+
+def _child(element: ET.Element, tag: str, **attributes: str) -> ET.Element:
+    """The first child of that tag, added with `attributes` where there is none."""
+    found = element.find(tag)
+    return ET.SubElement(element, tag, attributes) if found is None else found
+
+
+def _set_options(robot: ET.Element, folder: Path) -> Path:
+    """Set compiler options that the file leaves open; remove and return its mesh folder."""
+    compiler = _child(_child(robot, "mujoco"), "compiler")
+    # a fused link loses its name, its frame and its contacts
+    for option in ("fusestatic", "discardvisual"):
+        compiler.set(option, compiler.get(option, "false"))
+    given = [compiler.attrib.pop(name, "") for name in ("meshdir", "assetdir")]
+    return folder / (given[0] or given[1])
+
+
+def _take_mimics(path: Path, robot: ET.Element) -> list[tuple[str, str, float, float]]:
+    """Take mimics out of the file: not every version of MuJoCo reads them, and none names a missing leader."""
+    moving = {joint.get("name") for joint in robot.iter("joint") if joint.get("type") not in (None, _FIXED)}
+    found = []
+    for joint in robot.iter("joint"):
+        for mimic in joint.findall("mimic"):
+            joint.remove(mimic)
+            name, leader = joint.get("name", ""), mimic.get("joint", "")
+            # a fixed joint follows no other
+            if name not in moving:
+                continue
+            if leader not in moving:
+                warnings.warn(
+                    f"{path}: joint {name!r} mimics {leader!r}, which is no joint of the file that moves: it follows "
+                    "nobody. Correct the name, or take the <mimic> out.",
+                    stacklevel=7,
+                )
+                continue
+            found.append((name, leader, float(mimic.get("offset", 0)), float(mimic.get("multiplier", 1))))
+    return found
+
+
+def _take_meshes(path: Path, robot: ET.Element, folder: Path, meshes: dict[str, bytes]) -> None:
+    """Read the files of meshes and give each a unique name; drop shapes that MuJoCo would refuse."""
+    dropped: dict[str, list[str]] = {"visual": [], "collision": []}
+    names: dict[Path, str] = {}
+    for link in robot.iter("link"):
+        for element in [*link.findall("visual"), *link.findall("collision")]:
+            # names of shapes are not used, and often not unique
+            element.attrib.pop("name", None)
+            mesh = element.find("geometry/mesh")
+            if mesh is None:
+                # a shape without size has no effect, and MuJoCo refuses it
+                if any(_is_empty(shape) for shape in element.iterfind("geometry/*")):
+                    link.remove(element)
+            elif why := _take_mesh(mesh, path.parent, folder, names):
+                link.remove(element)
+                dropped[element.tag].append(f"{link.get('name')} ({mesh.get('filename', '')}: {why})")
+    _warn_of_dropped(path, dropped)
+    meshes.update({name: _content(file) for file, name in names.items()})
+
+
+def _take_mesh(mesh: ET.Element, here: Path, folder: Path, names: dict[Path, str]) -> str:
+    """Find the file of a mesh and give it a unique name; return why it cannot be used, empty if it can."""
+    file = _find(mesh.get("filename", ""), here, folder)
+    if file is None:
+        return "is missing"
+    if not _is_readable(file):
+        return "MuJoCo cannot read it"
+    names.setdefault(file, f"{len(names)}_{file.name}")
+    mesh.set("filename", names[file])
+    return ""
+
+
+def _warn_of_dropped(path: Path, dropped: Mapping[str, list[str]]) -> None:
+    for kind, what in (("visual", "are not drawn"), ("collision", "do not collide")):
+        if dropped[kind]:
+            warnings.warn(
+                f"{path}: meshes of these links {what}: {', '.join(dict.fromkeys(dropped[kind]))}. Put them there, in "
+                f"one of the formats {', '.join(_READABLE)}, of up to {_MOST_FACES} faces; packages are looked for in "
+                "the folder of the file and in those above it.",
+                stacklevel=8,
+            )
+
+
+def _is_empty(shape: ET.Element) -> bool:
+    """True if a box, cylinder or sphere has no size."""
+    sizes = " ".join(shape.get(name, "") for name in ("size", "radius", "length")).split()
+    return any(float(size) <= 0 for size in sizes)
+
+
+def _is_readable(file: Path) -> bool:
+    """True if MuJoCo reads the format and the number of faces."""
+    suffix, size = file.suffix.lower(), file.stat().st_size
+    return suffix in _READABLE and not (suffix == ".stl" and size > 84 + _FACE.itemsize * _MOST_FACES)
+
+
+def _find(uri: str, here: Path, folder: Path) -> Path | None:
+    """The file of a mesh URI."""
+    scheme, _, rest = uri.rpartition("://")
+    candidates = [folder / rest, here / rest, folder / Path(rest).name]
+    if scheme in ("package", "model"):
+        package, _, inside = rest.partition("/")
+        above = [here, *here.absolute().parents]
+        candidates = [one / package / inside for one in above]
+        candidates += [one / inside for one in above if one.name == package]
+        candidates += [one / inside for one in above[:3]]
+    return next((one.resolve() for one in candidates if one.is_file()), None)
+
+
+def _content(file: Path) -> bytes:
+    """Content of a mesh file, with text STL converted to binary, the only form MuJoCo reads."""
+    content = file.read_bytes()
+    if file.suffix.lower() != ".stl" or len(content) == 84 + _FACE.itemsize * int.from_bytes(content[80:84], "little"):
+        return content
+    numbers = re.findall(rb"vertex\s+(\S+)\s+(\S+)\s+(\S+)", content)
+    faces = np.zeros(len(numbers) // 3, _FACE)
+    faces["corners"] = np.array(numbers[: 3 * len(faces)], float).reshape(-1, 3, 3)
+    return bytes(80) + len(faces).to_bytes(4, "little") + faces.tobytes() if len(faces) else content
+
+
+def _repair_inertias(path: Path, robot: ET.Element, made: Urdf, strict: bool) -> None:
+    """Replace impossible inertias by the nearest possible ones, and note links without mass."""
+    changed: dict[str, float] = {}
+    for link in robot.iter("link"):
+        name, inertial = link.get("name", ""), link.find("inertial")
+        if inertial is None:
+            continue
+        mass, element = _child(inertial, "mass", value="0"), _child(inertial, "inertia")
+        inertia = _inertia(element)
+        is_massless = float(mass.get("value", 0)) <= 0
+        new, change = repaired(inertia) if inertia.any() or not is_massless else (inertia, 0.0)
+        if change > ROUNDING:
+            changed[name] = change
+        if is_massless:
+            made.massless[name] = new
+            # MuJoCo's parser requires an inertia
+            mass.set("value", "0")
+            new, change = np.eye(3), 1.0
+        if change > 0.0:
+            _set_inertia(element, new)
+    report_inertias(f"{path}: ", changed, strict, stacklevel=8)
+
+
+def _inertia(element: ET.Element) -> np.ndarray:
+    """The 3 × 3 matrix of an `<inertia>` element."""
+    inertia = np.zeros((3, 3))
+    for name, row, column in _INERTIA:
+        inertia[row, column] = inertia[column, row] = float(element.get(name, 0))
+    return inertia
+
+
+def _set_inertia(element: ET.Element, inertia: np.ndarray) -> None:
+    element.attrib.update({name: repr(float(inertia[row, column])) for name, row, column in _INERTIA})
+
+
+def _free_root(robot: ET.Element) -> None:
+    """Rename a root that carries a floating joint to `world`: MuJoCo allows free joints at the top only."""
+    children = {child.get("link") for child in robot.iterfind(".//joint/child")}
+    parents = {parent.get("link") for parent in robot.iterfind(".//joint[@type='floating']/parent")}
+    for root in parents - children - {None}:
+        for element in [*robot.iter("link"), *robot.iter("parent")]:
+            for name in ("name", "link"):
+                if element.get(name) == root:
+                    element.set(name, "world")

@@ -1,0 +1,337 @@
+"""Contract of a simulator with actuators: the current stage, articulations by path, and physics events.
+
+`Host`, `PhysicsBus` and `ArticulationPort` are required in full. Each member of `PhysicsBusExtras` and
+`ArticulationExtras` is optional on its own; its docstring says what holds without it.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ..base.errors import HostError
+
+if TYPE_CHECKING:
+    from ..base.memory import Array
+    from ..base.values import ArrayLike, Indices
+    from ..files.usd.handles import Stage
+
+
+@dataclass(frozen=True)
+class Buffers:
+    """The arrays of an articulation that a plan reads and writes in place, float32, shape `(num_robots, num_dofs)`.
+
+    NumPy arrays in CPU memory or Warp arrays; rows may have any pitch.
+
+    Args:
+        positions: [rad or m].
+        velocities: [rad/s or m/s].
+        position_targets: [rad or m].
+        velocity_targets: [rad/s or m/s].
+        efforts: Efforts of the coming physics step [N·m or N].
+        refresh: Call before reading.
+        commit: Call after writing efforts, or targets.
+        root_poses: Position [m] and quaternion (w, x, y, z) of the root links, `(num_robots, 7)`, to be read; this and
+            what follows is None where the simulator does not keep it in arrays.
+        root_velocities: Linear velocity [m/s] of their centers of mass and angular one [rad/s], `(num_robots, 6)`.
+        projected_gravity: Direction of gravity in their frames, `(num_robots, 3)`.
+    """
+
+    positions: Any
+    velocities: Any
+    position_targets: Any
+    velocity_targets: Any
+    efforts: Any
+    refresh: Callable[[], None]
+    commit: Callable[[], None]
+    root_poses: Any = None
+    root_velocities: Any = None
+    projected_gravity: Any = None
+
+
+@dataclass(frozen=True)
+class JointViews:
+    """Arrays of signals that laws ask for, float32, shape `(num_robots, num_dofs)`, to be read; valid until a stop.
+
+    Args:
+        arrays: By name.
+        refresh: Call before reading.
+    """
+
+    arrays: Mapping[str, Array]
+    refresh: Callable[[], None]
+
+
+def nothing() -> None:
+    """The `refresh` and `commit` of arrays that are the simulator's own; does nothing."""
+
+
+class Subscription(Protocol):
+    """A registered callback."""
+
+    def close(self) -> None:
+        """Take the callback out; calling it again does nothing."""
+
+
+class PhysicsBus(Protocol):
+    """Physics events. Callbacks run by ascending `order`, then in the order of registration.
+
+    The simulator calls them; they may register and close callbacks. They do not keep actuators alive. A bus needs a
+    hash and takes weak references, as objects of ordinary classes do.
+    """
+
+    @property
+    def ready(self) -> bool:
+        """True if physics runs, so that articulations can be read and written."""
+        ...
+
+    def on_ready(self, callback: Callable[[], None], *, order: int = 0) -> Subscription:
+        """Call `callback()` whenever physics becomes ready."""
+        ...
+
+    def on_pre_step(self, callback: Callable[[float, object], None], *, order: int = 0) -> Subscription:
+        """Call `callback(dt, context)` before every physics step; efforts written there act in that step."""
+        ...
+
+    def on_stop(self, callback: Callable[[], None], *, order: int = 0) -> Subscription:
+        """Call `callback()` when physics has stopped; articulations can no longer be written."""
+        ...
+
+
+class PhysicsBusExtras(Protocol):
+    """Optional members of a bus."""
+
+    @property
+    def physics(self) -> object:
+        """Key of the physics behind the bus, equal for buses that share it. Without it, the bus itself."""
+        ...
+
+    def on_reset(self, callback: Callable[[Sequence[int] | None], None], *, order: int = 0) -> Subscription:
+        """Call `callback(env_ids)` when environments were put back to their initial state; None means all.
+
+        Without it, call `ArticulationActuators.reset` after a reset.
+        """
+        ...
+
+
+class ArticulationPort(Protocol):
+    """The robots matched by one or more paths: one row per robot, all with the same joints.
+
+    Names and meaning are those of Isaac Sim. Getters return NumPy or Warp arrays of shape `(robots, DOFs)`, new ones or
+    the same each time. Setters take scalars, NumPy or Warp arrays that broadcast to the shape of the indices given;
+    indices are lists or arrays of integers, None means all, and those of robots and joints form a grid.
+    """
+
+    @property
+    def paths(self) -> list[str]:
+        """Articulation root of each row."""
+        ...
+
+    @property
+    def num_dofs(self) -> int:
+        """Number of joint axes per row, those of a floating base not counted."""
+        ...
+
+    @property
+    def dof_names(self) -> list[str]:
+        """Names of the joint axes."""
+        ...
+
+    @property
+    def dof_paths(self) -> list[list[str]]:
+        """Joint path of each axis of each row."""
+        ...
+
+    def get_dof_positions(self) -> Array:
+        """Positions [rad or m]."""
+        ...
+
+    def get_dof_velocities(self) -> Array:
+        """Velocities [rad/s or m/s]."""
+        ...
+
+    def get_dof_position_targets(self) -> Array:
+        """Position targets [rad or m]."""
+        ...
+
+    def get_dof_velocity_targets(self) -> Array:
+        """Velocity targets [rad/s or m/s]."""
+        ...
+
+    def set_dof_efforts(self, efforts: ArrayLike, *, indices: Indices = None, dof_indices: Indices = None) -> None:
+        """Set the efforts [N·m or N] of the coming physics step: a scalar, NumPy on the CPU, Warp on a GPU."""
+        ...
+
+    def get_dof_gains(self) -> tuple[Array, Array]:
+        """Stiffnesses [N·m/rad or N/m] and dampings [N·m·s/rad or N·s/m] of the joint drives."""
+        ...
+
+    def set_dof_gains(
+        self,
+        stiffnesses: ArrayLike | None = None,
+        dampings: ArrayLike | None = None,
+        *,
+        indices: Indices = None,
+        dof_indices: Indices = None,
+        update_default_gains: bool = True,
+    ) -> None:
+        """Set the gains of the joint drives."""
+        ...
+
+
+class ArticulationExtras(Protocol):
+    """Optional members of an articulation."""
+
+    @property
+    def device(self) -> str:
+        """Device of the actuators, as Warp names it. Without it, `_device`; without that, the CPU."""
+        ...
+
+    @property
+    def prototype_path(self) -> str:
+        """Path on the stage of the robot that all rows are like; actuator prims are read there. Else `paths[0]`."""
+        ...
+
+    @property
+    def prototype_dof_paths(self) -> list[str]:
+        """Paths on the stage of the prototype's joints. Else `dof_paths[0]`."""
+        ...
+
+    @property
+    def in_stage_units(self) -> bool:
+        """True if arrays are in the stage's units of length and mass, as in Kit. Without it they are in SI.
+
+        Numbers of actuator prims are in the units of the stage, and are converted to those of the arrays.
+        """
+        ...
+
+    @property
+    def valid(self) -> bool:
+        """True if the robots still exist. Without it they do."""
+        ...
+
+    def envs_to_rows(self, env_ids: Sequence[int]) -> list[int]:
+        """Rows that belong to the given environments. Without it, row `i` is environment `i`."""
+        ...
+
+    def silence_drives(self, silent: bool, *, indices: Indices = None, dof_indices: Indices = None) -> None:
+        """Keep the drives of joints from acting, or let them act as before. Else their gains are set to zero, and back.
+
+        For drives that are more than a stiffness and a damping.
+        """
+        ...
+
+    def following_dofs(self) -> set[str]:
+        """Names of DOFs that couplings move, besides those of a stage. Nobody is asked to give them a motor."""
+        ...
+
+    def dof_admittances(self, indices: Indices) -> Array | None:
+        """Change of the acceleration of each DOF per effort on each, with couplings, `(robots, DOFs, DOFs)`.
+
+        Gains are compared with it; without it, or if it is None, with the inverse of the mass matrices.
+        """
+        ...
+
+    def harden_friction(self, hard: bool, *, indices: Indices = None, dof_indices: Indices = None) -> None:
+        """Keep dry frictions as hard as the simulator allows, or end that. Without it, they are taken to be hard.
+
+        Called with friction that actuators have the simulator compute, see `FrictionConfig.in_engine`.
+        """
+        ...
+
+    @property
+    def takes_step_armatures(self) -> bool:
+        """True if `set_step_armatures` can be called; it cannot on an articulation without this property."""
+        ...
+
+    def set_step_armatures(self, armatures: ArrayLike, *, dof_indices: Indices = None) -> None:
+        """Add to the armatures of joints in the physics steps to come, until others are given.
+
+        Properties, mass matrices and signals of joints are without them. See `ImplicitConfig.in_engine`.
+        """
+        ...
+
+    def get_mass_matrices(self, *, indices: Indices = None) -> Array:
+        """Mass matrices with the armatures in them, shape `(robots, C, C)`; the DOFs are the last coordinates.
+
+        With it, and a property `dt` of the host, the physics step [s], actuators warn of robots that will vibrate.
+        """
+        ...
+
+    def get_velocity_weights(self, *, indices: Indices = None) -> Array:
+        """Weights w of the velocities after a step in the step of positions, shape `(robots,)`. Without it, 1.
+
+        `q⁺ = q + dt·((1 − w)·v + w·v⁺)`; it counts where actuators warn of robots that will vibrate.
+        """
+        ...
+
+    def buffers(self) -> Buffers:
+        """The arrays themselves, valid until physics stops. Without it, they are copied through getters and setters."""
+        ...
+
+    def joint_signals(self, names: Sequence[str]) -> JointViews:
+        """Signals that laws ask for, by name, from now on; those that the simulator does not know are left out.
+
+        What is left out, and all of them without this method, has its neutral value.
+        """
+        ...
+
+
+class Host(Protocol):
+    """One simulator."""
+
+    @property
+    def stage(self) -> Stage | None:
+        """The current USD stage, or None when the simulator has none."""
+        ...
+
+    @property
+    def bus(self) -> PhysicsBus:
+        """The simulator's physics events."""
+        ...
+
+    def articulation(self, paths: str | Sequence[str]) -> ArticulationPort:
+        """The robots at `paths`; each path segment may be a regular expression."""
+        ...
+
+
+def require_host(host: Host) -> None:
+    """Refuse a simulator that does not keep the contract of `Host`, or whose bus does not keep that of `PhysicsBus`.
+
+    Raises:
+        HostError: Naming what is missing.
+    """
+    require_members(host, Host)
+    bus = host.bus
+    require_members(bus, PhysicsBus)
+    _require_key(bus)
+    if host.bus is not bus:
+        raise HostError(f"{type(host).__name__}.bus: must be the same object each time. Make it once and keep it.")
+
+
+def require_members(offered: object, protocol: type) -> None:
+    """Refuse an object of a user's simulator that lacks members of `protocol`.
+
+    Raises:
+        HostError: Naming them all.
+    """
+    members = [name for name in vars(protocol) if not name.startswith("_")]
+    if missing := [name for name in members if not hasattr(offered, name)]:
+        raise HostError(
+            f"{type(offered).__name__} has no {', '.join(missing)}: a simulator given to use_host must offer "
+            f"{', '.join(members)} there, see {protocol.__name__}. Add what is missing."
+        )
+
+
+def _require_key(bus: PhysicsBus) -> None:
+    """Refuse a bus that cannot be a weak dictionary key."""
+    try:
+        hash(bus)
+        weakref.ref(bus)
+    except TypeError as error:
+        raise HostError(
+            f"{error}: the bus of a simulator given to use_host must have a hash and take weak references. Make "
+            f"{type(bus).__name__} an ordinary class: no __eq__ without __hash__, no __slots__ without __weakref__."
+        ) from error

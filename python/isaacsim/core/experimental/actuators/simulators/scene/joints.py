@@ -1,0 +1,340 @@
+"""Joints of a stage: the bodies they connect, their frames and their free axes."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from pxr import Gf, Sdf, Usd
+
+from ...base.errors import UnsupportedSceneError
+from ...files.usd import articulation
+from ...files.usd.authored import authored as authored_value
+from ...files.usd.authored import authored_number, authored_numbers, other_type
+from ...files.usd.axes import is_angular
+from ...files.usd.envelope_fallback import drives_without_actuator
+from ...files.usd.instances import misnamed
+from ...files.usd.joint_properties import authored
+from ...files.usd.mjc_actuators import joint_bounds
+from ...files.usd.schema import applied_schemas
+from .frames import Frame, frame
+from .parsed import Parsed
+from .scene import FIELDS, Axis, Loop
+from .tree import WORLD, Branch, Edge
+
+# kind of joint of MuJoCo's constraints on joint prims, which have no free axis
+_CONSTRAINTS = {"MjcEqualityConnectAPI": "spherical", "MjcEqualityWeldAPI": "fixed"}
+# tolerance of equal frames [m and rad], in USD's single precision
+_SAME = 1e-4
+# positions below are 0 [m or rad]
+_AT_ZERO = 1e-5
+
+
+@dataclass(frozen=True)
+class Joint:
+    """An active joint prim: its edge, its free axes, and its frame in each of its bodies, the world included."""
+
+    edge: Edge
+    kind: str
+    axes: tuple[tuple[str, str], ...]
+    frames: tuple[Frame, Frame]
+
+    def frame_in(self, body: int) -> Frame:
+        """Its frame in one of its bodies."""
+        return self.frames[0 if body == self.edge.bodies[0] else 1]
+
+
+def read_joints(
+    stage: Usd.Stage, parsed: Parsed, bodies: Mapping[Sdf.Path, int], length: float
+) -> dict[Sdf.Path, Joint]:
+    """The active joints by path; joints between the same two bodies are in stage order.
+
+    Args:
+        stage: Where they are.
+        parsed: Result of USD's parser.
+        bodies: Numbers of the bodies that physics moves; any other is fixed to the world.
+        length: The stage's unit of length [m].
+
+    Raises:
+        UnsupportedSceneError: A joint is of a kind that is not simulated here.
+    """
+    found = {}
+    for path, (kind, described) in parsed.joints.items():
+        ends = bodies.get(described.body0, WORLD), bodies.get(described.body1, WORLD)
+        if described.jointEnabled and ends[0] != ends[1]:
+            found[path] = _joint(stage.GetPrimAtPath(path), kind, described, ends, length)
+    return _in_stage_order(stage, found)
+
+
+def serial(joints: Sequence[Joint]) -> int:
+    """Number of joints between the same two bodies that act in series, from the first on, as several axes of one.
+
+    Each of them has a free axis, all have the same pose at joint zero, and no two turn about the same axis: a door with
+    two hinges is no series.
+    """
+    first = joints[0]
+    child = first.edge.bodies[1]
+    turning: list[Gf.Vec3d] = []
+    for count, joint in enumerate(joints):
+        here = [_direction(joint, child, letter) for name, letter in joint.axes if is_angular(name)]
+        parallel = any(abs(Gf.Dot(one, other)) > 1 - _SAME for one in here for other in turning)
+        if parallel or not _may_follow(first, joint):
+            return max(count, 1)
+        turning += here
+    return len(joints)
+
+
+def pose_at_zero(branch: Branch, joints: Mapping[Sdf.Path, Joint]) -> Frame:
+    """The pose of a body in its parent at joint zero."""
+    return _pose(joints[branch.joints[0].path], branch.parent, branch.body)
+
+
+def axes_of(branch: Branch, joints: Mapping[Sdf.Path, Joint]) -> list[Axis]:
+    """The axes on which a body moves in its parent, from the parent on; of a joint with several, `joint:axis`."""
+    carriers = [joints[edge.path] for edge in branch.joints]
+    found = []
+    for joint in carriers:
+        backward = joint.edge.bodies[1] != branch.body
+        child = joint.frame_in(branch.body)
+        for usd_name, letter in reversed(joint.axes) if backward else joint.axes:
+            name = joint.edge.path.name
+            direction = _direction(joint, branch.body, letter) * (-1.0 if backward else 1.0)
+            found.append(
+                Axis(
+                    name=f"{name}:{usd_name}" if len(joint.axes) > 1 else name,
+                    joint=str(joint.edge.path),
+                    usd_name=usd_name,
+                    linear=not is_angular(usd_name),
+                    anchor=child.position,
+                    direction=np.array(direction),
+                )
+            )
+    return found
+
+
+def read_values(stage: Usd.Stage, axes: Sequence[Axis], degrees: bool) -> None:
+    """Fill in the authored values of axes: limits, drives, friction, armature, springs, initial state.
+
+    Args:
+        stage: Where the joints are.
+        axes: Of all robots.
+        degrees: True if angles of MuJoCo's attributes are in degrees.
+
+    Raises:
+        UnsupportedSceneError: A lower limit is above its upper limit, or a maximum velocity is negative.
+    """
+    if not axes:
+        return
+    places = [(axis.joint, axis.usd_name) for axis in axes]
+    found = {name: authored(stage, name, places) for name in FIELDS}
+    for lines in (misnamed(stage, [axis.joint for axis in axes]), drives_without_actuator(stage, places)):
+        if lines:
+            warnings.warn("\n".join(lines), stacklevel=4)
+    _warn_of_frictions(axes, found["static_frictions"], found["dynamic_frictions"])
+    _fill(axes, found)
+    for axis in axes:
+        _read_mujoco(stage.GetPrimAtPath(axis.joint), axis, degrees)
+        _require_possible(axis)
+
+
+def unit_of(axis: Axis, length: float) -> float:
+    """The unit of positions on a stage, of which `length` is the unit of length [m], in rad or m."""
+    return length if axis.linear else math.radians(1.0)
+
+
+def read_state(stage: Usd.Stage, axis: Axis, length: float) -> tuple[float | None, float]:
+    """Position and velocity in the joint state of an axis, a schema of PhysX; the position is None if not authored.
+
+    Raises:
+        UnsupportedSceneError: A value is no finite number.
+    """
+    prim = stage.GetPrimAtPath(axis.joint)
+    unit = unit_of(axis, length)
+    found = {}
+    for what in ("position", "velocity"):
+        name = f"state:{axis.usd_name}:physics:{what}"
+        found[what] = authored_number(prim, name, 0.0) * unit
+        if not math.isfinite(found[what]):
+            raise other_type(prim, name, found[what], "a finite number")
+    is_there = authored_value(prim, f"state:{axis.usd_name}:physics:position") is not None
+    return found["position"] if is_there else None, found["velocity"]
+
+
+def position_in(axis: Axis, pose: Frame) -> tuple[float, float]:
+    """The position of a body on its only axis, and its distance from the axis.
+
+    Args:
+        axis: The axis.
+        pose: Pose of the body relative to joint zero.
+
+    Returns:
+        The position [rad or m], and the distance that remains at this position [rad or m].
+    """
+    direction, anchor = Gf.Vec3d(*axis.direction.tolist()), Gf.Vec3d(*axis.anchor.tolist())
+    if axis.linear:
+        position = Gf.Dot(pose.place, direction)
+        moved = Frame(direction * position, Gf.Quatd(1.0))
+    else:
+        position = 2 * math.atan2(Gf.Dot(pose.turn.GetImaginary(), direction), pose.turn.GetReal())
+        position = math.remainder(position, 2 * math.pi)
+        turn = Gf.Quatd(math.cos(position / 2), direction * math.sin(position / 2))
+        moved = Frame(anchor - turn.Transform(anchor), turn)
+    return (0.0 if abs(position) < _AT_ZERO else position), max(moved.distance(pose))
+
+
+def hardness(prim: Usd.Prim, of: str = "") -> dict[str, list[float]]:
+    """MuJoCo's authored solver parameters of a constraint; `of` is the suffix of the attributes, such as "friction"."""
+    sizes = {
+        name: size
+        for name, size in (("solref", 2), ("solimp", 5))
+        if authored_value(prim, f"mjc:{name}{of}") is not None
+    }
+    return {name: authored_numbers(prim, f"mjc:{name}{of}", (), size) for name, size in sizes.items()}
+
+
+def loop_of(prim: Usd.Prim, joint: Joint, numbers: Mapping[int, int]) -> Loop:
+    """A joint as a constraint that closes a loop; `numbers` maps the bodies of the joint to those of the scene.
+
+    Raises:
+        UnsupportedSceneError: MuJoCo has no such constraint.
+    """
+    kinds = {"fixed": "fixed", "spherical": "ball", "revolute": "hinge"}
+    if joint.kind not in kinds:
+        raise UnsupportedSceneError(
+            f"<{joint.edge.path}> is a {joint.kind} joint that closes a loop: only fixed, revolute and spherical ones "
+            "can here. Set physics:excludeFromArticulation of another joint of the loop."
+        )
+    frames = joint.frames
+    if joint.kind == "revolute":
+        ((_, letter),) = joint.axes
+        turn = Gf.Quatd(Gf.Rotation(Gf.Vec3d(0, 0, 1), _unit(letter)).GetQuat())
+        frames = tuple(Frame(one.place, one.turn * turn) for one in frames)
+    return Loop(
+        str(joint.edge.path),
+        kinds[joint.kind],
+        (numbers[joint.edge.bodies[0]], numbers[joint.edge.bodies[1]]),
+        tuple((one.position, one.quaternion) for one in frames),  # pyright: ignore[reportArgumentType]
+        hardness(prim),
+    )
+
+
+def _joint(prim: Usd.Prim, kind: str, described: Any, ends: tuple[int, int], length: float) -> Joint:
+    path = prim.GetPath()
+    constraint = next((_CONSTRAINTS[name] for name in applied_schemas(prim) if name in _CONSTRAINTS), None)
+    if constraint is None and kind in ("distance", "custom"):
+        raise UnsupportedSceneError(
+            f"<{path}> is a {kind} joint: not simulated here. Replace it by a revolute, prismatic, spherical, "
+            "fixed or D6 joint, or deactivate the prim."
+        )
+    edge = Edge(
+        path,
+        ends,
+        weak=bool(described.excludeFromArticulation) or constraint is not None,
+        rank=0 if kind in ("prismatic", "d6") or _is_driven(prim) else 1,
+    )
+    axes = () if constraint else _free_axes(prim, kind, described)
+    return Joint(edge, constraint or kind, axes, _local_frames(path, described, length))
+
+
+def _free_axes(prim: Usd.Prim, kind: str, described: Any) -> tuple[tuple[str, str], ...]:
+    """USD's name and the letter of each free axis."""
+    return tuple(
+        (name, name[-1] if kind == "d6" else "XYZ"[int(described.axis)]) for name in articulation.axes_of(prim)
+    )
+
+
+def _local_frames(path: Sdf.Path, described: Any, length: float) -> tuple[Frame, Frame]:
+    frames = (
+        frame(described.localPose0Position, described.localPose0Orientation, length),
+        frame(described.localPose1Position, described.localPose1Orientation, length),
+    )
+    if not all(one.is_finite for one in frames):
+        raise UnsupportedSceneError(
+            f"<{path}>: its local positions and rotations must be finite numbers. Correct physics:localPos0, "
+            "localRot0, localPos1 and localRot1."
+        )
+    return frames
+
+
+def _may_follow(first: Joint, joint: Joint) -> bool:
+    """Return True if a joint may act in series with the first one between its bodies: both move, from one pose."""
+    if not first.axes or not joint.axes or joint.edge.weak != first.edge.weak:
+        return False
+    apart = _pose(joint, *first.edge.bodies).distance(_pose(first, *first.edge.bodies))
+    return max(apart) <= _SAME
+
+
+def _in_stage_order(stage: Usd.Stage, joints: dict[Sdf.Path, Joint]) -> dict[Sdf.Path, Joint]:
+    """Sort the joints as they are authored, if several are between the same two bodies."""
+    if len({frozenset(joint.edge.bodies) for joint in joints.values()}) == len(joints):
+        return joints
+    order = {prim.GetPath(): number for number, prim in enumerate(articulation.every_prim(stage.GetPseudoRoot()))}
+    return dict(sorted(joints.items(), key=lambda item: order[item[0]]))
+
+
+def _fill(axes: Sequence[Axis], found: Mapping[str, np.ndarray]) -> None:
+    for name, field in FIELDS.items():
+        for axis, value in zip(axes, found[name].tolist(), strict=True):
+            if not math.isnan(value):
+                setattr(axis, field, value)
+
+
+def _require_possible(axis: Axis) -> None:
+    if axis.lower > axis.upper:
+        raise UnsupportedSceneError(
+            f"<{axis.joint}> has lower limit {axis.lower:g} > upper limit {axis.upper:g} (rad or m): must be <=. "
+            "Swap the limits."
+        )
+    if axis.max_velocity < 0:
+        raise UnsupportedSceneError(
+            f"<{axis.joint}> has a largest velocity of {axis.max_velocity:g} (rad/s or m/s): must be >= 0. Correct "
+            "maxJointVelocity."
+        )
+
+
+def _is_driven(prim: Usd.Prim) -> bool:
+    return any(name.startswith("PhysicsDriveAPI:") for name in applied_schemas(prim))
+
+
+def _pose(joint: Joint, parent: int, child: int) -> Frame:
+    return joint.frame_in(parent) @ joint.frame_in(child).inverse()
+
+
+def _direction(joint: Joint, body: int, letter: str) -> Gf.Vec3d:
+    return joint.frame_in(body).turn.Transform(_unit(letter))
+
+
+def _unit(letter: str) -> Gf.Vec3d:
+    return Gf.Vec3d.Axis("XYZ".index(letter))
+
+
+def _warn_of_frictions(axes: Sequence[Axis], static: np.ndarray, dynamic: np.ndarray) -> None:
+    if apart := [axis.joint for axis, gap in zip(axes, np.abs(static - dynamic).tolist(), strict=True) if gap > 0]:
+        warnings.warn(
+            f"static and dynamic friction of {', '.join(apart)} differ: MuJoCo has one dry friction and takes the "
+            "static one. Author the same for both.",
+            stacklevel=4,
+        )
+
+
+def _read_mujoco(prim: Usd.Prim, axis: Axis, degrees: bool) -> None:
+    """Fill in MuJoCo's own attributes of an axis where no others are authored."""
+    angle = math.radians(1.0) if degrees and not axis.linear else 1.0
+
+    def value(name: str) -> float:
+        return authored_number(prim, f"mjc:{name}", 0.0)
+
+    axis.armature = axis.armature or value("armature")
+    axis.friction = axis.friction or value("frictionloss")
+    axis.hardness = hardness(prim, "friction")
+    axis.damping = axis.damping or value("damping")
+    axis.stiffness, axis.rest = value("stiffness"), value("springref") * angle
+    axis.reference = value("ref") * angle
+    time_constant, ratio = authored_numbers(prim, "mjc:springdamper", (0.0, 0.0), 2)
+    axis.springdamper = time_constant, ratio
+    if (efforts := joint_bounds(prim)) and math.isinf(axis.drive_limit):
+        axis.drive_limit = max(map(abs, efforts))

@@ -1,0 +1,393 @@
+"""Read the physics of a stage."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from pxr import Gf, Sdf, Usd, UsdGeom
+
+from ...files.usd.authored import authored, authored_number
+from ...files.usd.instances import instance_for
+from ...files.usd.mjc_actuators import mjc_prims
+from ...files.usd.units import StageUnits, units_of
+from ...files.usd.usd_errors import reports_usd_errors
+from ...files.usd.words import listed
+from .beginnings import BEGIN_ELSEWHERE, OFF, begin_at, warn_of_beginnings
+from .couplings import read_mimics
+from .filters import read_filters
+from .frames import HERE, Frame, Places
+from .inertias import ROUNDING, SCREW, repaired, report_inertias
+from .joints import Joint, axes_of, loop_of, pose_at_zero, position_in, read_joints, read_state, read_values, serial
+from .masses import NOTHING, Mass, mass_of
+from .parsed import Parsed, parse
+from .robots import Robot, find_robots, separated, warn_of_strays
+from .scene import Articulation, Axis, Body, Scene, Tendon
+from .shapes import Bodies, Collider, read_colliders, read_drawn
+from .tree import WORLD, Branch, Edge, grow
+
+# standard gravity in newton and MuJoCo [m/s²]
+_GRAVITY = 9.81
+
+
+@dataclass(frozen=True)
+class _Tree:
+    """The bodies of a stage as joints connect them.
+
+    Args:
+        stage: Where they are.
+        units: Those of the stage.
+        places: Poses of prims.
+        parsed: Result of USD's parser.
+        prims: The bodies, by number.
+        bodies: Their frames.
+        joints: The active joints, and what holds kinematic bodies.
+        robots: The robots.
+        branches: Bodies with parents before children.
+        closing: Joints that close loops.
+        axes: Axes of each body.
+    """
+
+    stage: Usd.Stage
+    units: StageUnits
+    places: Places
+    parsed: Parsed
+    prims: Sequence[Usd.Prim]
+    bodies: Bodies
+    joints: Mapping[Sdf.Path, Joint]
+    robots: Sequence[Robot]
+    branches: Sequence[Branch]
+    closing: Sequence[Edge]
+    axes: Mapping[int, list[Axis]]
+
+    @property
+    def all_axes(self) -> list[Axis]:
+        """The axes of all bodies."""
+        return [axis for axes in self.axes.values() for axis in axes]
+
+    @property
+    def numbers(self) -> dict[int, int]:
+        """Numbers of the bodies in the scene, by those here."""
+        return {branch.body: number for number, branch in enumerate(self.branches)} | {WORLD: WORLD}
+
+    def axes_by_joint(self) -> dict[Sdf.Path, list[Axis]]:
+        """The axes of each joint in the tree."""
+        found: dict[Sdf.Path, list[Axis]] = {edge.path: [] for branch in self.branches for edge in branch.joints}
+        for axis in self.all_axes:
+            found[Sdf.Path(axis.joint)].append(axis)
+        return found
+
+    def carrier(self, branch: Branch) -> Joint | None:
+        """The first joint that carries a body; None for one that floats."""
+        return self.joints[branch.joints[0].path] if branch.joints else None
+
+    def moves(self, branch: Branch) -> bool:
+        """Return True if a body can move in its parent."""
+        carrier = self.carrier(branch)
+        return carrier is None or bool(self.axes[branch.body]) or carrier.kind == "spherical"
+
+    def named(self, body: int) -> str:
+        """The path of a body in messages."""
+        return f"<{self.prims[body].GetPath()}>"
+
+
+@reports_usd_errors
+def read_scene(
+    stage: Usd.Stage, *, strict_inertia: bool = False, initial_positions: Mapping[str, float] | None = None
+) -> Scene:
+    """Return the physics of `stage` in SI, whatever its units.
+
+    Joints begin where the links are authored, unless the stage authors a joint state or limits exclude the position.
+
+    Args:
+        stage: The stage.
+        strict_inertia: True if an inertia that no body can have is refused, and not repaired.
+        initial_positions: Initial positions of joints by pattern, see `begin_at`; they precede those of the stage.
+
+    Raises:
+        UnsupportedSceneError: MuJoCo cannot simulate something; the message names the prims.
+        ValueError: `initial_positions` do not fit the joints.
+
+    Warns:
+        UserWarning: Something is simulated other than it is authored; one warning for each kind, naming the prims.
+    """
+    tree = _read_tree(stage)
+    _warn_of_strays(tree)
+    _read_axes(tree, initial_positions or {})
+    colliders = read_colliders(stage, tree.parsed, tree.bodies, tree.places, tree.units)
+    masses = _read_masses(tree, colliders, strict_inertia)
+    numbers, of_joint = tree.numbers, tree.axes_by_joint()
+    tendons = _tendons(tree, of_joint)
+    links = {robot.path: sorted(robot.links) for robot in tree.robots}
+    filters = read_filters(stage, tree.parsed, tree.bodies, tree.joints, links, colliders)
+    return Scene(
+        gravity=_gravity(stage, tree.parsed, tree.units),
+        bodies=[_body(tree, branch, masses[branch.body], numbers[branch.parent]) for branch in tree.branches],
+        shapes=[replace(one.shape, body=numbers[one.shape.body]) for one in colliders],
+        mimics=read_mimics(stage, of_joint, tree.units.length),
+        tendons=tendons,
+        loops=[loop_of(stage.GetPrimAtPath(edge.path), tree.joints[edge.path], numbers) for edge in tree.closing],
+        articulations=[_articulation(tree, robot, numbers) for robot in tree.robots],
+        no_contact=[(numbers[a], numbers[b]) for a, b in filters],
+    )
+
+
+@reports_usd_errors
+def with_drawn(stage: Usd.Stage, scene: Scene) -> Scene:
+    """The scene with all shapes that are drawn, also those that do not collide."""
+    places = Places(units_of(stage).length)
+    bodies = Bodies([stage.GetPrimAtPath(body.path) for body in scene.bodies], places)
+    return replace(scene, shapes=read_drawn(stage, bodies, scene.shapes, places))
+
+
+def _read_tree(stage: Usd.Stage) -> _Tree:
+    units = units_of(stage)
+    places = Places(units.length)
+    parsed = parse(stage)
+    paths = [path for path, body in parsed.bodies.items() if body.rigidBodyEnabled]
+    prims = [stage.GetPrimAtPath(path) for path in paths]
+    bodies = Bodies(prims, places)
+    joints = read_joints(stage, parsed, bodies.numbers, units.length) | _holding(parsed, bodies)
+    robots = find_robots(stage, paths, joints)
+    owners = {body: number for number, robot in enumerate(robots) for body in robot.links}
+    branches, closing = grow(
+        len(paths),
+        separated(joints, robots),
+        [robot.root for robot in robots],
+        [owners.get(body) for body in range(len(paths))],
+        lambda edges: serial([joints[edge.path] for edge in edges]),
+    )
+    axes = {branch.body: axes_of(branch, joints) for branch in branches}
+    return _Tree(stage, units, places, parsed, prims, bodies, joints, robots, branches, closing, axes)
+
+
+def _holding(parsed: Parsed, bodies: Bodies) -> dict[Sdf.Path, Joint]:
+    """Fixed joints of kinematic bodies to the world: nothing moves them here."""
+    return {
+        path: Joint(Edge(path, (WORLD, number), False, -1), "fixed", (), (bodies.frame(number), HERE))
+        for path, number in bodies.numbers.items()
+        if parsed.bodies[path].kinematicBody
+    }
+
+
+def _warn_of_strays(tree: _Tree) -> None:
+    links = {body for robot in tree.robots for body in robot.links}
+    strays = [one for one in tree.branches if one.body not in links and one.joints and not one.joints[0].weak]
+    warn_of_strays((axis.joint for branch in strays for axis in tree.axes[branch.body]), stacklevel=3)
+
+
+def _read_axes(tree: _Tree, initial_positions: Mapping[str, float]) -> None:
+    """Read the values of all axes and the positions in which they begin."""
+    axes = tree.all_axes
+    read_values(tree.stage, axes, _in_degrees(tree.stage, tree.parsed))
+    _warn_of_accelerations(tree.stage, axes)
+    _read_states(tree)
+    begin_at(axes, initial_positions)
+    begun = [(axis.joint, axis.position, axis.lower, axis.upper) for axis in axes]
+    warn_of_beginnings("", begun, BEGIN_ELSEWHERE, stacklevel=3)
+
+
+def _in_degrees(stage: Usd.Stage, parsed: Parsed) -> bool:
+    """Return True if angles of MuJoCo's attributes are in degrees."""
+    scenes = [stage.GetPrimAtPath(path) for path in parsed.scenes]
+    return not any(authored(scene, "mjc:compiler:angle") == "radian" for scene in scenes)
+
+
+def _warn_of_accelerations(stage: Usd.Stage, axes: Sequence[Axis]) -> None:
+    driven = [axis for axis in axes if axis.drive_stiffness or axis.drive_damping]
+    prims = [stage.GetPrimAtPath(axis.joint) for axis in driven]
+    names = [instance_for(prim, "PhysicsDriveAPI", axis.usd_name) for prim, axis in zip(prims, driven, strict=True)]
+    types = [authored(prim, f"drive:{name}:physics:type") for prim, name in zip(prims, names, strict=True)]
+    accelerated = [axis.joint for axis, kind in zip(driven, types, strict=True) if kind == "acceleration"]
+    if accelerated:
+        warnings.warn(
+            f"joint drives of type 'acceleration' act as force drives here: {', '.join(dict.fromkeys(accelerated))}. "
+            "Author drive type 'force' with gains in N·m.",
+            stacklevel=3,
+        )
+
+
+def _gravity(stage: Usd.Stage, parsed: Parsed, units: StageUnits) -> np.ndarray:
+    """Gravity [m/s²] of the first scene; standard gravity along the up axis if none is authored."""
+    up = Gf.Vec3d.Axis("XYZ".index(str(UsdGeom.GetStageUpAxis(stage))))
+    for path, scene in parsed.scenes.items():
+        prim = stage.GetPrimAtPath(path)
+        if not authored(prim, "newton:gravityEnabled", True):
+            return np.zeros(3)
+        direction = Gf.Vec3d(scene.gravityDirection)
+        magnitude = authored_number(prim, "physics:gravityMagnitude", math.nan)
+        if not (math.isfinite(magnitude) and magnitude >= 0):
+            magnitude = _GRAVITY / units.length
+        down = direction.GetNormalized() if direction.GetLength() > 0 else -up
+        return np.array(down) * magnitude * units.length
+    return np.array(-up) * _GRAVITY
+
+
+def _read_states(tree: _Tree) -> None:
+    """Read initial positions and velocities: the authored joint state, else the authored poses of the links."""
+    outside: list[str] = []
+    apart: list[str] = []
+    for branch in tree.branches:
+        own = tree.axes[branch.body]
+        for axis in own:
+            position, axis.velocity = read_state(tree.stage, axis, tree.units.length)
+            axis.position = axis.reference if position is None else position
+            if position is None and len(own) == 1:
+                _begin_as_authored(tree, branch, axis, outside, apart)
+    if outside:
+        warnings.warn(
+            f"links are authored where the limits of their joints do not let them be, in rad or m: {listed(outside)}. "
+            "These joints begin at 0. Author the links within the limits, or a joint state.",
+            stacklevel=4,
+        )
+    if apart:
+        warnings.warn(
+            f"links are authored where their joints cannot take them: {listed(apart)}. These joints begin at 0. "
+            "Correct the joints' local positions and rotations.",
+            stacklevel=4,
+        )
+
+
+def _begin_as_authored(tree: _Tree, branch: Branch, axis: Axis, outside: list[str], apart: list[str]) -> None:
+    """Set the position of a body on its only axis from its authored pose, or note why that cannot be."""
+    here = tree.bodies.frame(branch.parent).inverse() @ tree.bodies.frame(branch.body)
+    found, off = position_in(axis, pose_at_zero(branch, tree.joints).inverse() @ here)
+    found += axis.reference
+    if off > OFF:
+        apart.append(axis.joint)
+    elif found == axis.reference or axis.lower - OFF <= found <= axis.upper + OFF:
+        axis.position = found
+    else:
+        outside.append(f"{axis.joint} ({found:.4g}, limits {axis.lower:.4g} … {axis.upper:.4g})")
+
+
+def _tendons(tree: _Tree, axes: Mapping[Sdf.Path, list[Axis]]) -> list[Tendon]:
+    """The tendons; actuators of MuJoCo become drives of the axes. A warning names those that cannot."""
+    of_joints, along = mjc_prims(tree.stage)
+    if not of_joints and not along:
+        return []
+    # most stages have none
+    from .mujoco_prims import read_actuators, read_tendons
+
+    actuators = read_actuators(of_joints, axes)
+    tendons, others = read_tendons(along, axes, tree.bodies, tree.places)
+    if actuators:
+        warnings.warn(
+            f"MjcActuator prims that no joint drive stands for do not act: {listed(actuators)}. Drive their joints by "
+            "actuators.",
+            stacklevel=3,
+        )
+    if others:
+        warnings.warn(
+            f"MjcTendon prims that wrap around shapes or pulleys are left out: {listed(others)}. Open the MJCF file "
+            "itself where they matter.",
+            stacklevel=3,
+        )
+    return tendons
+
+
+def _read_masses(tree: _Tree, colliders: Sequence[Collider], strict_inertia: bool) -> list[Mass]:
+    """Masses of all bodies: authored, completed and repaired, with warnings of what changed."""
+    masses = []
+    for number, prim in enumerate(tree.prims):
+        own = [(one.prim, one.shape, one.place, one.density) for one in colliders if one.shape.body == number]
+        masses.append(mass_of(prim, tree.parsed.bodies[prim.GetPath()].scale, own, tree.units))
+    _require_masses(tree, masses)
+    _repair(tree, masses, strict_inertia)
+    return masses
+
+
+def _require_masses(tree: _Tree, masses: list[Mass]) -> None:
+    """Give links the mass of a screw that move and have no mass, not even by links fixed to them."""
+    carried = {branch.body: masses[branch.body].mass for branch in tree.branches}
+    light = []
+    for branch in reversed(tree.branches):
+        moves = tree.moves(branch)
+        if not moves and branch.parent != WORLD:
+            carried[branch.parent] += carried[branch.body]
+        elif moves and carried[branch.body] <= 0.0:
+            light.append(tree.named(branch.body))
+            of_screw = Mass(SCREW[0], np.zeros(3), SCREW[1] * np.eye(3))
+            stated = masses[branch.body]
+            masses[branch.body] = of_screw if stated is NOTHING else replace(stated, mass=of_screw.mass)
+    if light:
+        warnings.warn(
+            f"links that move and have no mass get {SCREW[0]:g} kg: {', '.join(light[::-1])}. Author physics:mass or "
+            "add a collider to each of them.",
+            stacklevel=4,
+        )
+
+
+def _repair(tree: _Tree, masses: list[Mass], strict: bool) -> None:
+    """Replace inertias that no body can have by the nearest possible ones."""
+    changed = {}
+    for number, mass in enumerate(masses):
+        if mass is NOTHING:
+            continue
+        inertia, change = repaired(mass.inertia)
+        masses[number] = replace(mass, inertia=inertia)
+        if change > ROUNDING:
+            changed[tree.named(number)] = change
+    report_inertias("", changed, strict, stacklevel=5)
+
+
+def _body(tree: _Tree, branch: Branch, mass: Mass, parent: int) -> Body:
+    prim, own, carrier = tree.prims[branch.body], tree.axes[branch.body], tree.carrier(branch)
+    pose, hinge, velocity = tree.bodies.frame(branch.body), HERE, np.zeros(6)
+    if carrier is None:
+        kind, joint = "free", f"{prim.GetPath()}/freejoint"
+        velocity = _free_velocity(tree.parsed.bodies[prim.GetPath()], pose, mass.com, tree.units.length)
+    else:
+        kind = "axes" if own else "ball" if carrier.kind == "spherical" else "fixed"
+        joint, hinge = str(carrier.edge.path), carrier.frame_in(branch.body)
+        # a link fixed to the world keeps its authored pose, as in PhysX: that is how robots are placed
+        if kind != "fixed" or branch.parent != WORLD:
+            pose = pose_at_zero(branch, tree.joints)
+    # a free body has no joint prim
+    holder = prim if carrier is None else tree.stage.GetPrimAtPath(carrier.edge.path)
+    return Body(
+        path=str(prim.GetPath()),
+        joint=joint,
+        parent=parent,
+        kind=kind,
+        position=pose.position,
+        quaternion=pose.quaternion,
+        anchor=hinge.position,
+        turn=hinge.quaternion,
+        axes=own,
+        mass=mass.mass,
+        com=mass.com,
+        inertia=mass.inertia,
+        weightless=_weightless(prim),
+        armature=authored_number(holder, "mjc:armature", 0.0) if kind in ("free", "ball") else 0.0,
+        velocity=velocity,
+    )
+
+
+def _free_velocity(body: Any, pose: Frame, com: np.ndarray, length: float) -> np.ndarray:
+    """`Body.velocity` from the authored velocities, which are of the center of mass and in the body's frame."""
+    spin = Gf.Vec3d(body.angularVelocity) * math.radians(1.0)
+    linear = Gf.Vec3d(body.linearVelocity) * length - Gf.Cross(spin, Gf.Vec3d(*com.tolist()))
+    return np.array([*pose.turn.Transform(linear), *spin])
+
+
+def _weightless(prim: Usd.Prim) -> float:
+    """The part of a body's weight that is compensated."""
+    if authored(prim, "physxRigidBody:disableGravity"):
+        return 1.0
+    return authored_number(prim, "mjc:body:gravcomp", 0.0)
+
+
+def _articulation(tree: _Tree, robot: Robot, numbers: Mapping[int, int]) -> Articulation:
+    """A robot with its links and axes in the order of its tree, without axes of weak joints."""
+    own = [branch for branch in tree.branches if branch.body in robot.links]
+    strong = [branch for branch in own if not (branch.joints and branch.joints[0].weak)]
+    return Articulation(
+        robot.path,
+        [numbers[branch.body] for branch in own],
+        [axis for branch in strong for axis in tree.axes[branch.body]],
+    )

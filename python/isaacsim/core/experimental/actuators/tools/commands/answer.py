@@ -1,0 +1,42 @@
+"""Results of subcommands: tables and notes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a result.
+
+    Args:
+        name: Key in JSON.
+        columns: Headings by the keys of a row, in order, units in brackets.
+        rows: Values by key: numbers, texts, booleans, None for a missing value, or lists of these.
+        title: Heading of the table; None for none.
+        shown: Rows for people, if they differ from those for programs.
+        is_detail: Whether it is for programs only, as reports show it to people.
+    """
+
+    name: str
+    columns: Mapping[str, str]
+    rows: Sequence[Mapping[str, object]]
+    title: str | None = None
+    shown: Sequence[Mapping[str, object]] | None = None
+    is_detail: bool = False
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The result of a subcommand.
+
+    Args:
+        tables: Tables in order.
+        notes: Sentences below the tables.
+        is_wrong: Whether there is a finding, which makes the exit code 1.
+    """
+
+    tables: Sequence[Table] = ()
+    notes: Sequence[str] = ()
+    is_wrong: bool = False

@@ -1,0 +1,85 @@
+"""The console command: command line to exit code."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ...base.extras import needs
+from ...base.version import __version__
+from ...compat.moved import OUTSIDE
+from .answer import Answer
+
+if TYPE_CHECKING:
+    from .arguments import Arguments
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the console command `actuators`.
+
+    Args:
+        arguments: Without the name of the program; None means those of the process.
+
+    Returns:
+        Exit code: 0, 1 for a finding or an error, 2 for wrong arguments, 130 after Ctrl+C.
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if words == ["--version"]:
+        print(f"actuators {__version__}")
+        return 0
+    if words[:1] == ["parity"]:
+        print(f"error: actuators parity is no longer in the package: {OUTSIDE['toolbox.parity']}.", file=sys.stderr)
+        return 1
+    try:
+        with needs("The command actuators", "cli"):
+            import tyro
+
+            from .arguments import SUBCOMMANDS
+        given = tyro.extras.subcommand_cli_from_dict(
+            SUBCOMMANDS,
+            prog="actuators",
+            description="Inspect, check, simulate and train the actuators of robots. `--version` prints the version.",
+            args=arguments,
+            # options that may be left out are no options for the word None
+            config=(tyro.conf.DisallowNone,),
+        )
+        with needs("The command actuators", "cli"):
+            from .show import lines, show, show_json
+    except ModuleNotFoundError as error:
+        print(error, file=sys.stderr)
+        return 1
+    try:
+        answer, problem, warned = _ask(given)
+    except KeyboardInterrupt:
+        print("error: interrupted.", file=sys.stderr)
+        return 130
+    for message in warned:
+        print(f"warning: {message}", file=sys.stderr)
+    if problem is not None:
+        for line in lines(problem):
+            print(f"error: {line}", file=sys.stderr)
+        return 1
+    (show_json if given.json else show)(answer)
+    return int(answer.is_wrong)
+
+
+def _ask(given: Arguments) -> tuple[Answer, Exception | None, list[str]]:
+    """Return answer, error for the user, and warnings of the module of a subcommand."""
+    answer, problem = Answer(), None
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always", UserWarning)
+        # the first import of Warp may warn too
+        from ...base.quiet_warp import quiet_warp
+
+        with quiet_warp():
+            module = importlib.import_module(f"{__package__}.{type(given).__name__.lower()}")
+            try:
+                answer = module.answer(given)
+            except (OSError, ValueError, RuntimeError, ModuleNotFoundError) as error:
+                problem = error
+            except MemoryError as error:
+                problem = MemoryError(f"out of memory: {error or 'too much for this machine'}. Give smaller numbers.")
+    return answer, problem, list(dict.fromkeys(str(warning.message) for warning in warned))

@@ -1,0 +1,43 @@
+"""`actuators resolve`: values in the file, in a configuration, and as applied."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from ...files.motor_files.files import load_motors
+from ..inspection.groups import resolve_groups
+from ..inspection.resolve import resolve
+from .answer import Answer, Table
+from .arguments import Resolve
+
+_COLUMNS = {
+    "robot": "robot",
+    "joint": "joint",
+    "property": "property",
+    "unit": "unit",
+    "file": "file",
+    "config": "config",
+    "applied": "applied",
+    "rule": "rule",
+}
+_GROUPS = {"group": "group"} | {key: heading for key, heading in _COLUMNS.items() if key != "unit"}
+
+
+def answer(arguments: Resolve) -> Answer:
+    """Answer `actuators resolve`.
+
+    Raises:
+        ValueError: A configuration and groups.
+    """
+    if arguments.groups:
+        if arguments.config is not None:
+            raise ValueError(f"--config = {arguments.config} with --groups: must be one of them. Leave one out.")
+        return Answer([Table("values", _GROUPS, [asdict(row) for row in resolve_groups(arguments.file)])])
+    motors = None if arguments.config is None else load_motors(arguments.config)
+    rows = [asdict(row) for row in resolve(arguments.file, motors)]
+    columns = dict(_COLUMNS)
+    if motors is None:
+        del columns["config"]
+    if len({row["robot"] for row in rows}) < 2:
+        del columns["robot"]
+    return Answer([Table("values", columns, rows)])

@@ -1,0 +1,151 @@
+"""Notes on a comparison: where motions part, likely mistakes, the remaining difference, and what was not compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from ...specs.arguments import MODEL_FILES
+from ..export.losses import said_together
+from ..export.robot import ExportedRobot, joint_of
+from ..export.targets import TARGETS
+from ..plots.units import units_of
+from .commands import Plan
+from .compare import FINER, Comparison
+from .run import Values
+from .side import Side
+from .words import hints, names, rows_of, text
+
+# relative difference of what follows from masses and geometry
+_SAME_DYNAMICS = 0.01
+# joints that are named
+_SHOWN = 3
+
+
+def notes_on(found: Comparison, plan: Plan, sides: tuple[Side, Side], changed: Sequence[str]) -> list[str]:
+    """Return all notes on a comparison, a sentence or more each.
+
+    Args:
+        found: The comparison.
+        plan: Its commands.
+        sides: Both sides, before `both_driven_alike`.
+        changed: Joints whose drives became motors, from `both_driven_alike`.
+    """
+    return [
+        *_not_held(found, sides),
+        _parting(found, plan),
+        *_went_wrong(found),
+        *_on_blames(found),
+        *_left(found),
+        *_not_compared(found, sides),
+        *_order(sides),
+        *_drives(changed),
+        *dict.fromkeys(remark for side in sides for remark in side.remarks),
+    ]
+
+
+def _not_held(found: Comparison, sides: tuple[Side, Side]) -> Iterator[str]:
+    """Yield what the file of one side cannot hold of the motors of the other one."""
+    turns = dict(zip(found.first.motion.joints, found.first.motion.turns or [], strict=False))
+    for one, other in (sides, reversed(sides)):
+        ending = Path(other.file).suffix.lower()
+        if ending not in MODEL_FILES or Path(one.file) == Path(other.file):
+            continue
+        joints = tuple(
+            joint_of(name, turns.get(name) is False, motor, {}, one.dt, is_given=True)
+            for name, motor in one.motors.items()
+        )
+        robot = ExportedRobot(Path(one.file).stem, "/", joints, dt=one.dt)
+        lost = TARGETS["urdf" if ending == ".urdf" else "mjcf"].losses(robot)
+        yield from said_together(lost, f"{Path(other.file).name} cannot hold")
+        if lost and other.motors:
+            yield f"{Path(other.file).name} has given motors here; those that it has itself are not compared."
+
+
+def most_of(by_joint: Mapping[str, float]) -> list[str]:
+    """Return the joints with most of a difference, the largest first."""
+    return sorted(by_joint, key=lambda name: -by_joint[name])[:_SHOWN]
+
+
+def _parting(found: Comparison, plan: Plan) -> str:
+    whole, unit = found.difference, units_of(found.first.motion.turns).milli
+    if found.parting is None:
+        return f"The motions agree: {plan.seconds:g} s, largest difference {1e3 * whole.largest:.3g} {unit}."
+    return (
+        f"The motions part at {found.parting.time:.4g} s, {found.parting.joint} first: by more than "
+        f"{1e3 * found.tolerance:g} {unit}. Mean difference {1e3 * whole.mean:.3g}, largest "
+        f"{1e3 * whole.largest:.3g}, most of {names(most_of(whole.by_joint))}."
+    )
+
+
+def _went_wrong(found: Comparison) -> Iterator[str]:
+    for words, run in (("first", found.first), ("second", found.second)):
+        if run.motion.diverged is not None:
+            yield f"The {words} simulation diverged at {run.motion.diverged:.4g} s."
+        if run.faults:
+            yield f"The {words} simulation had faults at {len(run.faults)} joints, the first: {run.faults[0]}"
+
+
+def _on_blames(found: Comparison) -> Iterator[str]:
+    for blame in found.blames:
+        yield from (f"{blame.cause}: {hint}" for hint in hints(rows_of(blame.found)))
+    if any(blame.share < 0 for blame in found.blames):
+        yield "A negative share: this cause made up for another one."
+    if off := [blame.cause for blame in found.blames if blame.is_switched_off]:
+        yield f"Switched off on both sides, for simulators compute it in ways of their own: {', '.join(off)}."
+    if found.blames and not found.unexplained:
+        yield "With these causes equal the motions agree."
+
+
+def _left(found: Comparison) -> Iterator[str]:
+    """Yield notes on what is left with all causes equal."""
+    if found.idle:
+        yield f"Also different, without effect on this motion or explained by the above: {', '.join(found.idle)}."
+    yield from (f"{name} differs and could not be put equal: {why}" for name, why in found.failed.items())
+    if found.unexplained and found.finer is not None:
+        unit = units_of(found.first.motion.turns).milli
+        yield (
+            f"Of the {1e3 * found.remaining.mean:.3g} {unit} that remain, {1e3 * found.finer:.3g} remain with "
+            f"1/{FINER} of the physics step on both sides; the integrators make the rest."
+        )
+        yield from _dynamics(found.last[0].values, found.last[1].values)
+
+
+def _dynamics(first: Values, second: Values) -> Iterator[str]:
+    """Yield a note on joints whose load or inertia differs in the same pose."""
+    for words, one, other in (
+        ("effort against gravity", first.gravity, second.gravity),
+        ("inertia", first.inertias, second.inertias),
+    ):
+        scale = max(map(abs, one.values()))
+        if wrong := [name for name in one if abs(one[name] - other[name]) > _SAME_DYNAMICS * scale]:
+            name = wrong[0]
+            yield (
+                f"In the same pose, the {words} of {names(wrong)} is {text(one[name])} and {text(other[name])} at "
+                f"{name}: geometry, masses or gravity of the files differ."
+            )
+
+
+def _not_compared(found: Comparison, sides: tuple[Side, Side]) -> Iterator[str]:
+    """Yield notes on joints and links that only one side has."""
+    first, second = sides
+    for words, own, other in (("first", first, second), ("second", second, first)):
+        if lone := [name for name in own.joints if name not in other.joints]:
+            yield f"Only the {words} has {names(lone)}: not compared."
+    if lone := sorted(set(found.first.values.links) ^ set(found.second.values.links)):
+        yield f"Links that only one side has, whose inertias are not compared: {names(lone)}."
+
+
+def _order(sides: tuple[Side, Side]) -> Iterator[str]:
+    """Yield a note on joints that two simulators have in another order."""
+    first, second = ([name for name in one.joints if name in other.joints] for one, other in (sides, reversed(sides)))
+    if first != second:
+        yield (
+            f"The joints have another order: {', '.join(first)}, and {', '.join(second)}. A program that goes by "
+            "number moves other joints."
+        )
+
+
+def _drives(changed: Sequence[str]) -> Iterator[str]:
+    if changed:
+        yield f"Drives of {names(changed)} are compared with motors, as implicit motors with the gains of the drives."

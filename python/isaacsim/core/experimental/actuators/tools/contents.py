@@ -1,0 +1,53 @@
+"""What files contain that anyone may have written: arrays in NPZ files, and numbers in cells of tables."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+_ANY, _DENSE = 256_000_000, 100
+"""Bytes to which any NPZ file may unpack, and how many times its own size a large one may have then."""
+
+
+def arrays_in(path: Path, rule: str) -> dict[str, np.ndarray]:
+    """Return the arrays of an NPZ file by name.
+
+    Args:
+        path: The file.
+        rule: What the file must be, and the remedy; the end of the error.
+
+    Raises:
+        ValueError: It is damaged or something else, or unpacks to more than 256 MB and 100 times its size.
+        OSError: There is no such file, or it may not be read.
+    """
+    with path.open("rb") as stream:
+        try:
+            packed = os.fstat(stream.fileno()).st_size
+            with zipfile.ZipFile(stream) as archive:
+                unpacked = sum(entry.file_size for entry in archive.infolist())
+            if unpacked > max(_ANY, _DENSE * packed):
+                raise ValueError(f"{packed / 1e6:.3g} MB unpack to {unpacked / 1e6:.4g} MB")
+            stream.seek(0)
+            # arrays of objects are pickles, which run code
+            with np.load(stream, allow_pickle=False) as file:
+                return dict(file)
+        # each library that unpacks has errors of its own
+        except Exception as error:
+            raise ValueError(f"{path}: {str(error) or type(error).__name__:.300}: {rule}") from None
+
+
+def require_plain(cells: Iterable[object]) -> None:
+    """Refuse cells that Python alone takes for numbers, such as `1_0` and `٣`.
+
+    Raises:
+        ValueError: A text has an underscore, or a letter or digit that is not ASCII.
+    """
+    if isinstance(cells, np.ndarray) and cells.dtype.kind not in "OU":
+        return
+    for cell in cells:
+        if isinstance(cell, str) and ("_" in cell or not cell.strip().isascii()):
+            raise ValueError(f"{cell!r} is no number")

@@ -1,0 +1,192 @@
+"""Properties of a robot that a target cannot store, by joint."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...specs.configs import (
+    Config,
+    DCMotorClampingConfig,
+    DelayConfig,
+    FrictionConfig,
+    MaxEffortClampingConfig,
+    SlewedPIDControlConfig,
+)
+from ...specs.encoder import EncoderConfig
+from ...specs.engine_friction import is_friction
+from ...specs.fields import parameters_of
+from ...specs.late import TimedDelayConfig
+from ...specs.motors import MotorConfig
+from ..plots.units import unit_of
+from .robot import AT_MOTOR, FEATURES, ExportedJoint, ExportedRobot, name_of, unsaid
+
+_UNITS = {
+    name: one.unit
+    for config in (
+        *(FrictionConfig, SlewedPIDControlConfig, MaxEffortClampingConfig, DCMotorClampingConfig, DelayConfig),
+        *(MotorConfig, TimedDelayConfig, EncoderConfig),
+    )
+    for name, one in parameters_of(config).items()
+} | {"static_friction": parameters_of(MotorConfig)["friction"].unit, "lower": "rad or m", "upper": "rad or m"}
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A property that is lost.
+
+    Args:
+        joint: The joint.
+        what: What is lost.
+        sizes: Its values, by name; one without a name is that of the property.
+        units: Units of these, by name.
+    """
+
+    joint: ExportedJoint
+    what: str
+    sizes: Mapping[str, Any] = field(default_factory=dict)
+    units: Mapping[str, str] = field(default_factory=dict)
+
+
+def losses_of(
+    robot: ExportedRobot, says: Set[str], with_gains: Set[str] = frozenset(), left: Set[str] = frozenset()
+) -> list[Loss]:
+    """Return what is lost of a robot.
+
+    Args:
+        robot: The robot.
+        says: The `FEATURES` that the target can say, or that are not its business.
+        with_gains: Those that it can say only beside the gains of a PD law.
+        left: Those that are left to the robot.
+    """
+    return [
+        loss
+        for joint in robot.joints
+        for loss in _lost(joint, left | (says if joint.has_gains or joint.motor is None else says - with_gains), left)
+    ]
+
+
+def left_of(robot: ExportedRobot, left: Set[str]) -> list[Loss]:
+    """Return the features of a robot that a target leaves to it, and friction beyond them."""
+    features = [of_feature(joint, name) for joint in robot.joints for name in joint.features if name in left]
+    return features + [
+        of_law(joint, stage) for joint in robot.joints for stage in _unsaid(joint) if _is_left(stage, left)
+    ]
+
+
+def on_one_side(robot: ExportedRobot) -> list[Loss]:
+    """Return the position limits of joints that have only one, for a target that has both or none."""
+    return [
+        of_feature(joint, "position_limits", "position limit on one side")
+        for joint in robot.joints
+        if "position_limits" in joint.features and joint.position_limits is None
+    ]
+
+
+def of_feature(joint: ExportedJoint, name: str, what: str = "") -> Loss:
+    """Return the loss of a feature of a joint, in words of its own or those of the feature."""
+    value, parts = joint.features[name], _PARTS.get(name)
+    sizes, units = {"": value} if parts is None else dict(zip(parts, value, strict=True)), _UNITS
+    if name == "delay_steps" and joint.delay:
+        sizes, units = {"": joint.delay}, {"": "s"}
+    return Loss(joint, what or FEATURES[name], sizes, {"": _UNITS.get(name, "")} | units)
+
+
+def lost_intervals(robot: ExportedRobot, says: Set[str]) -> list[Loss]:
+    """Return the intervals of identified values that a target with those of some features does not say."""
+    return [
+        Loss(joint, f"interval of {name}", {"": pair}, {"": _UNITS.get(name, "")})
+        for joint in robot.joints
+        for name, pair in joint.intervals.items()
+        if name not in says or name not in joint.features or not joint.has_gains
+    ]
+
+
+def of_law(joint: ExportedJoint, stage: Config) -> Loss:
+    """Return the loss of what features cannot say of a stage."""
+    what = f"law {name_of(stage)}"
+    if is_friction(stage):
+        what = f"Stribeck, load and curve parts of {what}"
+    elif isinstance(stage, TimedDelayConfig):
+        what = f"random part of {what}"
+    units = {name: one.unit for name, one in parameters_of(type(stage)).items()}
+    return Loss(joint, what, unsaid(stage) or {}, units)
+
+
+_PARTS = {
+    "dc_motor": ("saturation_effort", "velocity_limit", "max_motor_effort"),
+    "position_limits": ("lower", "upper"),
+}
+
+
+def _lost(joint: ExportedJoint, says: Set[str], left: Set[str]) -> Iterator[Loss]:
+    yield from (of_law(joint, stage) for stage in _unsaid(joint) if not _is_left(stage, left))
+    for name in joint.features:
+        if name not in says or (joint.is_geared and name in AT_MOTOR):
+            yield of_feature(joint, name)
+
+
+def _unsaid(joint: ExportedJoint) -> list[Config]:
+    """Return the stages of a joint that features do not say wholly."""
+    return [] if joint.motor is None else [one for one in joint.motor.stages if unsaid(one) is not None]
+
+
+def _is_left(stage: Config, left: Set[str]) -> bool:
+    return is_friction(stage) and "friction" in left
+
+
+def said_together(losses: list[Loss], prefix: str = "Lost") -> list[str]:
+    """Return a sentence for each property that is lost, with its sizes and all joints that lose it."""
+    alike: dict[str, list[Loss]] = {}
+    for loss in losses:
+        alike.setdefault(loss.what, []).append(loss)
+    return [f"{prefix}: {what} of {_joints(some)}." for what, some in alike.items()]
+
+
+def without_motor(robot: ExportedRobot) -> list[str]:
+    """Return a sentence on the joints without a motor, if there are any."""
+    names = [joint.name for joint in robot.joints if joint.motor is None]
+    return [f"No motor: {', '.join(names)}."] if names else []
+
+
+def rounded_delays(robot: ExportedRobot) -> list[str]:
+    """Return a sentence for each delay that becomes steps of the physics."""
+    joints: dict[tuple[float, int], list[str]] = {}
+    for joint in robot.joints:
+        if joint.delay and joint.has_gains:
+            joints.setdefault((joint.delay, joint.features["delay_steps"]), []).append(joint.name)
+    return [
+        f"In steps, rounded up: a command delay of {seconds:.6g} s is {steps} · {robot.dt:.6g} s = "
+        f"{steps * robot.dt:.6g} s, of {', '.join(names)}."
+        for (seconds, steps), names in joints.items()
+    ]
+
+
+def _joints(losses: list[Loss]) -> str:
+    names = dict.fromkeys(loss.joint.name for loss in losses)
+    kinds = {not loss.joint.is_linear for loss in losses}
+    turns = kinds.pop() if len(kinds) == 1 else None
+    sizes = []
+    for name in dict.fromkeys(name for loss in losses for name in loss.sizes):
+        unit = next(loss.units.get(name, "") for loss in losses if name in loss.sizes)
+        values = [value for loss in losses if name in loss.sizes for value in _flat(loss.sizes[name])]
+        if unit.endswith(" steps") and set(values) == {1}:
+            unit = unit.removesuffix("s")
+        sizes.append(" ".join(filter(None, (name, _range(values), unit_of(unit, turns)))))
+    within = f" ({', '.join(sizes)})" if sizes else ""
+    return f"{len(names)} joint{'s' if len(names) > 1 else ''}{within}: {', '.join(names)}"
+
+
+def _flat(value: Any) -> list[Any]:
+    """Return the numbers of a value, or the value."""
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _range(values: list[Any]) -> str:
+    """Return the smallest and the largest of some numbers as text, or what there is beside numbers."""
+    if all(isinstance(one, int | float) and not math.isnan(one) for one in values):
+        values = sorted({min(values), max(values)}) if values else []
+        return " … ".join(f"{one:.6g}" if isinstance(one, float) else str(one) for one in values)
+    return ", ".join(dict.fromkeys(map(str, values)))

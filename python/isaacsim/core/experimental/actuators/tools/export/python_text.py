@@ -1,0 +1,134 @@
+"""Python text of cfgs: joints with equal fields in one cfg, names and comments that are no code."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from .numbers_as_text import text_of
+from .robot import ExportedJoint, ExportedRobot
+
+Cfg = tuple[str, Mapping[str, float | int]]
+"""Name of the class, and its fields but for the names of joints."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """A term of an event manager, which draws values of some joints in their intervals.
+
+    Args:
+        what: What is drawn, for the name of the term.
+        function: The function that draws.
+        mode: When: `startup` or `reset`.
+        ranges: Smallest and largest numbers, by argument.
+        operation: Their use: `abs` or `scale`.
+        entity: Argument of `SceneEntityCfg`; empty for the joints.
+    """
+
+    what: str
+    function: str
+    mode: str
+    ranges: Mapping[str, tuple[float, float]]
+    operation: str = "abs"
+    entity: str = ""
+
+
+def module_text(
+    robot: ExportedRobot,
+    losses: Sequence[str],
+    package: str,
+    names_field: str,
+    cfg_of: Callable[[ExportedJoint], Cfg | None],
+    events_of: Callable[[ExportedJoint, int], Sequence[Event]],
+    imports: Sequence[str],
+) -> str:
+    """Return a module with `ACTUATORS`, a dictionary of cfgs by name, and `JOINT_NAMES`, the DOF order.
+
+    Robots with intervals of identified values also get `EVENTS`, a dictionary of event terms by name.
+
+    Args:
+        robot: The robot.
+        losses: What it does not say, a sentence each.
+        package: Where the classes are.
+        names_field: Field with the names of joints, as regular expressions.
+        cfg_of: Returns the cfg of a joint; None if there is none.
+        events_of: Returns the events of a joint, given the number of its cfg.
+        imports: Lines that import what events are made of.
+    """
+    groups: dict[tuple[str, tuple[tuple[str, float | int], ...], str], list[ExportedJoint]] = {}
+    for joint in robot.joints:
+        if found := cfg_of(joint):
+            groups.setdefault((found[0], tuple(found[1].items()), repr(joint.intervals)), []).append(joint)
+    classes = sorted({name for name, _, _ in groups})
+    events = [line for at, some in enumerate(groups.values()) for line in _events(some, events_of(some[0], at))]
+    lines = [
+        f"# {_in_comment(f'Motors of {robot.name}.')}",
+        *(f"# {_in_comment(loss)}" for loss in losses),
+        "",
+        *([f"from {package} import {', '.join(classes)}"] if classes else []),
+        *(imports if events else []),
+        *([""] if classes else []),
+        "JOINT_NAMES = [",
+        *(f"    {joint.name!a}," for joint in robot.joints),
+        "]",
+        "",
+        "ACTUATORS = {",
+    ]
+    for (name, fields, _), joints in groups.items():
+        lines.append(f"    {joints[0].name!a}: {name}(")
+        lines.append(f"        {names_field}=({_expressions(joints)},),")
+        lines += [f"        {field}={_number(value)}," for field, value in fields]
+        lines.append("    ),")
+    return "\n".join([*lines, "}", *(["", "EVENTS = {", *events, "}"] if events else []), ""])
+
+
+def _expressions(joints: Sequence[ExportedJoint]) -> str:
+    return ", ".join(ascii(re.escape(joint.name)) for joint in joints)
+
+
+def _events(joints: Sequence[ExportedJoint], events: Sequence[Event]) -> list[str]:
+    """Return the lines of the events of joints."""
+    lines: list[str] = []
+    for event in events:
+        entity = event.entity or f"joint_names=[{_expressions(joints)}]"
+        lines += [
+            f"    {f'{joints[0].name} {event.what}'!a}: EventTermCfg(",
+            f"        func={event.function},",
+            f'        mode="{event.mode}",',
+            "        params={",
+            f'            "asset_cfg": SceneEntityCfg("robot", {entity}),',
+            f'            "operation": "{event.operation}",',
+            *(f'            "{name}": ({", ".join(map(_number, pair))}),' for name, pair in event.ranges.items()),
+            "        },",
+            "    ),",
+        ]
+    return lines
+
+
+def pd_fields(joint: ExportedJoint) -> dict[str, float | int]:
+    """Return the fields of a PD law and of the limits of its motor, which Isaac Lab and mjlab name alike."""
+    said = joint.features
+    fields: dict[str, float | int] = {"stiffness": said["kp"], "damping": said["kd"]}
+    fields["effort_limit"] = joint.largest_effort
+    if "dc_motor" in said:
+        stall, no_load, peak = said["dc_motor"]
+        # the stall effort is no limit beyond no-load speed, where the motor brakes
+        fields["effort_limit"] = min(peak, float(said.get("max_effort", peak)))
+        fields |= {"saturation_effort": stall, "velocity_limit": no_load}
+    return fields
+
+
+def _number(value: float) -> str:
+    if isinstance(value, int):
+        return str(value)
+    if math.isinf(value):
+        return 'float("inf")'
+    text = text_of(value)
+    return text if "." in text or "e" in text else f"{text}.0"
+
+
+def _in_comment(text: str) -> str:
+    """Return text on one line, of printable characters."""
+    return "".join(one if one.isprintable() else " " for one in text)

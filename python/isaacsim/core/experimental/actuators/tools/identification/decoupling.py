@@ -1,0 +1,182 @@
+"""Decoupling: inertia and load of each joint along a log, with which the joints become problems of their own.
+
+While one joint is simulated, the others follow the log. So the inertia of joint i is M_ii, and its load is what
+balances gravity and Coriolis forces, plus the sum of M_ij·q̈_j over the other joints; both are known along the log
+from the links alone. How the load changes with the joint's own position is taken along, so that a simulated joint
+that leaves the log does not feel the gravity of another place.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...simulators.simulation import Simulation
+from .log import MotorLog
+from .motion import motion_of
+
+if TYPE_CHECKING:
+    from ...simulators.physics_articulation import PhysicsArticulation
+
+# copies of the robot that are evaluated at once
+_COPIES = 512
+# a block of a log, the longest [s] and of its duration, and which blocks are held out of fits: each fourth one
+_BLOCK, _SHARE, _FOURTH = 5.0, 0.125, 4
+# time from one inertia among freely moving joints to the next, which changes slowly [s]
+_EVERY = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class Decoupled:
+    """A log, ready for rollouts of its joints one by one; arrays have the shape `(samples, joints)`.
+
+    Args:
+        log: The log, evenly sampled.
+        inertia: Inertia of each joint without armature [kg·m² or kg].
+        load: Effort that balances gravity, Coriolis forces and the other joints [N·m or N].
+        slope: Change of the load with the joint's own position [N·m/rad or N/m].
+        place: True positions at which the load was taken [rad or m].
+        velocity: Velocities [rad/s or m/s].
+        least: Smallest inertia of each joint while the others move freely, without its armature [kg·m² or kg], shape
+            `(joints,)`.
+        defect: By how much the whole robot with the motors that were found is off the joints by themselves, which
+            `refine` finds [rad or m]; None before.
+    """
+
+    log: MotorLog
+    inertia: np.ndarray
+    load: np.ndarray
+    slope: np.ndarray
+    place: np.ndarray
+    velocity: np.ndarray
+    least: np.ndarray
+    defect: np.ndarray | None = None
+
+    def along(self, joint: int) -> np.ndarray:
+        """Return command, inertia, load, slope, place and voltage of the supply of a joint, `(6, samples)`.
+
+        The voltage is the measured one if the log has several joints, else infinite: the motor has a supply of its own.
+        """
+        return self._along[joint]
+
+    @functools.cached_property
+    def held_out(self) -> np.ndarray:
+        """Whether each sample is held out of fits that are compared, shape `(samples,)`: blocks all over the log."""
+        past = self.log.time - self.log.time[0]
+        return (past / min(_BLOCK, _SHARE * self.log.duration)).astype(int) % _FOURTH == _FOURTH - 1
+
+    @functools.cached_property
+    def dt(self) -> float:
+        """Time between samples [s]."""
+        return self.log.dt
+
+    @functools.cached_property
+    def _along(self) -> np.ndarray:
+        # a fit asks for it again and again
+        log = self.log
+        volts = log.signals.get("volts") if len(log.joints) > 1 else None
+        volts = np.full_like(log.command, np.inf) if volts is None else volts
+        parts = (log.command, self.inertia, self.load, self.slope, self.place, volts)
+        return np.ascontiguousarray(np.stack(parts).transpose(2, 0, 1))
+
+
+class Links:
+    """The links of a robot, without its motors.
+
+    Args:
+        robot: Path of the robot file.
+        joints: Names of the joints of logs.
+
+    Raises:
+        ValueError: The robot floats, or lacks a joint.
+    """
+
+    def __init__(self, robot: str | os.PathLike[str], joints: Sequence[str]) -> None:
+        self._simulation = Simulation(robot, num_envs=_COPIES)
+        self._robots: Any = self._simulation.articulation("/")
+        names = list(self._robots.dof_names)
+        if unknown := [name for name in joints if name not in names]:
+            self.close()
+            raise ValueError(f"{robot}: it lacks {', '.join(unknown)}: must have the joints of the log, {names}.")
+        self._at = [names.index(name) for name in joints]
+        self._simulation.play()
+        self._initial = self._robots.get_dof_positions().numpy().astype(float)
+        try:
+            require_fixed_base(robot, self._robots)
+        except ValueError:
+            self.close()
+            raise
+        armatures = self._robots.get_dof_armatures().numpy()[0]
+        self.armatures: np.ndarray = armatures[self._at].astype(float)
+        """Armatures of the joints in the file [kg·m² or kg], shape `(joints,)`."""
+        lower, upper = (one.numpy()[0, self._at].astype(float) for one in self._robots.get_dof_limits())
+        self.limits: dict[str, tuple[float, float]] = {
+            name: (float(low), float(high)) for name, low, high in zip(joints, lower, upper, strict=True)
+        }
+        """Position limits of the joints [rad or m], by name."""
+        speeds = self._robots.get_dof_max_velocities().numpy()[0, self._at].astype(float)
+        self.speeds: dict[str, float] = dict(zip(joints, speeds.tolist(), strict=True))
+        """Largest speeds of the joints in the file [rad/s or m/s], by name."""
+
+    def close(self) -> None:
+        """Close the simulation."""
+        self._simulation.close()
+
+    def decouple(self, log: MotorLog, bias: np.ndarray) -> Decoupled:
+        """Return inertia and load of each joint along an evenly sampled log.
+
+        Args:
+            log: The log, with a column for each joint.
+            bias: Biases of the encoders [rad or m], shape `(joints,)`.
+        """
+        place, dt = log.position - bias, log.dt
+        velocity, acceleration = motion_of(place, dt)
+        sparse = max(1, round(_EVERY / dt))
+        equations = [self._equations(here, moving, sparse) for here, moving in self._copies(place, velocity)]
+        matrices, loads, slope, least = (np.concatenate(parts) for parts in zip(*equations, strict=True))
+        diagonal = np.diagonal(matrices, axis1=1, axis2=2)
+        # of the other joints alone, armatures are on the diagonal only
+        others = np.einsum("kij,kj->ki", matrices, acceleration) - diagonal * acceleration
+        inertia = diagonal - self.armatures
+        return Decoupled(log, inertia, loads + others, slope, place, velocity, least.min(0) - self.armatures)
+
+    def _equations(self, place: np.ndarray, velocity: np.ndarray, sparse: int) -> tuple[np.ndarray, ...]:
+        """Return mass matrices of the joints, efforts that balance gravity and Coriolis forces, how those of gravity
+        change with the own position of each joint, and, of each `sparse` row, inertias of the joints while all others
+        move freely.
+        """
+        count, robots = len(place), self._robots
+        positions, velocities = self._initial.copy(), np.zeros_like(self._initial)
+        positions[:count, self._at], velocities[:count, self._at] = place, velocity
+        robots.set_dof_positions(positions)
+        robots.set_dof_velocities(velocities)
+        # first what depends on velocities: the rest is then known, too
+        load = robots.get_dof_coriolis_and_centrifugal_compensation_forces().numpy().astype(float)
+        load += robots.get_dof_gravity_compensation_forces().numpy()
+        matrices = robots.get_mass_matrices().numpy()[:count].astype(float)
+        alone = 1.0 / np.diagonal(np.linalg.inv(matrices[::sparse]), axis1=1, axis2=2)[:, self._at]
+        slope = robots.gravity_slopes()[:count, self._at]
+        return matrices[:, self._at][:, :, self._at], load[:count, self._at], slope, alone
+
+    @staticmethod
+    def _copies(*arrays: np.ndarray) -> list[tuple[np.ndarray, ...]]:
+        return [tuple(one[k : k + _COPIES] for one in arrays) for k in range(0, len(arrays[0]), _COPIES)]
+
+
+def require_fixed_base(robot: str | os.PathLike[str], robots: PhysicsArticulation) -> None:
+    """Refuse a robot whose base floats.
+
+    Args:
+        robot: Path of its file.
+        robots: The articulation, in a simulation that plays.
+
+    Raises:
+        ValueError: It floats.
+    """
+    if robots.get_mass_matrices().shape[-1] != robots.num_dofs:
+        raise ValueError(f"{robot}: its base floats: must be fixed, as it is on a stand. Fix the base in the file.")

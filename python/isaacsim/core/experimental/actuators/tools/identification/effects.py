@@ -1,0 +1,113 @@
+"""Effects of single joints: a spring with backlash, a breakaway, and a startup force.
+
+They are tried joint by joint, after the model of friction of all joints was chosen, where that does not explain the
+positions. A joint takes one whose numbers its logs tell, if it makes its positions clearly better: on what is fitted,
+on what is held out, and on logs left out in turn. A spring has to halve errors: what it does to a resonance, a delay
+and an armature do in part. A startup force is told by a load alone; a joint without one shows it as less friction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .fit import Fit
+from .joints import CLOSE, Joints, Rung
+from .models import BETTER
+from .parameters import SPRING
+
+# smallest load that tells a startup force from friction, of the friction
+_LOADED = 0.5
+
+
+@dataclass(frozen=True)
+class Effect:
+    """An effect.
+
+    Args:
+        names: Its parameters.
+        told: The parameter that logs have to tell.
+        least: Error from which it is tried, of the noise of the encoder.
+        share: Share of the errors that it may leave.
+        rung: Name of the model of friction that has its fits; empty for one that is fitted.
+    """
+
+    names: tuple[str, ...]
+    told: str
+    least: float = 3.0
+    share: float = BETTER
+    rung: str = ""
+
+
+EFFECTS = (
+    Effect(SPRING, "stiffness", 20.0, 0.5),
+    Effect(("breakaway", "stribeck_velocity"), "stribeck_velocity", rung="breakaway"),
+    Effect(("startup",), "startup"),
+)
+"""The effects, in the order in which they are tried."""
+
+
+def with_effects(best: Rung, tried: Sequence[Rung], noise: np.ndarray) -> tuple[Joints, list[Fit]]:
+    """Return joints with the effects that pay for them, and their fits.
+
+    Args:
+        best: The model of friction to keep.
+        tried: The models that were tried.
+        noise: Noise of the encoder of each joint [rad or m], shape `(joints,)`.
+    """
+    joints, fits = best.joints, best.fits
+    for effect in EFFECTS:
+        at = [
+            j
+            for j, fit in enumerate(fits)
+            if fit.error > effect.least * noise[j]
+            and joints.may_have(j, effect.names)
+            and not {*effect.names} <= {*joints.names_of(j, best.score.name)}
+            and (effect.told != "startup" or _is_loaded(best, j))
+        ]
+        before = Rung(joints, fits, best.score, best.cases)
+        if not effect.rung:
+            after = _fitted(effect, before, at)
+        elif (after := next((rung for rung in tried if rung.score.name == effect.rung), None)) is None:
+            continue
+        at = _better(effect, before, after, at)
+        joints = joints.adding(effect.names, at, after.fits if effect.rung else None)
+        fits = [(after if j in at else before).fits[j] for j in range(len(fits))]
+    return joints, fits
+
+
+def _fitted(effect: Effect, before: Rung, at: Sequence[int]) -> Rung:
+    """Return fits with an effect of some joints, by number; those with a spring start anew."""
+    joints, model, fits = before.joints.adding(effect.names, at), before.score.name, list(before.fits)
+    first = None if effect.names == SPRING else before.fits
+    for j, fit in zip(
+        at, joints.each(lambda k: joints.fit_of(at[k], model, before.cases, first, CLOSE), len(at)), strict=True
+    ):
+        fits[j] = fit
+    return Rung(joints, fits, before.score, before.cases)
+
+
+def _better(effect: Effect, before: Rung, after: Rung, at: Sequence[int]) -> list[int]:
+    """Return the numbers of the joints, of some, that an effect pays for."""
+    untold = after.joints.untold(after.fits)
+    at = [
+        j
+        for j in at
+        if effect.told not in untold.get(j, ())
+        and all(
+            getattr(after.fits[j], part) < effect.share * getattr(before.fits[j], part)
+            for part in ("error", "held_out")
+        )
+    ]
+    if not at or len(before.cases) == 1:
+        return at
+    new, old = (rung.joints.errors_left_out(rung.score.name, rung.fits, rung.cases, at) for rung in (after, before))
+    return [j for j, is_better in zip(at, new < effect.share * old, strict=True) if is_better]
+
+
+def _is_loaded(rung: Rung, j: int) -> bool:
+    """Return whether a joint carries a load beside which its friction does not hide all else."""
+    load = np.concatenate([case.load[:, j] for case in rung.cases])
+    return bool(np.percentile(np.abs(load), 95) > _LOADED * rung.fits[j].values.get("coulomb", 0.0))

@@ -1,0 +1,41 @@
+"""The motors of the joints of a robot, from its file or from what a user gives, for identification to start from."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+
+from ...simulators.authoring import motors_of_robot
+from ...simulators.simulation import Simulation
+from ...specs.motors import MotorConfig, with_friction_stage
+
+
+def given_motors(
+    robot: str | os.PathLike[str], motors: Mapping[str, MotorConfig] | None, joints: Sequence[str]
+) -> dict[str, MotorConfig]:
+    """Return a motor for each joint, friction as a stage of theirs, and those of other joints that have one.
+
+    Args:
+        robot: Path of the robot file.
+        motors: Motors by pattern of joint names; None means those of the file.
+        joints: Names of the joints that must have one.
+
+    Raises:
+        ValueError: A joint has none with a control law.
+    """
+    with Simulation(robot) as simulation:
+        names = list(simulation.articulation("/").dof_names)
+        found = motors_of_robot(simulation, friction_stages=True) if motors is None else motors
+    chosen: dict[str, MotorConfig] = {}
+    for name in names:
+        for pattern, motor in found.items():
+            if re.fullmatch(pattern, name) and motor.controller is not None:
+                chosen[name] = motor if motors is None else with_friction_stage(motor)
+                break
+    if missing := [name for name in joints if name not in chosen]:
+        raise ValueError(
+            f"{robot}: {', '.join(missing)}: no motor with a control law: must have one, for identification starts "
+            "from its gains. Describe the motors in a file, and give it."
+        )
+    return chosen

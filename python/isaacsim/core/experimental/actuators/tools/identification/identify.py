@@ -1,0 +1,187 @@
+"""`identify`: from logs of a robot to its motors."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ...specs.motors import MotorConfig
+from ..progress import Progress
+from ..training.train import require_torch
+from .checks import noise_of, time_problem
+from .choice import Choice
+from .decoupling import Links
+from .effects import with_effects
+from .fit import Fit
+from .given_motors import given_motors
+from .identified import Identified, Replay
+from .impossible import impossible
+from .intervals import find_intervals
+from .joints import Joints
+from .learned import Learning, with_networks
+from .log import MotorLog
+from .options import FitOptions
+from .parts import Shipped, replays_of, split
+from .refine import refined
+from .supply import require_volts
+
+# distance from a position limit, of the range of a joint, and share of a log that may be so near
+_NEAR, _OFTEN = 0.002, 0.01
+
+
+def identify(
+    robot: str | os.PathLike[str],
+    logs: Sequence[MotorLog],
+    motors: Mapping[str, MotorConfig] | None = None,
+    options: FitOptions | None = None,
+    progress: Progress | None = None,
+) -> Identified:
+    """Identify the motors of a robot from logs of its commands and positions.
+
+    Efforts, currents, supply voltages and duties in the logs are fitted as well, where the motors simulate them:
+    `Identified.columns`.
+
+    Each joint is simulated alone with the package's own step, along the log of the other joints. Friction models are
+    tried from simple to rich; the simplest one that no richer one beats clearly is kept. Its fit is refined by the
+    effects of the joints on each other. At the end, the whole robot is simulated under the commands of each log, which
+    shows whether the motors can be used: `Identified.error` and `Identified.disagrees`.
+
+    Args:
+        robot: Path of a USD, MJCF or URDF file of a robot with a fixed base.
+        logs: Logs, all of the same joints. The other joints of the robot keep still and keep their motors.
+        motors: Motors to start from, by pattern of joint names; None means those of the file.
+        options: Parameters to fit, and the method; None means `FitOptions()`: friction, armature, delay and encoder
+            bias.
+        progress: Called with a description and the share of finished work, 0 … 1; None means no call.
+
+    Returns:
+        The motors, the fitted values with their standard errors, and the errors of the simulated positions.
+
+    Raises:
+        ValueError: No log, a log that lacks a joint of the first one, times that are no seconds, a robot with a
+            floating base, a joint without a motor, or a parameter that a motor cannot have.
+        ModuleNotFoundError: The extra `identify` is not installed, or Torch if networks are to be learned.
+    """
+    began = time.monotonic()
+    options, progress = options or FitOptions(), progress or (lambda _words, _share: None)
+    names, even, training, validation = _prepared(logs, options)
+    noise = np.max([[noise_of(log.columns(names), j) for j in range(len(names))] for log in logs], axis=0)
+    given = given_motors(robot, motors, names)
+    with contextlib.closing(Links(robot, names)) as links:
+        joints = Joints({name: given[name] for name in names}, options, links.armatures, even, progress)
+        limited = _at_limits(even, links.limits)
+        # its replays are independent of all fits
+        with Shipped(robot, given, validation or training) as shipped:
+            choice = Choice(joints, links, training, noise).made()
+            cases = choice.cases
+            tried, best = choice.joints.ladder(choice.fits, cases)
+            chosen = best.score.name
+            joints, fits = with_effects(best, tried, noise)
+            joints = joints.on_all()
+            fits = joints.fit(chosen, cases, fits, way="near")
+            joints, fits, untold = joints.settled(chosen, fits, cases)
+            progress("finding intervals", 0.75)
+            intervals = find_intervals(joints, chosen, fits, cases, options.mass_error)
+            errors_before = shipped.errors()
+    rounds = options.refine if len(names) > 1 else 0
+    others = {name: motor for name, motor in given.items() if name not in names}
+    shares = iter(np.linspace(0.75, 1.0, rounds + 3))
+
+    def replays(motors: Mapping[str, MotorConfig]) -> list[Replay]:
+        progress("simulating the whole robot", float(next(shares)))
+        return replays_of(robot, {**others, **motors}, training, validation)
+
+    def replays_with(fits: Sequence[Fit]) -> list[Replay]:
+        return replays(joints.motors(fits, cases))
+
+    if rounds:
+        fits, found = refined(joints, replays_with, chosen, fits, cases, rounds)
+    else:
+        found = replays_with(fits)
+    fitted, estimates = joints.motors_and_estimates(fits, cases)
+    intervals = intervals.around(fits)
+    result = Identified(
+        os.fspath(robot),
+        names,
+        {**others, **intervals.of_motors(fitted)},
+        intervals.of_estimates(estimates),
+        [rung.score for rung in tried],
+        chosen,
+        found,
+        float(errors_before.mean()),
+        [
+            *impossible(fitted, even, links.speeds),
+            *limited,
+            *joints.warnings(fits),
+            *_kept_words(untold),
+            *intervals.warnings(),
+        ],
+        time.monotonic() - began,
+        joints.columns(fits),
+        errors_before=tuple(errors_before.tolist()),
+        noise=tuple(noise.tolist()),
+    )
+    if options.residual is not None:
+        progress("learning networks", float(next(shares)))
+        learning = Learning(joints.benches, cases, Path(options.residual), options.seed)
+        result = with_networks(result, learning, fits, replays)
+        result = dataclasses.replace(result, seconds=time.monotonic() - began)
+    progress("done", 1.0)
+    return result
+
+
+def _prepared(
+    logs: Sequence[MotorLog], options: FitOptions
+) -> tuple[tuple[str, ...], list[MotorLog], list[MotorLog], list[MotorLog]]:
+    """Return the joints of logs, the logs in even steps, and those to fit and those held out.
+
+    Raises:
+        ValueError: No log, one that lacks a joint of the first, times that are no seconds, or joints that all rest.
+        ModuleNotFoundError: Networks are to be learned without Torch.
+    """
+    if not logs:
+        raise ValueError("logs = []: must be at least one log. Give one.")
+    if options.residual is not None:
+        require_torch()
+    require_volts(logs)
+    # steps of hours are simulated for ever
+    if problems := [problem for log in logs if (problem := time_problem(log))]:
+        raise ValueError("\n".join(problems))
+    names = tuple(logs[0].joints)
+    even = [one.columns(names).evenly(one.dt) for one in logs]
+    training, validation = split(even, options.held_out)
+    if not any(log.moves(j) for log in training for j in range(len(names))):
+        raise ValueError(
+            f"logs of {', '.join(names)}: no joint moves: must move for its motor to be seen. Log a motion."
+        )
+    return names, even, training, validation
+
+
+def _kept_words(untold: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return a sentence on what logs do not tell and so stays as it was, by parameter."""
+    joints: dict[str, list[str]] = {}
+    for joint, names in untold.items():
+        for name in names:
+            joints.setdefault(name, []).append(joint)
+    said = "; ".join(f"{name} of {', '.join(those)}" for name, those in joints.items())
+    return [f"Kept as in the file, for the logs do not tell: {said}."] if said else []
+
+
+def _at_limits(logs: Sequence[MotorLog], limits: Mapping[str, tuple[float, float]]) -> list[str]:
+    """Return a warning for each joint that rests against a position limit, which a fit does not know."""
+    found = []
+    for j, (joint, (low, high)) in enumerate(limits.items()):
+        near = _NEAR * (high - low)
+        shares = [np.mean((log.position[:, j] < low + near) | (log.position[:, j] > high - near)) for log in logs]
+        if np.isfinite(near) and max(shares) > _OFTEN:
+            found.append(
+                f"{joint}: it is at a position limit in {max(shares):.0%} of a log, and a fit knows no limits. Log "
+                "motions within them."
+            )
+    return found

@@ -1,0 +1,90 @@
+"""The parts of logs: what motors are fitted to, what is held out, and how the whole robot repeats both."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from typing import Self
+
+import numpy as np
+
+from ...specs.motors import MotorConfig
+from .identified import Replay
+from .log import MotorLog
+from .replay import Replaying, replay
+
+
+def split(logs: Sequence[MotorLog], held_out: int) -> tuple[list[MotorLog], list[MotorLog]]:
+    """Return logs to fit to, and the last ones, which only judge motors."""
+    if not 0 <= held_out < len(logs):
+        raise ValueError(f"held_out = {held_out}: must be less than the {len(logs)} logs, and at least 0.")
+    return list(logs[: len(logs) - held_out]), list(logs[len(logs) - held_out :])
+
+
+def replays_of(
+    robot: str | os.PathLike[str],
+    motors: Mapping[str, MotorConfig],
+    training: Sequence[MotorLog],
+    validation: Sequence[MotorLog],
+) -> list[Replay]:
+    """Return replays of logs: of those that motors are fitted to, and of those that are held out."""
+    return [
+        replay(robot, motors, log, held_out=held)
+        for part, held in ((training, False), (validation, True))
+        for log in part
+    ]
+
+
+class Shipped:
+    """Replays of the logs that judge motors, with motors that nothing changes, in a thread beside other work.
+
+    Use it as a context manager. It opens the robots itself, not in its thread: simulations are opened one by one.
+
+    Args:
+        robot: Path of the robot file.
+        motors: Motors by joint name.
+        logs: The logs.
+    """
+
+    def __init__(
+        self,
+        robot: str | os.PathLike[str],
+        motors: Mapping[str, MotorConfig],
+        logs: Sequence[MotorLog],
+    ) -> None:
+        self._ended = threading.Event()
+        with contextlib.ExitStack() as stack:
+            self._robots = [stack.enter_context(Replaying(robot, motors, log, held_out=True)) for log in logs]
+            pool = stack.enter_context(ThreadPoolExecutor(1))
+            # before the thread is waited for
+            stack.callback(self._ended.set)
+            self._replays = pool.submit(self._follow)
+            self._close = stack.pop_all().close
+
+    def errors(self) -> np.ndarray:
+        """Wait for the end, and return the mean absolute position error of each joint [rad or m].
+
+        Raises:
+            SimulationDivergedError: The state of a robot is not finite any more.
+        """
+        return np.mean([one.errors for one in self._replays.result()], axis=0)
+
+    def close(self) -> None:
+        """End the thread, and close the simulations."""
+        self._close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _follow(self) -> list[Replay]:
+        return [one.follow(self._go_on) for one in self._robots]
+
+    def _go_on(self, _: int) -> None:
+        if self._ended.is_set():
+            raise CancelledError

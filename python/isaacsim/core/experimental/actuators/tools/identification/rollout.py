@@ -1,0 +1,172 @@
+"""Rollouts: joints that their motors move along a log, with the package's own step, in C++."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...base import native
+from ...base.memory import numpy_view
+from ...engine.plan import ParameterView
+from ...loops.arrays import ActuatedArrays
+from ...specs.configs import Config, DelayConfig, TransmissionConfig
+from ...specs.encoder import EncoderConfig
+from ...specs.late import TimedDelayConfig
+from ...specs.motors import MotorConfig
+from .decoupling import Decoupled
+from .log import MotorLog
+from .outputs import OUTPUTS
+from .parameters import OF_LOG, PARAMETERS, fields_of
+
+# longest physics step of a rollout [s]
+_LONGEST = 0.00084
+# variants that fill a vector register; the core computes one alone in almost the time of all of them
+_LANES = 8
+
+
+def substeps_of(dt: float, longest: float = _LONGEST) -> int:
+    """Return the number of physics steps from one sample of a log to the next, in rollouts and replays."""
+    return max(1, int(np.ceil(dt / longest)))
+
+
+def late_by(dt: float) -> float:
+    """Return by how much commands that are held are later than interpolated ones [s].
+
+    It is the mean of 0 … `substeps_of(dt)` - 1 physics steps.
+    """
+    return 0.5 * (dt - dt / substeps_of(dt))
+
+
+def settings_of(log: MotorLog) -> dict[str, float]:
+    """Return the settings of a log that are parameters of motors."""
+    return {name: value for name, value in log.settings.items() if name in PARAMETERS}
+
+
+def bare_stages(motor: MotorConfig) -> list[Config]:
+    """Return the stages of a motor without delay and encoder, for what applies delay and bias itself.
+
+    Behind a spring an encoder at the joint stays, for without one the controller would see the rotor.
+    """
+    has_spring = any(isinstance(one, TransmissionConfig) and not one.IS_RIGID for one in motor.stages)
+    stages = [one for one in motor.stages if not isinstance(one, DelayConfig | TimedDelayConfig | EncoderConfig)]
+    encoders = [one for one in motor.stages if isinstance(one, EncoderConfig)] if has_spring else []
+    return stages + [EncoderConfig(velocity="register", side=one.side) for one in encoders]
+
+
+class Rollout:
+    """A joint with several variants of its motor, which all follow the same log.
+
+    Args:
+        joint: Name of the joint.
+        motor: Its motor. Its delay and its encoder's bias are left out, as `run` takes them.
+        names: Parameters that differ between variants.
+        variants: Number of variants.
+        columns: Columns of logs to simulate, and `power`; those that the motor has are `outputs`.
+        longest: Longest physics step [s]; None means that of replays.
+
+    Raises:
+        ValueError: The motor has a law that the native core does not compute, or is not installed.
+    """
+
+    def __init__(
+        self,
+        joint: str,
+        motor: MotorConfig,
+        names: Sequence[str],
+        variants: int,
+        columns: Collection[str] = (),
+        longest: float | None = None,
+    ) -> None:
+        if native.core is None:
+            raise ValueError("identification needs the native core. Run `actuators doctor` for what is missing.")
+        self._names, self._longest = tuple(names), longest or _LONGEST
+        # with copies of the first variant
+        self._rows = -(-variants // _LANES) * _LANES
+        # positions, velocities, targets and efforts
+        self._arrays = [np.zeros((self._rows, 1), np.float32) for _ in range(4)]
+        self._actuators = ActuatedArrays([joint], {joint: bare_stages(motor)}, self._rows)
+        # that of the log comes with each step
+        self._actuators.set_mass_matrix(np.ones((1, 1)))
+        q, qd, target, out = self._arrays
+        self._actuators.step(q, qd, target, 1e-3, out=out)
+        parts = self._actuators._assembly.parts
+        if len(parts) != 1 or not hasattr(parts[0][1], "core"):
+            raise ValueError(f"{joint}: its motor is not computed by the native core, so that it cannot be fitted.")
+        step: Any = parts[0][1]
+        # a joint by itself is coupled to none
+        numbers = {"inertia": 0, "coupled_inertia": 0, "load": 1, "supply_voltage": 2}
+        signals = [
+            (array.numpy(), number)
+            for name, number in numbers.items()
+            for _, array in self._actuators._assembly.signals.get(name, ())
+        ]
+        for _, array in self._actuators._assembly.signals.get("load_is_whole", ()):
+            array.numpy()[:] = 1.0
+        self._views: dict[str, ParameterView] = {}
+        for view in step.plan.views:
+            # the first stage of a kind has it
+            self._views.setdefault(f"{view.component.KIND}.{view.attribute}", view)
+        if missing := [name for name in fields_of(names, dict.fromkeys(names, 0.0)) if name not in self._views]:
+            raise ValueError(
+                f"{joint}: {', '.join(missing)}: must be in its motor and act in the simulation of one joint. "
+                "Do not fit it."
+            )
+        self._core = native.core.Rollout(step.core, *self._arrays, signals)
+        self._watched = _watched(step, columns)
+        self.outputs: tuple[str, ...] = tuple(self._watched)
+        """Columns of logs that it simulates."""
+
+    def run(self, case: Decoupled, column: int, values: Sequence[Mapping[str, float]]) -> np.ndarray:
+        """Return the positions that encoders measure, `(variants, samples)`; arguments as for `run_with`."""
+        return self.run_with(case, column, values, ())[0]
+
+    def run_with(
+        self, case: Decoupled, column: int, values: Sequence[Mapping[str, float]], outputs: Sequence[str]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the positions that encoders measure, and outputs right after each sample; NaN after a fault.
+
+        Args:
+            case: The log.
+            column: Number of the joint in the log.
+            values: Values of the parameters of each variant, at most as many as there are; the settings of the log
+                override them.
+            outputs: Names of some of `outputs`.
+
+        Returns:
+            Positions `(variants, samples)`, and outputs `(outputs, variants, samples)`.
+        """
+        self._actuators.reset()
+        count = len(values)
+        values = [{**one, **settings_of(case.log)} for one in values]
+        values += values[:1] * (self._rows - count)
+        fields = [fields_of(self._names, one) for one in values]
+        for name in fields[0]:
+            live = getattr(self._views[name].component, self._views[name].attribute).numpy()
+            live[:] = [one[name] for one in fields]
+        of_log = {name: np.array([one.get(name, 0.0) for one in values]) for name in OF_LOG}
+        bias = of_log["encoder_bias"]
+        start = case.log.position[0, column] - bias
+        speed = np.full(self._rows, case.velocity[0, column])
+        samples, substeps = len(case.log.time), substeps_of(case.dt, self._longest)
+        delay = of_log["delay"] + late_by(case.dt)
+        given = np.stack([bias, delay, of_log["armature"], start, speed])
+        out, seen = np.empty((self._rows, samples)), np.empty((len(outputs), self._rows, samples))
+        watched = [self._watched[name] for name in outputs]
+        self._core.run(case.along(column), given, case.dt, substeps, out, watched, seen)
+        return out[:count], seen[:, :count]
+
+
+def _watched(step: Any, columns: Collection[str]) -> dict[str, np.ndarray]:
+    """Return the arrays of a step that hold columns of logs, a number per variant, by name of the column."""
+    found: dict[str, np.ndarray] = {}
+    if "effort" in columns:
+        step.observe(True)
+        found["effort"] = step.motor_efforts().reshape(-1)
+    for stateful, arrays in zip(step.plan.stateful, step.now.laws, strict=True):
+        for name in columns:
+            state = "power" if name == "power" else OUTPUTS[name].state if name in OUTPUTS else ""
+            if state in stateful.names:
+                found[name] = numpy_view(arrays[stateful.names.index(state)])
+    return found

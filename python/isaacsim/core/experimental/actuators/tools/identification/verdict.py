@@ -1,0 +1,74 @@
+"""Verdicts: whether the motors that were found explain what the joints did, to the noise of their encoders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from .identified import Estimate, Identified
+from .looks import look_of
+from .parameters import GAINS
+
+EXPLAINED, PARTLY, NOT = "explained", "partly explained", "not explained"
+"""The verdicts, from the best to the worst."""
+
+# errors up to which positions are explained, and explained in part, of the noise of the encoder
+_EXPLAINED, _PARTLY = 3.0, 20.0
+# a value that is none, in any unit
+_NONE = 1e-6
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was learned of a joint.
+
+    Args:
+        joint: Its name.
+        word: `EXPLAINED`, `PARTLY` or `NOT`; empty for one that rests in all logs.
+        error: Mean absolute position error in the whole robot [rad or m].
+        before: The same with the motors that the fit started from.
+        noise: Noise of its encoder [rad or m].
+        changed: What was fitted of it: values, those of gains before and after.
+        look: What the error that is left looks like, where it is not explained and looks like something.
+    """
+
+    joint: str
+    word: str
+    error: float
+    before: float
+    noise: float
+    changed: str
+    look: str = ""
+
+
+def verdicts(identified: Identified) -> list[Verdict]:
+    """Return the verdict on each joint, on the logs that `Identified.error` is of."""
+    found = []
+    for j, joint in enumerate(identified.joints):
+        mine = [replay for replay in identified.judging if replay.log.moves(j)]
+        error = float(np.mean([replay.errors[j] for replay in mine])) if mine else float("nan")
+        noise = identified.noise[j] if identified.noise else float("nan")
+        word = EXPLAINED if error <= _EXPLAINED * noise else PARTLY if error <= _PARTLY * noise else NOT if mine else ""
+        before = identified.errors_before[j] if identified.errors_before else float("nan")
+        changed = ", ".join(_changes(estimate for estimate in identified.estimates if estimate.joint == joint))
+        look = look_of(mine, j, noise) if word in (PARTLY, NOT) else ""
+        found.append(Verdict(joint, word, error, before, noise, changed, look))
+    return found
+
+
+def _changes(estimates: Iterable[Estimate]) -> Iterator[str]:
+    """Yield the gains of a joint before and after, then its other values, without those that are none as before.
+
+    With half of the interval of a value, where it has one.
+    """
+    for one in sorted(estimates, key=lambda one: one.name not in GAINS):
+        # a descent ends beside the end of a range
+        value = one.value if abs(one.value) > _NONE else 0.0
+        half = 0.5 * (one.interval[1] - one.interval[0])
+        spread = f" ± {half:.2g}" if np.isfinite(half) else ""
+        if one.name in GAINS:
+            yield f"{one.name} {one.start:.3g}→{value:.3g}{spread}"
+        elif value or one.start > 0.0:
+            yield f"{one.name} {value:.2g}{spread}"

@@ -1,0 +1,169 @@
+"""Robots of files as plain data in SI units: rad, rad/s and N·m, or m, m/s and N for joints that slide."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ...specs.configs import ClampingConfig, Config, ControlConfig, DelayConfig
+from ...specs.stages import Staged
+
+DrivenBy = Literal["actuator", "USD drive", "MJCF actuator", "MjcActuator", "another joint", "nothing"]
+
+DEFAULT = "default"
+"""Source of a value that no file has."""
+
+
+@dataclass(frozen=True)
+class InspectedValue:
+    """A value of a robot and its source.
+
+    Args:
+        value: In SI; infinite for no limit, a list for a table, a text for a file.
+        unit: Empty for none.
+        source: Name of the file of the USD layer that has it, or of the MJCF or URDF file; "default" if none has.
+    """
+
+    value: Any
+    unit: str
+    source: str
+
+    @property
+    def said(self) -> bool:
+        """True if a file has it."""
+        return self.source != DEFAULT
+
+
+@dataclass(frozen=True)
+class InspectedOwnValue:
+    """A value of an actuator that a copy of a robot has for itself.
+
+    Args:
+        robot: Path of the copy.
+        actuator: Path of its actuator prim.
+        law: Word for the law.
+        parameter: Name of the parameter.
+        value: Of the copy.
+        others: Value of the robot that it is a copy of.
+    """
+
+    robot: str
+    actuator: str
+    law: str
+    parameter: str
+    value: InspectedValue
+    others: Any
+
+
+@dataclass(frozen=True)
+class InspectedActuator(Staged):
+    """An actuator of a file: a `NewtonActuator` prim, or the MuJoCo actuators of a joint.
+
+    Args:
+        path: Path of the prim; name of the joint for MuJoCo's.
+        joints: Names of the joints that it drives.
+        pipeline: Its stages in words.
+        controller: The control law in SI; None for a passive joint, and for a prim that cannot be used.
+        clamping: Effort limits, in the order in which they act.
+        delay: Command delay, or None.
+        others: Stages of other kinds.
+        values: All parameters, by the word for the law and the name of the parameter.
+        stand_ins: Laws of newton that the prim has for other readers, beside laws of ours; in SI.
+        unsplit: Reason, a clause, why an overlay cannot split a prim with several joints.
+        earlier: Applied schemas with names of version 0.9 and before, and their current names.
+    """
+
+    path: str
+    joints: tuple[str, ...]
+    pipeline: str
+    controller: ControlConfig | None = None
+    clamping: Sequence[ClampingConfig] = ()
+    delay: DelayConfig | None = None
+    values: Mapping[tuple[str, str], InspectedValue] = field(default_factory=dict[tuple[str, str], InspectedValue])
+    stand_ins: tuple[Config, ...] = ()
+    unsplit: str = ""
+    others: Sequence[Config] = ()
+    earlier: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def usable(self) -> bool:
+        """True if it can be used."""
+        return bool(self.stages)
+
+
+@dataclass(frozen=True)
+class InspectedJoint:
+    """One degree of freedom.
+
+    Args:
+        name: As in `dof_names`.
+        path: Of the joint prim, or of the joint in an MJCF or URDF file.
+        axis: `angular` or `linear`, or one of several: `transX` … `rotZ`.
+        linear: Whether it slides.
+        driven_by: Kind of its driver.
+        driver: Path of the actuator, if it is usable.
+        values: By name: lower_limit, upper_limit, effort_limit, velocity_limit, armature, friction, viscous_friction,
+            drive_stiffness, drive_damping.
+        is_marked: Whether a mark tells fallbacks of its actuator from values of its author.
+    """
+
+    name: str
+    path: str
+    axis: str
+    linear: bool
+    driven_by: DrivenBy
+    driver: str | None
+    values: Mapping[str, InspectedValue]
+    is_marked: bool = False
+
+    def value(self, name: str) -> float:
+        """Return a number of `values`."""
+        return float(self.values[name].value)
+
+
+@dataclass(frozen=True)
+class InspectedRobot:
+    """One articulation of a file.
+
+    Args:
+        path: Path of its root.
+        joints: Joints in the order of `dof_names`.
+        actuators: Prims, or actuators of MuJoCo, in the order of the file.
+        problems: Errors of actuator prims, one line each.
+        remarks: Parts without effect or unknown, one line each. The first robot has those on a whole MJCF or URDF
+            file.
+        own_values: What copies of the robot have for themselves.
+        two_values: Values that are not read because another one means the same, one line each. The first robot has
+            those of a whole MJCF or URDF file.
+    """
+
+    path: str
+    joints: tuple[InspectedJoint, ...]
+    actuators: tuple[InspectedActuator, ...]
+    problems: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    own_values: tuple[InspectedOwnValue, ...] = ()
+    two_values: tuple[str, ...] = ()
+
+    def joint(self, name: str) -> InspectedJoint:
+        """Return the joint of a name.
+
+        Raises:
+            KeyError: There is none.
+        """
+        return {joint.name: joint for joint in self.joints}[name]
+
+
+JOINT_UNITS = {
+    "lower_limit": ("rad", "m"),
+    "upper_limit": ("rad", "m"),
+    "effort_limit": ("N·m", "N"),
+    "velocity_limit": ("rad/s", "m/s"),
+    "armature": ("kg·m²", "kg"),
+    "friction": ("N·m", "N"),
+    "viscous_friction": ("N·m·s/rad", "N·s/m"),
+    "drive_stiffness": ("N·m/rad", "N/m"),
+    "drive_damping": ("N·m·s/rad", "N·s/m"),
+}
+"""Names of the values of a joint, and their units if it turns and if it slides."""

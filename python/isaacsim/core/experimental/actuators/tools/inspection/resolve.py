@@ -1,0 +1,280 @@
+"""The values of each joint after play: in the file, in a configuration, as applied, and the rule that decides."""
+
+from __future__ import annotations
+
+import functools
+import math
+import os
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...base.values import as_numpy
+from ...engine.actuator import Actuator
+from ...engine.motors import Motor, resolve_motors
+from ...extension.articulation_actuators import ArticulationActuators
+from ...laws.contract import catalogue
+from ...simulators.authoring import motors_of
+from ...simulators.motor_properties import effort_limits, read_property
+from ...simulators.port import ArticulationPort
+from ...simulators.simulation import Simulation
+from ...specs.arguments import path_of
+from ...specs.configs import Config
+from ...specs.engine_friction import is_friction, is_in_engine
+from ...specs.fields import parameters_of
+from ...specs.motors import Motors
+from ...specs.stages import KINDS
+from ...specs.transmission import armature
+from ..feedback import feedback_gains, largest_efforts
+from .described import JOINT_UNITS, InspectedActuator, InspectedJoint, InspectedRobot
+from .figures import gains, largest_effort
+from .inspect import inspect_robots
+from .words import law_of, unit_of, values_of
+
+if TYPE_CHECKING:
+    from ...files.usd.handles import Stage
+
+# names of the simulator's properties in `motor_properties`
+_APPLIED = {
+    "effort_limit": "effort_limit_sim",
+    "velocity_limit": "velocity_limit_sim",
+    "armature": "armature",
+    "friction": "friction",
+    "viscous_friction": "viscous_friction",
+}
+_SAME = 1e-5
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """One property of one joint, in SI.
+
+    Args:
+        robot: Path of the robot.
+        joint: Name of the joint.
+        property: kp, kd, actuator_limit, effort_limit (of the joint), velocity_limit, armature, friction,
+            viscous_friction, or a parameter of another stage than control laws and limits, `delay.delay_steps`.
+        unit: Of the values.
+        file: Value in the robot's file; None if absent.
+        config: Value in the configuration; None if absent.
+        applied: Value after play; infinite for no limit, None if there is no such value.
+        rule: The reason.
+    """
+
+    robot: str
+    joint: str
+    property: str
+    unit: str
+    file: float | None
+    config: float | None
+    applied: float | None
+    rule: str
+
+
+def resolve(file: str | os.PathLike[str], config: Motors | None = None) -> list[Resolved]:
+    """Return for each joint the values in the file, in a configuration, and as applied after play.
+
+    The file is opened with MuJoCo and `ArticulationActuators`, or its `from_configs` for a configuration.
+
+    Args:
+        file: Path of a USD, MJCF or URDF file.
+        config: Motors by pattern of joint names, for every robot of the file; None means the file's own actuators.
+
+    Raises:
+        FileNotFoundError: No such file.
+        ValueError: The file cannot be simulated, or its actuators or the motors cannot be used.
+        HostError: The simulator is not installed.
+    """
+    path = path_of("file", file)
+    robots = inspect_robots(path)
+    rows: list[Resolved] = []
+    with warnings.catch_warnings():
+        # the table shows which joints have no motor
+        warnings.simplefilter("ignore", UserWarning)
+        with Simulation(path) as sim:
+            wrappers = [_wrapper(sim, robot.path, config) for robot in robots]
+            sim.play()
+            for robot, wrapper in zip(robots, wrappers, strict=True):
+                rows += _Rows(robot, wrapper, config, sim.stage).all()
+    return rows
+
+
+def _wrapper(sim: Simulation, path: str, config: Motors | None) -> ArticulationActuators:
+    if config is None and sim.stage is not None:
+        return ArticulationActuators(path)
+    return ArticulationActuators.from_configs(path, motors_of(sim, path) if config is None else config)
+
+
+class _Rows:
+    """The rows of one robot."""
+
+    def __init__(
+        self, robot: InspectedRobot, wrapper: ArticulationActuators, config: Motors | None, stage: Stage | None
+    ) -> None:
+        self._robot, self._wrapper, self._with_config = robot, wrapper, config is not None
+        names = list(wrapper.articulation.dof_names)
+        self._motors = {} if config is None else _by_joint(config, wrapper.articulation, stage)
+        self._applied = {
+            name: dict(zip(names, as_numpy(values)[0].tolist(), strict=True))
+            for name in (*_APPLIED.values(), "stiffness", "damping")
+            if (values := read_property(wrapper.articulation, name)) is not None
+        }
+        self._running = {name: (one, at) for one in wrapper.actuators for at, name in enumerate(one.dof_names)}
+        self._actuated = {name: limits for actuator in wrapper.actuators for name, limits in _applied_to(actuator)}
+
+    def all(self) -> Iterator[Resolved]:
+        """Iterate over the rows, joint by joint."""
+        for joint in self._robot.joints:
+            yield from self._gains(joint)
+            yield self._limit(joint)
+            for name in _APPLIED:
+                yield self._property(joint, name)
+            yield from self._stages(joint)
+
+    def _gains(self, joint: InspectedJoint) -> Iterator[Resolved]:
+        actuator, motor = self._actuator(joint), self._motor(joint.name)
+        drive = joint.value("drive_stiffness"), joint.value("drive_damping")
+        of_file, of_config = _gains_of(actuator, drive), _gains_of(motor, (None, None))
+        applied = self._applied_gains(joint.name)
+        rules = [self._whose(joint)] * 2
+        if joint.name in self._actuated and (actuator or motor):
+            rules = ["its law has no gains" if one is None else rule for one, rule in zip(applied, rules, strict=True)]
+        for at, (name, drive) in enumerate({"kp": "drive_stiffness", "kd": "drive_damping"}.items()):
+            unit = JOINT_UNITS[drive][joint.linear]
+            yield Resolved(self._robot.path, joint.name, name, unit, of_file[at], of_config[at], applied[at], rules[at])
+
+    def _applied_gains(self, joint: str) -> list[float | None]:
+        """Return kp and kd of the actuator of a joint, of its drive if it has none; None for a law without gains."""
+        if joint in self._actuated:
+            return [None if math.isnan(gain) else gain for gain in self._actuated[joint][:2]]
+        return [self._applied[name].get(joint) for name in ("stiffness", "damping")]
+
+    def _limit(self, joint: InspectedJoint) -> Resolved:
+        actuator, motor = self._actuator(joint), self._motor(joint.name)
+        unit = JOINT_UNITS["effort_limit"][joint.linear]
+        given = [None if one is None else largest_effort(one) for one in (actuator, motor)]
+        applied = self._actuated[joint.name][2] if joint.name in self._actuated else None
+        rule = "no actuator" if applied is None else self._whose(joint)
+        of_joint = self._applied["effort_limit_sim"].get(joint.name, math.inf)
+        if applied is not None and of_joint < applied * (1 - _SAME):
+            rule += f"; the joint's {of_joint:g} bounds its drive only"
+        return Resolved(self._robot.path, joint.name, "actuator_limit", unit, given[0], given[1], applied, rule)
+
+    def _stages(self, joint: InspectedJoint) -> Iterator[Resolved]:
+        """Parameters of stages without rows of their own: of all but control laws and limits."""
+        actuator, motor = self._actuator(joint), self._motor(joint.name)
+        given = [{} if one is None else _numbers_of(one.by_kind) for one in (actuator, motor)]
+        applied = _running(*self._running[joint.name]) if joint.name in self._running else {}
+        for key in dict.fromkeys([*given[0], *given[1], *applied]):
+            of_file, of_config, now = (found.get(key) for found in (*given, applied))
+            name, unit = key
+            unit = unit_of(unit, joint.linear)
+            yield Resolved(self._robot.path, joint.name, name, unit, of_file, of_config, now, self._whose(joint))
+
+    def _property(self, joint: InspectedJoint, name: str) -> Resolved:
+        value = joint.values[name]
+        motor, at = self._motors.get(joint.name, (None, 0))
+        given = None if motor is None else _of_joint(motor.properties.get(name), at)
+        applied = self._applied.get(_APPLIED[name], {}).get(joint.name)
+        stage = self._friction_stage(joint) if "friction" in name else None
+        if stage is not None:
+            rule = (
+                "friction stage, computed by the simulator"
+                if is_in_engine(stage)
+                else "friction stage, which replaces it"
+            )
+        elif name == "armature" and self._has_rotor(joint):
+            rule = "rotor of the transmission, ratio²·rotor_inertia"
+        elif given is not None:
+            rule = "configuration"
+        elif value.said:
+            rule = f"file ({value.source})"
+        else:
+            rule = "default"
+        of_file = float(value.value) if value.said else None
+        return Resolved(self._robot.path, joint.name, name, value.unit, of_file, given, applied, rule)
+
+    def _has_rotor(self, joint: InspectedJoint) -> bool:
+        """Return True if the transmission of a joint has a rotor inertia."""
+        acting = self._motor(joint.name) if self._with_config else self._actuator(joint)
+        return acting is not None and armature(acting) is not None
+
+    def _friction_stage(self, joint: InspectedJoint) -> Config | None:
+        """Return the stage that computes the friction of a joint, or has the simulator compute it."""
+        acting = self._motor(joint.name) if self._with_config else self._actuator(joint)
+        stages = () if acting is None else acting.stages
+        return next(filter(is_friction, stages), None)
+
+    def _whose(self, joint: InspectedJoint) -> str:
+        """Return the rule that decides what drives a joint."""
+        if joint.name in self._motors and joint.name in self._actuated:
+            return "motor of the configuration, and the drive is off"
+        if joint.name in self._actuated:
+            return "actuator of the file, and the drive is off"
+        if self._with_config:
+            return "no motor in the configuration: the drive is left"
+        return "drive of the file" if joint.driven_by == "USD drive" else "nothing drives it"
+
+    def _actuator(self, joint: InspectedJoint) -> InspectedActuator | None:
+        return next((one for one in self._robot.actuators if one.path == joint.driver), None)
+
+    def _motor(self, name: str) -> InspectedActuator | None:
+        """Return the motor of a joint in the configuration, with the numbers of this joint."""
+        motor, at = self._motors.get(name, (None, 0))
+        if motor is None or motor.spec is None:
+            return None
+        return InspectedActuator(motor.pattern, (name,), "", **motor.of_joint(at).each(lambda config: config))
+
+
+def _gains_of(
+    actuator: InspectedActuator | None, otherwise: tuple[float | None, float | None]
+) -> tuple[float | None, float | None]:
+    """Return kp and kd of an actuator, Nones if its law has none."""
+    return otherwise if actuator is None else gains(actuator) or (None, None)
+
+
+def _by_joint(config: Motors, articulation: ArticulationPort, stage: Stage | None) -> dict[str, tuple[Motor, int]]:
+    """Return the motor of each joint in a configuration, and its number among those of the motor."""
+    names, limits = list(articulation.dof_names), functools.partial(effort_limits, articulation, stage)
+    motors = resolve_motors(config, names, names, 1, limits=limits)
+    return {names[column]: (motor, at) for motor in motors for at, column in enumerate(motor.columns)}
+
+
+def _has_no_row(kind: str) -> bool:
+    return kind in KINDS and kind != "controller" and not KINDS[kind].is_limit
+
+
+def _numbers_of(stages: Iterable[tuple[str, Config]]) -> dict[tuple[str, str], float]:
+    """Return the numbers of configs, by law and parameter, and unit."""
+    found: dict[tuple[str, str], float] = {}
+    for kind, config in stages:
+        for name, (described, value) in values_of(config, False, "").items() if _has_no_row(kind) else ():
+            if isinstance(value.value, int | float) and not isinstance(value.value, bool):
+                found[f"{law_of(config)}.{name}", described.unit if described else ""] = float(value.value)
+    return found
+
+
+def _running(actuator: Actuator, at: int) -> dict[tuple[str, str], float]:
+    """Return the same of running components, for one joint of the first robot, without those of the host program."""
+    found: dict[tuple[str, str], float] = {}
+    for kind, component in actuator.by_kind:
+        line = catalogue.law_of(type(component)) if _has_no_row(kind) else None
+        for name, described in parameters_of(line.config).items() if line is not None else ():
+            if line is not None and name in component.PARAMETERS:
+                values = component.read(name).reshape(-1, len(actuator.dof_names))
+                found[f"{law_of(line.config)}.{name}", described.unit] = float(values[0, at])
+    return found
+
+
+def _applied_to(actuator: Actuator) -> Iterator[tuple[str, tuple[float, float, float]]]:
+    """Iterate over the joints: name, and kp, kd and the largest effort of the running components."""
+    kp, kd, _ = feedback_gains(actuator, 1)[:, 0].tolist()
+    yield from zip(actuator.dof_names, zip(kp, kd, largest_efforts(actuator, 1)[0].tolist(), strict=True), strict=True)
+
+
+def _of_joint(value: object, at: int) -> Any:
+    """Return the value of one joint; files have no values per robot."""
+    return value[..., at].item() if isinstance(value, np.ndarray) else value

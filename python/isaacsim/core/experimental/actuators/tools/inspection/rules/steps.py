@@ -1,0 +1,117 @@
+"""Rules that depend on the physics step and the inertia at the motors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from ....specs.implicit import ImplicitConfig
+from ...stability.chatter import AssumedInertia
+from ...stability.table import IMPLICIT_REMEDY, JointStability, RobotStability, Stability, least_damping, lowered
+from ..findings import Finding
+from .rule import Checked
+
+# [Hz]: no position loop oscillates slower or faster
+_SLOWEST, _FASTEST = 0.02, 500.0
+
+
+def unstable_gains(checked: Checked) -> Iterator[Finding]:
+    """Gains that are too high for the physics step: the robot vibrates, see `ArticulationActuators.stability`."""
+    table = checked.stability
+    if table is None or table.stable:
+        return
+    robot = next(robot for robot in table.robots if not robot.stable)
+    for joint in _vibrating(table, robot):
+        text = ", or ".join(_remedies(joint, robot, table))
+        yield Finding(
+            "unstable-gains",
+            "error",
+            checked.robot.joint(joint.joint).path,
+            f"joint {joint.joint} will vibrate at dt = {table.dt:.4g} s: kp = {joint.kp:.4g}, kd = {joint.kd:.4g}, "
+            f"inertia {joint.inertia:.3g}, armature {joint.armature:.3g}"
+            + (f", latency {joint.latency:.3g} s." if joint.latency else "."),
+            f"{text[0].upper()}{text[1:]}.",
+        )
+
+
+def _vibrating(table: Stability, robot: RobotStability) -> list[JointStability]:
+    """Return the joints whose armature is too small for their gains."""
+    short = [joint for joint in table.joints if joint.smallest_armature > joint.armature]
+    if robot.margin:
+        return short
+    # no armature helps, not even of the joints that are in order
+    return [joint for joint in short if joint.margin < 1.0] or short
+
+
+def _remedies(joint: JointStability, robot: RobotStability, table: Stability) -> list[str]:
+    """Return what stops a joint from vibrating."""
+    step = min(robot.largest_step for robot in table.robots)
+    armature = joint.smallest_armature
+    return [
+        *([f"raise the armature to {armature:.3g}"] if armature < math.inf else ()),
+        *([f"step with dt <= {step:.3g} s"] if step else ()),
+        *([f"use {IMPLICIT_REMEDY}"] if robot.implicit_helps else ()),
+        _other_gains(joint, robot, table.dt),
+    ]
+
+
+def _other_gains(joint: JointStability, robot: RobotStability, dt: float) -> str:
+    """Return the remedy that gains are."""
+    if robot.margin:
+        return f"multiply all gains by {robot.margin:.3g}, here to {lowered(joint, robot)}"
+    least = least_damping(joint, robot, dt)
+    return f"damp it with more than kd = {least:.3g}" if joint.kd <= least else "damp it"
+
+
+def assumed_inertia_too_large(checked: Checked) -> Iterator[Finding]:
+    """Friction that assumes more than twice the inertia of its joint, or an effort mode that assumes more than it.
+
+    Both chatter where the simulator provides no inertia.
+    """
+    inertias = {} if checked.stability is None else {one.joint: one.inertia for one in checked.stability.joints}
+    for joint, actuator in checked.actuated:
+        inertia = inertias.get(joint.name, math.inf)
+        modes = [stage for stage in actuator.stages if isinstance(stage, ImplicitConfig)]
+        # friction of an implicit joint has the inertia of the effort mode
+        for stage in modes or actuator.stages:
+            implicit = bool(modes)
+            one = AssumedInertia("", joint.name, getattr(stage, "assumed_inertia", 0.0), inertia, implicit)
+            if one.is_too_large:
+                law = "effort at the end of the step" if implicit else "friction"
+                yield Finding(
+                    "assumed-inertia-too-large",
+                    "warning",
+                    actuator.path,
+                    f"assumed_inertia = {one.assumed:.4g} is {one.assumed / inertia:.3g} times the inertia of joint "
+                    f"{joint.name}, {inertia:.4g}: its {law} chatters on simulators that provide no inertia.",
+                    one.remedy,
+                )
+
+
+def unresolved_spring(checked: Checked) -> Iterator[Finding]:
+    """A spring of a transmission that oscillates so fast that the physics step damps it, and may make it softer."""
+    for spring in () if checked.stability is None else checked.stability.springs:
+        yield Finding(
+            "unresolved-spring",
+            "warning",
+            checked.robot.joint(spring.joint).path,
+            f"the spring of joint {spring.joint}, {spring.stiffness:.4g}, has {spring.in_words}.",
+            f"Step with dt <= {spring.largest_step:.3g} s, or use TransmissionConfig, a rigid gear.",
+        )
+
+
+def gains_against_inertia(checked: Checked) -> Iterator[Finding]:
+    """A stiffness with which the joint would oscillate once a minute or a thousand times a second: units are wrong."""
+    for joint in checked.stability.joints if checked.stability is not None else ():
+        frequency = math.sqrt(joint.kp / joint.inertia) / (2 * math.pi)
+        if joint.kp and not _SLOWEST <= frequency <= _FASTEST:
+            soft = frequency < _SLOWEST
+            yield Finding(
+                "gains-against-inertia",
+                "warning",
+                checked.robot.joint(joint.joint).path,
+                f"with kp = {joint.kp:.4g} and inertia {joint.inertia:.3g}, joint {joint.joint} swings at "
+                f"{frequency:.3g} Hz.",
+                f"Check the units of kp: {'per degree it is' if soft else 'per radian it is'} "
+                f"{(math.degrees if soft else math.radians)(joint.kp):.4g}; and those of the masses.",
+            )

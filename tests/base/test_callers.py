@@ -1,0 +1,10 @@
+"""A warning points at the user's line, however deep it comes from."""
+
+from __future__ import annotations
+
+from isaacsim.core.experimental.actuators.base.callers import level_outside
+
+
+def test_caller_outside_is_the_first_level() -> None:
+    """This file is no part of the package."""
+    assert level_outside() == 1

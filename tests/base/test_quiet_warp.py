@@ -1,0 +1,54 @@
+"""Warp starts without a word, unless the program starts it itself."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from places import REPOSITORY
+
+OURS = """
+import numpy as np
+from isaacsim.core.experimental.actuators import ActuatedArrays, PDControlConfig
+zero = np.zeros((1, 1), np.float32)
+print(ActuatedArrays(["hinge"], {"hinge": [PDControlConfig(20.0, 0.5)]}, 1).step(zero, zero, zero + 1.0, 0.01))
+"""
+SIMULATION = """
+from isaacsim.core.experimental.actuators import Simulation
+with Simulation("data/robots/pendulum.usda") as sim:
+    sim.play()
+    sim.step()
+    print("stepped")
+"""
+
+
+@pytest.mark.parametrize(("program", "result"), [(OURS, "[[20.]]\n"), (SIMULATION, "stepped\n")], ids=["loop", "file"])
+def test_output_is_the_programs_alone(program: str, result: str) -> None:
+    """No banner, and no warning of a machine without a GPU."""
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=REPOSITORY)
+    assert (done.stdout, done.stderr) == (result, "")
+
+
+def test_other_errors_of_the_start_are_kept() -> None:
+    """What is written to standard error meanwhile comes after it."""
+    program = """
+import os
+import warp as wp
+from isaacsim.core.experimental.actuators.base import quiet_warp
+start = wp.init
+wp.init = lambda: (os.write(2, b"something else" + os.linesep.encode()), start())
+quiet_warp.start_warp()
+quiet_warp.start_warp()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "something else\n")
+
+
+def test_a_program_that_starts_warp_sees_its_messages() -> None:
+    """It is started already."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"import warp; warp.init(){OURS}"], capture_output=True, text=True, check=True
+    )
+    assert "Warp" in done.stdout and done.stdout.endswith("[[20.]]\n")

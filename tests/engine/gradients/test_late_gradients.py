@@ -1,0 +1,72 @@
+"""Gradients through delays in seconds or between steps, compared with central differences in float64."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from isaacsim.core.experimental.actuators import ActuatedArrays, PDControlConfig, TimedDelayConfig
+from late_rollout import LateRollout, assert_same, in_place, one_each, swapped
+
+JOINTS, ROBOTS, STEPS, DT = ["hip", "knee"], 3, 14, 0.005
+SIZE = ROBOTS, len(JOINTS)
+GAINS = {"kp": (5.0, 20.0), "ki": (5.0, 20.0), "kd": (0.5, 2.0), "integral_max": (0.02, 2.0)}
+# a part that is drawn has no gradient
+DRAWING = ("random_steps", "redraw_steps", "hold_probability", "seed")
+
+
+@pytest.mark.usefixtures("backend")
+@pytest.mark.parametrize("states", [swapped, in_place, one_each])
+@pytest.mark.parametrize("drawn", [False, True])
+@pytest.mark.slow("Warp")
+def test_every_gradient_is_that_of_central_differences(drawn: bool, states: Any) -> None:
+    """By the delay in seconds and in steps, gains, and the commands of each step; with a part that is drawn."""
+    ranges = GAINS | {"seconds": (0.001, 0.03), "DelayTimed steps": (0.1, 1.4)}
+    ranges |= {"random_steps": (0.6, 2.4), "redraw_steps": (1.0, 3.0), "hold_probability": (0.0, 0.5)} if drawn else {}
+    whole = "random_steps", "redraw_steps", "seed"
+    rollout = LateRollout(["DelayTimed", "ControllerPID"], ranges | {"seed": (0, 99)}, seed=1, whole=whole)
+    expected = rollout.differences()
+    assert np.abs(expected["DelayTimed seconds"]).min() > 1e-3
+    efforts, found = rollout.on_tape(states)
+    np.testing.assert_allclose(efforts, rollout.acting, atol=1e-4)
+    assert_same(found, expected, DRAWING)
+
+
+def loss_of(values: dict[str, Any], targets: Any) -> Any:
+    """A weighted sum of the efforts of a motion, in which the controller squares nothing: it is linear in targets."""
+    torch = pytest.importorskip("torch")
+    motors = {".*": [PDControlConfig(20.0, 1.0), TimedDelayConfig(seconds=0.0075, steps=0.5, max_steps=8)]}
+    arrays = ActuatedArrays(JOINTS, motors, ROBOTS, requires_grad=True)
+    numbers = np.random.default_rng(3)
+    loss = torch.zeros((), dtype=torch.float64)
+    for step in range(STEPS):
+        q, qd, weight = (torch.tensor(numbers.normal(size=SIZE).astype(np.float32)) for _ in range(3))
+        loss = loss + (arrays.step(q, qd, targets[step], DT, parameters=values) * weight).double().sum()
+    return loss
+
+
+@pytest.mark.parametrize(("name", "value"), [("seconds", 0.0081), ("seconds", 0.0002), ("steps", 1.3)])
+def test_by_the_delay_as_by_differences(name: str, value: float) -> None:
+    """In Torch. Within a step the acting command is linear in the delay, so a difference within it is exact."""
+    torch = pytest.importorskip("torch")
+    targets = torch.tensor(np.random.default_rng(4).normal(size=(STEPS, *SIZE)).astype(np.float32))
+    delay = torch.full(SIZE, value, requires_grad=True)
+    loss_of({name: delay}, targets).backward()
+    change = 0.02 * (DT if name == "seconds" else 1.0)
+    ends = [loss_of({name: torch.full(SIZE, value + sign * change)}, targets) for sign in (1.0, -1.0)]
+    expected = float(ends[0] - ends[1]) / (2.0 * change)
+    assert float(delay.grad.sum()) == pytest.approx(expected, rel=1e-4)
+
+
+def test_by_commands_as_by_differences() -> None:
+    """In Torch. Of each step, also of those that only the first command of a reset stands for."""
+    torch = pytest.importorskip("torch")
+    given = np.random.default_rng(5).normal(size=(STEPS, *SIZE)).astype(np.float32)
+    targets = torch.tensor(given, requires_grad=True)
+    loss_of({}, targets).backward()
+    for at in ((0, 1, 0), (5, 0, 1), (STEPS - 2, 2, 1), (STEPS - 1, 0, 0)):
+        changed = torch.tensor(given)
+        changed[at] += 1.0
+        difference = float(loss_of({}, changed) - loss_of({}, torch.tensor(given)))
+        assert float(targets.grad[at]) == pytest.approx(difference, abs=2e-4)

@@ -1,0 +1,464 @@
+"""The Warp step: comparison with float64, bit-identical in all ways to call it."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import isaacsim.core.experimental.actuators as aa
+import numpy as np
+import pytest
+import warp as wp
+from isaacsim.core.experimental.actuators.base import native
+from isaacsim.core.experimental.actuators.engine.entry import ActuatorEntry
+from isaacsim.core.experimental.actuators.engine.plan import compile_plan
+from isaacsim.core.experimental.actuators.engine.step.binding import Columns, Indices
+from isaacsim.core.experimental.actuators.engine.step.warp import WarpStep, _words, mask_of
+from isaacsim.core.experimental.actuators.engine.step.warp_functions import BITS, advance_kernel
+from step_bench import DT, NAMES, ROBOTS, Bench, Twin, draw, floats, full, mixed_plan
+
+KINDS = pytest.mark.parametrize("kind", ["columns", "indices"])
+
+
+def made(kind: str = "columns") -> tuple[WarpStep, Bench]:
+    step = WarpStep(mixed_plan(), "cpu")
+    return step, Bench(step, kind)
+
+
+@KINDS
+def test_efforts_agree_with_float64(kind: str, rng: np.random.Generator) -> None:
+    """Delays, integrals, own laws, limits with a state, through bad inputs and resets of single robots."""
+    step, bench = made(kind)
+    twins = [Twin(robot) for robot in range(ROBOTS)]
+    for number in range(60):
+        if number in (20, 41):
+            mask = np.array([number == 20, True, False])
+            step.reset(np.flatnonzero(mask).tolist())
+            twins = [Twin(robot) if mask[robot] else twin for robot, twin in enumerate(twins)]
+        inputs = draw(rng)
+        expected = [twin.step(inputs[:, robot]) for robot, twin in enumerate(twins)]
+        np.testing.assert_allclose(bench.step(inputs), expected, rtol=2e-5, atol=2e-4, err_msg=str(number))
+    assert 1 < np.abs(expected).max() <= 12
+
+
+def run(kind: str = "columns", apart: bool = False, phases: bool = False) -> tuple[list[np.ndarray], Any]:
+    """Efforts of random steps with a masked reset, and faults."""
+    step, bench = made(kind)
+    states = step.new_state(), step.new_state()
+    if phases:
+        shape = (ROBOTS, len(NAMES))
+        floats_there = [wp.zeros(shape, dtype=wp.float32, device="cpu") for _ in range(7)]
+        step.hand_over(floats_there[:5], wp.zeros(shape, dtype=wp.int32, device="cpu"), *floats_there[5:])
+    rng, found = np.random.default_rng(5), []
+    for number in range(30):
+        now, after = (states[number % 2], states[1 - number % 2]) if apart else states[:1] * 2
+        step.use(now, after)
+        if number == 17:
+            step.reset([1])
+        bench.feed(draw(rng))
+        if phases:
+            step.command(DT)
+            step.limit()
+        else:
+            step.step(DT)
+        found.append(bench.efforts())
+    return found, step.faults()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"kind": "indices"}, {"apart": True}, {"phases": True}, {"kind": "indices", "apart": True, "phases": True}],
+)
+def test_however_it_is_called_the_bits_are_the_same(other: Any) -> None:
+    """By columns or indices, in place or from one state into another, in one go or in two phases."""
+    efforts, faults = run()
+    others, other_faults = run(**other)
+    np.testing.assert_array_equal(np.array(others), np.array(efforts))
+    assert other_faults == faults and len(faults) > 3
+
+
+def test_the_state_before_a_step_is_only_read(rng: np.random.Generator) -> None:
+    """Also where a joint has a fault, and every number after the step is written."""
+    step, bench = made()
+    states = [step.new_state() for _ in range(2)]
+    whole = step.new_state()
+    for number in range(12):
+        now, after = states[number % 2], states[1 - number % 2]
+        before = [array.numpy().copy() for array in now.arrays()]
+        for array in (after.buffer_pos, after.buffer_vel, after.buffer_act, *(a for law in after.laws for a in law)):
+            array.fill_(np.nan)
+        step.use(now, after)
+        inputs = draw(rng, faults=number > 0)
+        bench.step(inputs)
+        for array, values in zip(now.arrays(), before, strict=True):
+            np.testing.assert_array_equal(array.numpy(), values)
+        step.use(whole, whole)
+        bench.step(inputs)
+        for array, expected in zip(after.arrays(), whole.arrays(), strict=True):
+            np.testing.assert_array_equal(array.numpy(), expected.numpy())
+
+
+def test_outside_states_lead_nowhere_else(rng: np.random.Generator) -> None:
+    """A row beyond the ring and counts beyond its depth are brought back into it."""
+    step, bench = made()
+    step.now.write_idx.fill_(2**31 - 1)
+    step.now.num_pushes.assign(np.array([2**31 - 1, -(2**31), 7, 0, 1, 2], np.int32))
+    assert np.isfinite(bench.step(draw(rng, faults=False))).all()
+    assert step.now.write_idx.numpy()[0] in range(step.plan.depth)
+
+
+def test_a_ring_that_is_not_full_gives_its_oldest_command() -> None:
+    """As when commands were counted; what is older than all of them is filled with the oldest."""
+    limit = aa.Delay(wp.array([4] * ROBOTS, dtype=wp.int32, device="cpu"), 4)
+    step = WarpStep(
+        compile_plan([ActuatorEntry("a", ("a",), aa.ControllerPD(full(1), full(0)), [], limit)], ROBOTS), "cpu"
+    )
+    inputs = [np.zeros((ROBOTS, 1), np.float32) for _ in range(5)]
+    efforts = np.zeros((ROBOTS, 1), np.float32)
+    step.bind(Columns([0], inputs, efforts))
+    step.now.buffer_pos.assign(np.array([[7] * 3, [5] * 3, [6] * 3, [-1] * 3], np.float32))
+    step.now.write_idx.fill_(2)
+    step.now.num_pushes.fill_(2)
+    found = []
+    for target in (1, 2, 3, 4, 5, 6):
+        inputs[2][:] = target
+        step.step(DT)
+        found.append(efforts[0, 0])
+    assert found == [5, 5, 5, 6, 1, 2]
+
+
+@pytest.mark.parametrize("signal", [2, 3, 4])
+def test_first_command_that_is_not_finite_waits(signal: int) -> None:
+    """Nothing enters the delay before all three are good, then that command fills it."""
+    delay = aa.Delay(wp.array([2] * ROBOTS, dtype=wp.int32, device="cpu"), 2)
+    step = WarpStep(
+        compile_plan([ActuatorEntry("a", ("a",), aa.ControllerPD(full(1), full(1)), [], delay)], ROBOTS), "cpu"
+    )
+    inputs = [np.zeros((ROBOTS, 1), np.float32) for _ in range(5)]
+    efforts = np.zeros((ROBOTS, 1), np.float32)
+    step.bind(Columns([0], inputs, efforts))
+    found = []
+    for target in (np.nan, 3, 4, np.inf, 5, 6):
+        for array in inputs[2:]:
+            array[:] = 0
+        inputs[signal][:] = target
+        step.step(DT)
+        found.append(efforts[0, 0])
+    assert found == [0, 3, 3, 0, 4, 4]
+
+
+@KINDS
+def test_faults_are_latched_until_a_reset(kind: str, rng: np.random.Generator) -> None:
+    """Robot, slot, code and step of the first fault; a reset clears it, that of all counts from 0."""
+    step, bench = made(kind)
+    inputs = draw(rng, faults=False)
+    bad = inputs.copy()
+    bad[1, 2, 0] = np.inf
+    for given in (inputs, bad, inputs, bad):
+        bench.step(given)
+    assert step.faults() == [(2, 0, 2, 1)] and step.steps == 4
+    step.reset([1])
+    assert step.faults() == [(2, 0, 2, 1)]
+    step.reset([2])
+    assert step.faults() == []
+    bench.step(bad)
+    assert step.faults() == [(2, 0, 2, 4)]
+    step.reset()
+    bench.step(bad)
+    assert step.faults() == [(2, 0, 2, 0)]
+    step.set_faults([(0, 1, 32, 7)], 9)
+    bench.step(bad)
+    assert step.faults() == [(2, 0, 2, 9), (0, 1, 32, 7)]
+    step.clear_faults()
+    assert step.faults() == [] and step.steps == 0
+
+
+def test_indices_add_to_what_is_there(rng: np.random.Generator) -> None:
+    """Efforts and efforts before the limits; a joint with a fault adds nothing."""
+    step, bench = made("indices")
+    inputs = draw(rng, faults=False)
+    expected = bench.step(inputs)
+    before = bench.computed.numpy()[bench.at].reshape(ROBOTS, -1)
+    assert (np.abs(before) >= np.abs(expected) - 1e-6).all() and (before != expected).any()
+    step.reset()
+    bench.feed(inputs)
+    bench.arrays[5].fill_(100.0)
+    bench.arrays[0].numpy()[bench.at[0]] = np.nan
+    step.step(DT)
+    found = bench.arrays[5].numpy()
+    np.testing.assert_allclose(found[bench.at].reshape(ROBOTS, -1).ravel()[1:], 100 + expected.ravel()[1:], rtol=1e-6)
+    assert found[bench.at[0]] == 100 and bench.computed.numpy()[bench.at[0]] == 0
+    others = np.setdiff1d(np.arange(len(found)), bench.at)
+    assert (found[others] == 100).all()
+
+
+def test_columns_write_their_own_only(rng: np.random.Generator) -> None:
+    """What stands in other columns of the efforts stays."""
+    step, bench = made()
+    bench.feed(draw(rng))
+    bench.arrays[5].fill_(7.0)
+    step.step(DT)
+    assert (bench.arrays[5].numpy()[:, [1, 4]] == 7).all()
+
+
+def test_feedforward_may_be_absent() -> None:
+    """Then it is zero, and so may be its indices."""
+    step = WarpStep(
+        compile_plan([ActuatorEntry("a", ("a",), aa.ControllerPD(full(2), full(0)), [], None)], ROBOTS), "cpu"
+    )
+    q, target, efforts = floats(0, 0, 0), floats(1, 2, 3), floats(0, 0, 0)
+    at = wp.array([2, 1, 0], dtype=wp.uint32, device="cpu")
+    step.bind(Indices([q, q, target, q, None], [at] * 4 + [None], efforts, at))
+    step.step(DT)
+    assert efforts.numpy().tolist() == [2, 4, 6]
+
+
+def test_joints_that_share_a_place_add_up() -> None:
+    """Both efforts arrive."""
+    step = WarpStep(
+        compile_plan([ActuatorEntry("a", ("a",), aa.ControllerPD(full(1), full(0)), [], None)], ROBOTS), "cpu"
+    )
+    q, target, efforts = floats(0, 0, 0), floats(1, 2, 3), floats(0, 0)
+    at, out = (wp.array(one, dtype=wp.uint32, device="cpu") for one in ([0, 1, 2], [1, 1, 0]))
+    step.bind(Indices([q, q, target, q, None], [at] * 5, efforts, out))
+    step.step(DT)
+    assert efforts.numpy().tolist() == [3, 3]
+
+
+def test_indices_that_grow_too_large_are_refused_before_anything_is_written(rng: np.random.Generator) -> None:
+    """On the CPU at the next step."""
+    step, bench = made("indices")
+    bench.step(draw(rng))
+    at = step._binding.indices[0]
+    before = [array.numpy().copy() for array in step.now.arrays()]
+    at.numpy()[3] = 99
+    with pytest.raises(ValueError, match="index 99 into positions: must be below 15, its length"):
+        step.step(DT)
+    for array, values in zip(step.now.arrays(), before, strict=True):
+        np.testing.assert_array_equal(array.numpy(), values)
+
+
+def test_live_parameters_are_read_at_every_step() -> None:
+    """Nothing of the component is copied, neither parameters nor delays, also with gaps between their numbers."""
+    wide = wp.array([1, 0, 2, 0, 3, 0], dtype=wp.float32, device="cpu")
+    gains, lags = wide[::2], wp.array([0, 0, 0], dtype=wp.int32, device="cpu")
+    entry = ActuatorEntry(
+        "a", ("a",), aa.ControllerPD(gains, full(0)), [aa.ClampingMaxEffort(full(50))], aa.Delay(lags, 1)
+    )
+    step = WarpStep(compile_plan([entry], ROBOTS, live=True), "cpu")
+    q, target, efforts = floats(0, 0, 0), floats(1, 1, 1), floats(0, 0, 0)
+    at = wp.array([0, 1, 2], dtype=wp.uint32, device="cpu")
+    step.bind(Indices([q, q, target, q, None], [at] * 5, efforts, at))
+    step.step(DT)
+    assert efforts.numpy().tolist() == [1, 2, 3]
+    wide.numpy()[0] = 10
+    lags.fill_(1)
+    target.fill_(7.0)
+    entry.clamping[0].max_effort.numpy()[2] = 0.5
+    efforts.zero_()
+    step.step(DT)
+    assert efforts.numpy().tolist() == [10, 2, 0.5]
+
+
+def test_spread_row_acts_at_the_next_step(rng: np.random.Generator) -> None:
+    """A value per robot, also of a delay."""
+    step, bench = made()
+    row = step.plan.control["kp"]
+    inputs = draw(rng, faults=False)
+    bench.step(inputs)
+    step.materialize(row).numpy()[1, 0] = 0.0
+    step.materialize(step.plan.control["kd"]).numpy()[1, 0] = 0.0
+    assert bench.step(inputs)[1, 0] == np.clip(inputs[4, 1, 0], -9, 9)
+
+
+@pytest.mark.parametrize("lag", [-5, 9])
+def test_a_lag_out_of_range_is_brought_into_the_ring(lag: int) -> None:
+    """A robot's own one that is written later; too long a one is the longest, a negative one none."""
+    delay = aa.Delay(wp.array([1] * ROBOTS, dtype=wp.int32, device="cpu"), 2)
+    plan = compile_plan([ActuatorEntry("a", ("a",), aa.ControllerPD(full(1), full(0)), [], delay)], ROBOTS)
+    step = WarpStep(plan, "cpu")
+    inputs = [np.zeros((ROBOTS, 1), np.float32) for _ in range(5)]
+    efforts = np.zeros((ROBOTS, 1), np.float32)
+    step.bind(Columns([0], inputs, efforts))
+    step.materialize(plan.lag).numpy()[1] = lag
+    found = []
+    for target in (1, 2, 3, 4):
+        inputs[2][:] = target
+        step.step(DT)
+        found.append(efforts[:2, 0].tolist())
+    assert found == [[1, 1], [1, 1 if lag > 0 else 2], [2, 1 if lag > 0 else 3], [3, 2 if lag > 0 else 4]]
+
+
+@pytest.mark.parametrize(("position", "limit"), [(-1.0, 5), (0.0, 20), (1e-7, 9), (1.0, 10), (2.0, 10), (-3.0, 5)])
+def test_where_two_rows_share_a_point_the_first_holds_there(position: float, limit: float) -> None:
+    """Just beyond it the second does; the end rows hold outside."""
+    table = aa.ClampingPositionBased(None, [-1.0, 0.0, 0.0, 1.0], [5.0, 20.0, 9.0, 10.0])
+    entry = ActuatorEntry("a", ("a",), aa.ControllerPD(full(0), full(0), full(1000)), [table], None)
+    step = WarpStep(compile_plan([entry], ROBOTS), "cpu")
+    inputs = [np.zeros((ROBOTS, 1), np.float32) for _ in range(5)]
+    inputs[0][:] = position
+    efforts = np.zeros((ROBOTS, 1), np.float32)
+    step.bind(Columns([0], inputs, efforts))
+    step.step(DT)
+    np.testing.assert_allclose(efforts, limit, rtol=1e-6)
+
+
+def test_what_limited_is_told_by_number(rng: np.random.Generator) -> None:
+    """Efforts before the limits, 0 for a fault, and the last stage that changed them, counted from 1."""
+    step, bench = made()
+    step.observe(True)
+    names = ["", *step.stage_names]
+    seen: list[set[str]] = [set() for _ in NAMES]
+    for _ in range(80):
+        inputs = draw(rng)
+        efforts = bench.step(inputs)
+        computed, limited_by = step.observed()
+        bad = ~np.isfinite(inputs).all(axis=0)
+        assert not computed[bad].any() and not limited_by[bad].any()
+        same = limited_by == 0
+        np.testing.assert_array_equal(computed[same], efforts[same])
+        for slot, found in enumerate(seen):
+            found |= {names[number] for number in limited_by[:, slot]}
+    assert seen[0] == {"", "ClampingMaxEffort"} and seen[3] == {"", "ClampingSlew"}
+    assert seen[1] == {"", "ClampingDCMotor", "ClampingPositionBased", "ClampingMaxEffort"}
+    step.observe(False)
+    bench.step(inputs)
+
+
+def test_a_fault_behind_the_limits_has_no_limiter() -> None:
+    """The effort is 0 and the limit had no part in it."""
+    given = [aa.PDControlConfig(9.0, 0.0), aa.MaxEffortClampingConfig(2.0), aa.FrictionConfig(coulomb=0.5)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(native, "core", None)
+        arrays = aa.ActuatedArrays(["a"], {"a": given})
+    arrays.observe_efforts()
+    zero, target = np.zeros((1, 1), np.float32), np.ones((1, 1), np.float32)
+    # friction with an inertia that is no number
+    ((_, inertia),) = arrays._assembly.signals["inertia"]
+    inertia.fill_(np.nan)
+    assert not arrays.step(zero, zero, target, 0.01).any() and arrays.limited_by.tolist() == [[""]]
+    inertia.fill_(0.1)
+    assert arrays.step(zero, zero, target, 0.01).any() and arrays.limited_by.tolist() == [["ClampingMaxEffort"]]
+
+
+def test_more_stages_than_a_word_has_bits() -> None:
+    """They are in the next word."""
+    flags = [np.array([number % 2 == 0, number % 3 == 0]) for number in range(33)]
+    words = _words(flags)
+    assert len(words) == 2 and _words([]) == []
+    found = [[bool(words[n // BITS][slot] >> n % BITS & 1) for slot in range(2)] for n in range(33)]
+    assert found == [one.tolist() for one in flags]
+
+
+@wp.func
+def losing_clamp(effort: float, q: float, qd: float, dt: float, seen: float, most: float):
+    return wp.min(effort, most), seen + 1.0e38
+
+
+class Losing(aa.Clamping):
+    """A limit that loses a NaN, and whose state overflows."""
+
+    PARAMETERS: ClassVar = ("most",)
+    STATE: ClassVar = ("seen",)
+    LAW = losing_clamp
+
+
+def test_state_of_a_limit_is_held_where_anything_is_not_finite() -> None:
+    """Its input, its parameter, or the new state itself, which is a fault of the effort as in the core."""
+    limit = Losing(floats(5, 5, 5))
+    step = WarpStep(
+        compile_plan([ActuatorEntry("a", ("a",), aa.ControllerPD(full(1), full(0)), [limit], None)], ROBOTS), "cpu"
+    )
+    inputs = [np.ones((ROBOTS, 1), np.float32) for _ in range(5)]
+    efforts = np.zeros((ROBOTS, 1), np.float32)
+    step.bind(Columns([0], inputs, efforts))
+    inputs[0][1] = np.nan
+    step.materialize(step.plan.stages[0].rows["most"]).numpy()[2] = np.nan
+    for _ in range(5):
+        step.step(DT)
+    assert step.now.laws[0][0].numpy().tolist() == [np.float32(3e38), 0, 0]
+    assert efforts.ravel().tolist() == [0, 0, 0]
+    assert step.faults() == [(0, 0, 32, 3), (1, 0, 1, 0), (2, 0, 32, 0)]
+
+
+@wp.func
+def timing_clamp(effort: float, q: float, qd: float, dt: float, seen: float):
+    return effort, seen + dt
+
+
+class Timing(aa.Clamping):
+    """A limit that counts seconds."""
+
+    PARAMETERS: ClassVar = ()
+    STATE: ClassVar = ("seen",)
+    LAW = timing_clamp
+
+
+def test_limits_have_the_seconds_of_the_command_before_them() -> None:
+    """A step in two halves takes as long as one."""
+    entry = ActuatorEntry("a", ("a",), aa.ControllerPD(full(1), full(0)), [Timing()], None)
+    step, shape = WarpStep(compile_plan([entry], ROBOTS), "cpu"), (ROBOTS, 1)
+    step.bind(Columns([0], [np.ones(shape, np.float32) for _ in range(5)], np.zeros(shape, np.float32)))
+    numbers = [wp.zeros(shape, dtype=wp.float32, device="cpu") for _ in range(7)]
+    step.hand_over(numbers[:5], wp.zeros(shape, dtype=wp.int32, device="cpu"), *numbers[5:])
+    for _ in range(4):
+        step.command(0.25)
+        step.limit()
+    assert step.now.laws[0][0].numpy().tolist() == [1.0] * ROBOTS
+
+
+@pytest.mark.parametrize(
+    ("mask", "words"),
+    [
+        (wp.zeros(ROBOTS, dtype=wp.int32, device="cpu"), "mask is int32"),
+        (wp.zeros(ROBOTS + 1, dtype=wp.bool, device="cpu"), r"must be bool \(3,\)"),
+    ],
+)
+def test_a_mask_that_does_not_fit_is_refused(mask: wp.array, words: str) -> None:
+    """With what it is and what it has to be."""
+    with pytest.raises(ValueError, match=words):
+        mask_of(mask, ROBOTS, "cpu")
+
+
+@pytest.mark.parametrize("length", [1, 2, 3])
+def test_a_graph_replays_as_eager_steps(length: int, rng: np.random.Generator) -> None:
+    """In place it may hold any number of steps; rows of the delay and steps go on on the device."""
+    (eager, eager_bench), (graphed, graphed_bench) = made(), made()
+    with wp.ScopedCapture(device="cpu") as capture:
+        for _ in range(length):
+            graphed.step(DT)
+    graphed.reset()
+    graphed.now.write_idx.assign(eager.now.write_idx.numpy())
+    for replay in range(6):
+        inputs = draw(rng)
+        eager_bench.feed(inputs)
+        graphed_bench.feed(inputs)
+        if replay == 3:
+            eager.reset([1])
+            graphed.reset([1])
+        for _ in range(length):
+            eager.step(DT)
+        wp.capture_launch(capture.graph)
+        np.testing.assert_array_equal(graphed_bench.efforts(), eager_bench.efforts())
+    assert graphed.faults() == eager.faults() and graphed.steps == eager.steps == 6 * length
+
+
+def test_steps_allocate_nothing(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the second step on there is no new array and no new launch."""
+    step, bench = made("indices")
+    states = step.new_state(), step.new_state()
+    for now, after in (states, states[::-1]):
+        step.use(now, after)
+        bench.step(draw(rng))
+    for name in ("launch", "zeros", "empty", "copy", "clone"):
+        monkeypatch.setattr(wp, name, None)
+    for now, after in (states, states[::-1]):
+        step.use(now, after)
+        step.step(DT)
+
+
+def test_a_delay_goes_on_by_a_row() -> None:
+    """Back to the first one after the last; nothing beside it is touched."""
+    now, after = (wp.array(np.int32([value, 7]), dtype=wp.int32, device="cpu") for value in (4, 0))
+    wp.launch(advance_kernel, 1, [5, now], [after], device="cpu")
+    wp.launch(advance_kernel, 1, [6, now], [now], device="cpu")
+    assert [array.numpy().tolist() for array in (after, now)] == [[0, 7], [5, 7]]

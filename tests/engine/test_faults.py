@@ -1,0 +1,134 @@
+"""Faults are told: by a warning of the first one, by an error where each step would be one, and in their words."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from typing import Any
+
+import isaacsim.core.experimental.actuators as aa
+import numpy as np
+import pytest
+from isaacsim.core.experimental.actuators.base.errors import HostError
+from isaacsim.core.experimental.actuators.engine import assembly
+from isaacsim.core.experimental.actuators.laws.contract.catalogue import laws
+from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
+
+DT = 0.005
+PD = aa.PDControlConfig(10.0, 1.0)
+NEEDING: dict[str, Any] = {
+    "FrictionConfig": aa.FrictionConfig(coulomb=0.2),
+    "FrictionCurveConfig": aa.FrictionCurveConfig([0.0, 1.0], [0.2, 0.3]),
+    "LuGreFrictionConfig": aa.LuGreFrictionConfig(bristle_stiffness=1e3, coulomb=0.2, static=0.2),
+    "ElasticTransmissionConfig": aa.ElasticTransmissionConfig(ratio=2.0, stiffness=100.0, rotor_inertia=1e-3),
+    "ImplicitConfig": aa.ImplicitConfig(),
+}
+
+
+@pytest.fixture(params=["native", "warp"])
+def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Each engine on the CPU."""
+    if request.param == "warp":
+        monkeypatch.setattr(assembly, "has_native_core", lambda: False)
+        monkeypatch.setattr(assembly, "missing_core", lambda: "")
+    return request.param
+
+
+def legs(*stages: Any, num_robots: int = 1) -> aa.ActuatedArrays:
+    """A knee with these stages beside a hip without."""
+    return aa.ActuatedArrays(["hip", "knee"], {"hip": [PD], "knee": [PD, *stages]}, num_robots)
+
+
+def step(leg: aa.ActuatedArrays, velocity: float = 0.0) -> np.ndarray:
+    """Efforts of a step whose knees have this velocity."""
+    q, qd, target = np.zeros((3, leg.num_robots, 2), np.float32)
+    target[:], qd[:, 1] = 1.0, velocity
+    return np.array(leg.step(q, qd, target, DT))
+
+
+def test_each_law_that_assumes_an_inertia_is_here() -> None:
+    """A new one joins."""
+    assert {law.config.__name__ for law in laws() if "assumed_inertia" in law.parameters} == set(NEEDING)
+
+
+@pytest.mark.parametrize("config", NEEDING)
+def test_arrays_without_an_inertia_refuse_the_first_step(config: str) -> None:
+    """Each step would be a fault; with an inertia, given or assumed, none is."""
+    leg = legs(NEEDING[config])
+    for _ in range(2):
+        with pytest.raises(ValueError, match=f"Joints knee: {config} needs .*assumed_inertia=.*set_mass_matrix"):
+            step(leg)
+    leg.set_mass_matrix(np.eye(2))
+    assert step(leg).all() and not leg.faults
+    assumed = legs(dataclasses.replace(NEEDING[config], assumed_inertia=0.1))
+    assert step(assumed).all() and not assumed.faults
+
+
+def test_law_that_takes_no_inertia_needs_none() -> None:
+    """With the numbers of MuJoCo."""
+    lu_gre = legs(dataclasses.replace(NEEDING["LuGreFrictionConfig"], mujoco_discretization=True))
+    assert step(lu_gre).all() and not lu_gre.faults
+
+
+def test_first_fault_warns_once(engine: str) -> None:
+    """After the step, whose efforts are there; it names joint and cause."""
+    leg = legs(num_robots=3)
+    assert engine in leg.engine
+    step(leg)
+    with pytest.warns(UserWarning, match="robot 0: knee: velocity not finite in step 1: it got no effort then. So did"):
+        efforts = step(leg, np.nan)
+    np.testing.assert_array_equal(efforts, [[10.0, 0.0]] * 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        step(leg, np.nan)
+        leg.reset()
+        step(leg, np.nan)
+        assert len(leg.faults) == 3
+
+
+def test_fault_names_the_signal_that_is_missing(engine: str) -> None:
+    """One that a law needs and that is unknown again, and one that is not finite."""
+    leg = legs(aa.FrictionConfig(coulomb=0.2))
+    leg.set_mass_matrix(np.eye(2))
+    step(leg)
+    assert not leg.faults
+    for array in [array for _, array in leg._assembly.signals["inertia"]]:
+        array.zero_()
+    for array in [array for _, array in leg._assembly.signals.get("coupled_inertia", [])]:
+        array.zero_()
+    with pytest.warns(UserWarning, match="knee: effort not finite .* FrictionConfig needs the effective inertia"):
+        step(leg)
+    (fault,) = leg.faults
+    assert "inertia" in fault.signals and "assumed_inertia=" in fault.cause and "in_engine=True" in fault.cause
+    leg.reset()
+    leg.set_mass_matrix(np.eye(2))
+    for _, array in leg._assembly.signals["load"]:
+        array.fill_(np.nan)
+    step(leg)
+    (fault,) = leg.faults
+    assert fault.inputs == ("signal",) and fault.signals == ("load",) and "gravity" in fault.cause
+
+
+def test_wrapper_whose_host_tells_no_inertia_is_refused() -> None:
+    """When physics is ready, by the class of the articulation."""
+    host = ArraysHost(["knee"])
+    with aa.use_host(host):
+        kept = aa.ArticulationActuators.from_configs("/Robot", {"knee": [PD, aa.FrictionConfig(coulomb=0.2)]})
+        with pytest.raises(HostError, match=r"ArrayArticulation tells no inertia of joints. Joints knee: Friction"):
+            host.play()
+        with pytest.raises(HostError, match="tells no inertia"):
+            kept.step_actuators(DT)
+
+
+def test_tables_of_a_recording_count_faults() -> None:
+    """Which limits and friction do not show."""
+    leg = legs(aa.FrictionConfig(coulomb=0.2, assumed_inertia=0.1), num_robots=2)
+    with leg.record() as log:
+        step(leg)
+        step(leg, np.nan)
+    for table in (log.saturation(), log.friction()):
+        assert str(table).endswith("faults: 2 of 4 joints, which got no effort in such steps, first knee of robot 0")
+    leg.reset()
+    with leg.record() as log:
+        step(leg)
+    assert not log.saturation().note and str(log.saturation()) == "no effort was limited"

@@ -1,0 +1,308 @@
+"""Motors that move several joints together, on both engines, against the formulas in float64."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import isaacsim.core.experimental.actuators as aa
+import numpy as np
+import pytest
+from isaacsim.core.experimental.actuators.base import native
+from isaacsim.core.experimental.actuators.engine.gradients.actuator_gradients import require_gradients
+from numpy.typing import NDArray
+
+NAMES = ["pitch", "knee", "roll"]
+DT = 1e-3
+ANKLE: dict[str, Any] = {"crank": 0.05, "rod": 0.3, "anchor": (-0.05, 0.04, -0.02), "motor": (0.0, 0.04, 0.28)}
+WIDE: dict[str, Any] = {"lower": (-0.6, -0.4), "upper": (0.6, 0.4)}
+DIFFERENTIAL = aa.LinkageConfig.differential("pitch", "roll")
+PARALLEL = aa.LinkageConfig.parallel_ankle("pitch", "roll", **ANKLE, **WIDE)
+KNEE = aa.LinkageConfig.four_bar("knee", 0.05, 0.2, 0.06, 0.2, 0.7, 2.5)
+ENGINES = [pytest.param(True, id="core"), pytest.param(False, id="warp")]
+
+
+@pytest.fixture(params=ENGINES)
+def _engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The core, and Warp."""
+    if not request.param:
+        monkeypatch.setattr(native, "core", None)
+
+
+def drawn(rng: np.random.Generator, robots: int = 4, spread: float = 0.3) -> list[NDArray[np.float32]]:
+    """Positions, velocities, targets and feedforward of the joints, the knee bent."""
+    found = [spread * rng.normal(size=(robots, 3)).astype(np.float32) for _ in range(5)]
+    found[0][:, 1] += 1.5
+    return found
+
+
+def step(arrays: aa.ActuatedArrays, signals: list[NDArray[np.float32]], dt: float = DT) -> NDArray[np.float64]:
+    q, qd, q_target, qd_target, feedforward = signals
+    return np.asarray(arrays.step(q, qd, q_target, dt, qd_target=qd_target, feedforward=feedforward), np.float64).copy()
+
+
+def shaft_of(shafts: tuple[aa.LinkageConfig, ...], q: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Angles `(robots, n)` and slopes `(robots, n, n)` by linear interpolation, one robot and shaft at a time."""
+    angles, slopes = np.zeros(q.shape), np.zeros((*q.shape, q.shape[1]))
+    for robot, at in np.ndindex(q.shape):
+        one = shafts[at]
+        if not one.is_table:
+            angles[robot, at], slopes[robot, at] = q[robot] @ one.coefficients + one.offset, one.coefficients
+            continue
+        counts = [count for count in one.counts if count > 1]
+        nodes = np.array([one.angles, *np.reshape(one.slopes, (q.shape[1], -1))]).reshape(-1, *counts)
+        places = (q[robot] - one.lower) / (np.array(one.upper) - one.lower) * (np.array(counts) - 1)
+        inside = np.clip(places, 0, np.array(counts) - 1)
+        for axis, place in enumerate(inside):
+            cell = min(int(place), counts[axis] - 2)
+            low, high = np.take(nodes, cell, 1), np.take(nodes, cell + 1, 1)
+            nodes = low + (high - low) * (place - cell)
+        beyond = (places - inside) * (np.array(one.upper) - one.lower) / (np.array(counts) - 1)
+        angles[robot, at], slopes[robot, at] = nodes[0] + nodes[1:] @ beyond, nodes[1:]
+    return angles, slopes
+
+
+def motors(first: aa.LinkageConfig, second: aa.LinkageConfig, *stages: Any) -> dict[str, list[Any]]:
+    return {"pitch": [*stages, first], "roll": [*stages, second], "knee": [aa.PDControlConfig(10.0, 1.0)]}
+
+
+@pytest.mark.usefixtures("_engine")
+@pytest.mark.parametrize("shafts", [DIFFERENTIAL, PARALLEL], ids=["linear", "table"])
+@pytest.mark.parametrize("targets", ["joint", "motor"])
+@pytest.mark.slow("warp")
+def test_motors_act_through_the_slopes(
+    shafts: tuple[aa.LinkageConfig, aa.LinkageConfig], targets: str, rng: np.random.Generator
+) -> None:
+    """PD and limit at the motors behind a gear; tables are read inside and beyond."""
+    ratio, kp, kd, most = -4.0, 3.0, 0.2, 2.5
+    gear = aa.TransmissionConfig(ratio=ratio, offset=0.1, targets=targets)
+    arrays = aa.ActuatedArrays(
+        NAMES, motors(*shafts, aa.PDControlConfig(kp, kd), aa.MaxEffortClampingConfig(most), gear), num_robots=40
+    )
+    q, qd, q_target, qd_target, feedforward = signals = drawn(rng, 40)
+    found, joints = step(arrays, signals), [0, 2]
+    angle, slope = shaft_of(shafts, q[:, joints].astype(float))
+    wanted, wanted_slope = shaft_of(shafts, q_target[:, joints].astype(float))
+    turned = [np.einsum("nij,nj->ni", g, v[:, joints]) for g, v in ((slope, qd), (wanted_slope, qd_target))]
+    forward = np.einsum("nji,nj->ni", np.linalg.inv(slope), feedforward[:, joints]) / ratio
+    commands = ratio * wanted + 0.1, ratio * turned[1], forward
+    if targets == "motor":
+        commands = q_target[:, joints], qd_target[:, joints], feedforward[:, joints]
+    raw = commands[2] + kp * (commands[0] - ratio * angle - 0.1) + kd * (commands[1] - ratio * turned[0])
+    shaft = ratio * np.clip(raw, -most, most)
+    assert (np.abs(raw) > most).any() and (np.abs(raw) < most).any()
+    np.testing.assert_allclose(found[:, joints], np.einsum("nij,ni->nj", slope, shaft), rtol=2e-5, atol=2e-5)
+    # power: of the shafts, and of the joints
+    of_joints = (found[:, joints] * qd[:, joints]).sum(1)
+    np.testing.assert_allclose((shaft * turned[0]).sum(1), of_joints, rtol=1e-5, atol=2e-5)
+    # another joint has its own motor
+    expected = feedforward[:, 1] + 10 * (q_target - q)[:, 1] + (qd_target - qd)[:, 1]
+    np.testing.assert_allclose(found[:, 1], expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.usefixtures("_engine")
+@pytest.mark.parametrize("shafts", [DIFFERENTIAL, PARALLEL], ids=["linear", "table"])
+@pytest.mark.slow("warp")
+def test_power_of_the_shafts_is_that_of_the_joints(
+    shafts: tuple[aa.LinkageConfig, aa.LinkageConfig], rng: np.random.Generator
+) -> None:
+    """To 1e-6 of what flows through both shafts."""
+    arrays = aa.ActuatedArrays(NAMES, motors(*shafts, aa.PDControlConfig(3.0, 0.2)), num_robots=200)
+    arrays._assembly.observe(True)
+    q, qd, *_ = signals = drawn(rng, 200)
+    efforts, joints = step(arrays, signals)[:, [0, 2]], [0, 2]
+    shaft = arrays._assembly.observed()[0][:, joints].astype(float)
+    turned = np.einsum("nij,nj->ni", shaft_of(shafts, q[:, joints].astype(float))[1], qd[:, joints])
+    flows = np.abs(shaft * turned).sum(1) + np.abs(efforts * qd[:, joints]).sum(1)
+    assert np.abs((shaft * turned).sum(1) - (efforts * qd[:, joints]).sum(1)).max() > 0
+    np.testing.assert_array_less(
+        np.abs((shaft * turned).sum(1) - (efforts * qd[:, joints]).sum(1)), 1e-6 * np.maximum(flows, 1e-3)
+    )
+
+
+@pytest.mark.usefixtures("_engine")
+def test_rotors_turn_on_as_the_slopes_change(rng: np.random.Generator) -> None:
+    """Less J·Ġ·q̇, in a table whose rotors do not couple the joints: one of one joint."""
+    gear = aa.TransmissionConfig(ratio=5.0, rotor_inertia=2e-3)
+    plain = aa.ActuatedArrays(
+        ["knee"], {"knee": [aa.PDControlConfig(0.0, 0.0), aa.TransmissionConfig(ratio=5.0), KNEE]}, num_robots=9
+    )
+    heavy = aa.ActuatedArrays(["knee"], {"knee": [aa.PDControlConfig(0.0, 0.0), gear, KNEE]}, num_robots=9)
+    q = np.linspace(0.9, 2.3, 9, dtype=np.float32)[:, None]
+    qd = rng.normal(size=(9, 1)).astype(np.float32) * 5
+    assert not np.any(plain.step(q, qd, q, DT))
+    found = np.asarray(heavy.step(q, qd, q, DT), float)
+    now, then = (shaft_of((KNEE,), at.astype(float))[1][:, 0, 0] for at in (q, q + DT * qd))
+    expected = -now * 0.05 * (then - now) / DT * qd[:, 0]
+    np.testing.assert_allclose(found[:, 0], expected, rtol=2e-2, atol=2e-4)
+    middle = shaft_of((KNEE,), np.array([[1.6]]))[1][0, 0, 0]
+    assert heavy.joint_properties["armature"][0, 0] == pytest.approx(0.05 * middle**2, rel=1e-3)
+    assert plain.joint_properties == {}
+
+
+@pytest.mark.parametrize("shafts", [DIFFERENTIAL, PARALLEL], ids=["linear", "table"])
+@pytest.mark.parametrize("targets", ["joint", "motor"])
+@pytest.mark.slow
+def test_engines_agree_to_the_last_bit(
+    shafts: tuple[aa.LinkageConfig, aa.LinkageConfig], targets: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With delay, states, a limit and cogging of the joint behind, a four-bar knee, and faults."""
+    stages = [
+        aa.PIDControlConfig(3.0, 1.0, 0.2),
+        aa.DCMotorClampingConfig(6.0, 4.0, 5.0),
+        aa.TransmissionConfig(ratio=2.0, targets=targets),
+        aa.DelayConfig(2),
+        aa.PositionBasedClampingConfig([-1, 1], [0.5, 9.0]),
+        aa.CoggingConfig(0.3, 4.0),
+    ]
+    rubbing = aa.FrictionConfig(0.1, 0.05, assumed_inertia=0.05)
+    given = motors(*shafts, *stages) | {"knee": [aa.PDControlConfig(10.0, 1.0), KNEE, rubbing]}
+    made, core = [], native.core
+    for engine in (core, None):
+        monkeypatch.setattr(native, "core", engine)
+        made.append(aa.ActuatedArrays(NAMES, given, num_robots=4))
+    for number in range(30):
+        signals = drawn(np.random.default_rng(number))
+        if number == 20:
+            signals[0][1, 0], signals[2][2, 2] = np.nan, np.inf
+        found, other = (step(arrays, signals).astype(np.float32) for arrays in made)
+        np.testing.assert_array_equal(found.view(np.int32), other.view(np.int32))
+        if number == 20:
+            # an effort at either joint is of both motors
+            assert not found[1:3, [0, 2]].any()
+            assert found[:, 1].all() and found[[0, 3]].all()
+        if number == 25:
+            for arrays in made:
+                arrays.reset(indices=[1])
+    assert made[0].faults == made[1].faults != []
+    states = [arrays._assembly.save() for arrays in made]
+    assert states[0].keys() == states[1].keys()
+    for name in states[0]:
+        np.testing.assert_array_equal(states[0][name], states[1][name])
+
+
+@pytest.mark.usefixtures("_engine")
+@pytest.mark.parametrize("shafts", [DIFFERENTIAL, PARALLEL], ids=["linear", "table"])
+@pytest.mark.slow("warp")
+def test_fault_of_a_requested_signal_is_one_of_all_joints(
+    shafts: tuple[aa.LinkageConfig, aa.LinkageConfig], rng: np.random.Generator
+) -> None:
+    """The motor of one joint has no effort, and both joints are of both motors; the knee has none of them."""
+    rubbing = aa.FrictionConfig(0.1, 0.05)
+    arrays = aa.ActuatedArrays(NAMES, motors(*shafts, aa.PDControlConfig(3.0, 0.2), rubbing), num_robots=4)
+    ((joints, array),) = arrays._assembly.signals["inertia"]
+    places = [joints.index(arrays._assembly.dof_names.index(name)) for name in ("pitch", "roll")]
+    inertia = np.full(array.shape, 0.05, np.float32)
+    inertia[[1, 2], places] = np.nan
+    array.assign(inertia)
+    efforts = step(arrays, drawn(rng))
+    assert not efforts[1:3, [0, 2]].any() and efforts[[0, 3]].all() and efforts[:, 1].all()
+    assert sorted((one.robot, one.dof_name, one.inputs) for one in arrays.faults) == [
+        *((1, "pitch", ("signal",)), (1, "roll", ("effort",))),
+        *((2, "pitch", ("effort",)), (2, "roll", ("signal",))),
+    ]
+
+
+@pytest.mark.usefixtures("_engine")
+def test_three_joints_and_robots_alone(rng: np.random.Generator) -> None:
+    """N robots are N times one."""
+    rows = [[1.0, 0.5, 0.0], [0.0, 1.0, -0.5], [0.2, 0.0, 1.0]]
+    given = {
+        name: [aa.PDControlConfig(3.0, 0.1), aa.LinkageConfig(NAMES, row, offset=0.1 * at)]
+        for at, (name, row) in enumerate(zip(NAMES, rows, strict=True))
+    }
+    signals = drawn(rng, 5)
+    found = step(aa.ActuatedArrays(NAMES, given, num_robots=5), signals)
+    q, qd, q_target, qd_target, feedforward = (one.astype(float) for one in signals)
+    matrix = np.array(rows)
+    shaft = 3 * (q_target - q) @ matrix.T + 0.1 * (qd_target - qd) @ matrix.T + feedforward @ np.linalg.inv(matrix)
+    np.testing.assert_allclose(found, shaft @ matrix, rtol=1e-5, atol=1e-5)
+    for robot in range(5):
+        alone = step(aa.ActuatedArrays(NAMES, given, num_robots=1), [one[robot : robot + 1].copy() for one in signals])
+        np.testing.assert_array_equal(alone[0], found[robot])
+
+
+def test_motor_efforts_and_limits_are_told() -> None:
+    """Efforts before the limits are the motor's; those behind are at the joint."""
+    given = motors(*DIFFERENTIAL, aa.PDControlConfig(10.0, 0.0), aa.MaxEffortClampingConfig(2.0))
+    arrays = aa.ActuatedArrays(NAMES, given)
+    arrays._assembly.observe(True)
+    zero = np.zeros((1, 3), np.float32)
+    found = arrays.step(zero, zero, np.array([[0.3, 0.0, 0.0]], np.float32), DT)
+    np.testing.assert_allclose(np.asarray(found), [[4.0, 0.0, 0.0]], atol=1e-6)
+    computed, limited_by = arrays._assembly.observed()
+    np.testing.assert_allclose(computed, [[3.0, 0.0, 3.0]], rtol=1e-6)
+    assert limited_by.tolist() == [["ClampingMaxEffort", "", "ClampingMaxEffort"]]
+    np.testing.assert_allclose(arrays._assembly.motor_efforts(), [[4.0, 0.0, 0.0]], atol=1e-6)
+
+
+LAW = aa.PDControlConfig(1.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"pitch": [LAW, DIFFERENTIAL[0]]}, "joint 'roll' must have an actuator with a LinkageConfig, too"),
+        ({"knee": [LAW, DIFFERENTIAL[0]], "pitch|roll": [LAW]}, "must have joint 'knee', at which the actuator is"),
+        (
+            {"pitch": [LAW, DIFFERENTIAL[0]], "roll": [LAW, aa.LinkageConfig(["roll", "pitch"], [1.0, 1.0])]},
+            "must be the joints that joint 'roll' has",
+        ),
+        ({"pitch|roll": [LAW, DIFFERENTIAL[0]]}, "must have shafts that determine the joints"),
+        (
+            {"pitch": [LAW, DIFFERENTIAL[0]], "roll": [LAW, PARALLEL[1]]},
+            "must have the positions of the table of joint",
+        ),
+        (
+            {
+                "pitch": [
+                    LAW,
+                    aa.TransmissionConfig(ratio=2.0, rotor_inertia=1.0),
+                    aa.LinkageConfig(["pitch", "roll"], [1, 1]),
+                ],
+                "roll": [
+                    LAW,
+                    aa.TransmissionConfig(ratio=2.0, rotor_inertia=0.1),
+                    aa.LinkageConfig(["pitch", "roll"], [1, -1]),
+                ],
+            },
+            "must couple the joints by less than a tenth",
+        ),
+        (
+            {
+                "pitch": [LAW, aa.ElectricalConfig(1.0, 1.0), DIFFERENTIAL[0]],
+                "roll": [LAW, aa.ElectricalConfig(1.0, 1.0), DIFFERENTIAL[1]],
+            },
+            "ElectricalWinding asks for inertia or load before LinkageShaft",
+        ),
+    ],
+)
+def test_motors_that_do_not_belong_together_are_refused(given: dict[str, Any], words: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=words):
+        aa.ActuatedArrays(NAMES, given)
+
+
+def test_gradients_are_refused_by_name() -> None:
+    arrays = aa.ActuatedArrays(NAMES, motors(*DIFFERENTIAL, aa.PDControlConfig(1.0, 0.0)))
+    with pytest.raises(NotImplementedError, match=r"a linkage \(LinkageShaft\), which couples joints, has none"):
+        require_gradients("wrist", arrays._assembly.parts[0][1])
+
+
+@pytest.mark.usefixtures("_engine")
+def test_motors_of_a_linkage_run_in_one_plan(rng: np.random.Generator) -> None:
+    """A law of the user's own at one of them takes the other to its engine."""
+    import step_bench
+    from isaacsim.core.experimental.actuators import ActuatorConfig, ControllerPD
+    from isaacsim.core.experimental.actuators.laws.linkage_shaft import LinkageShaft
+
+    robots = step_bench.ROBOTS
+    kp = step_bench.full(4.0)
+    shafts = [LinkageShaft(["pitch", "roll"], coefficients=[1.0, sign]) for sign in (1.0, -1.0)]
+    given = [
+        (ActuatorConfig(step_bench.ControllerLeaky(kp), others=[shafts[0]]), "pitch"),
+        (ActuatorConfig(ControllerPD(step_bench.full(3.0), step_bench.full(0.0)), others=[shafts[1]]), "roll"),
+        (ActuatorConfig(ControllerPD(step_bench.full(3.0), step_bench.full(0.0))), "knee"),
+    ]
+    arrays = aa.ActuatedArrays(NAMES, given, num_robots=robots)
+    parts = [sorted(arrays._assembly.dof_names[at] for at in joints) for joints, _ in arrays._assembly.parts]
+    assert ["pitch", "roll"] in parts or parts == [sorted(NAMES)]
+    assert np.isfinite(step(arrays, drawn(rng, robots))).all()

@@ -1,0 +1,218 @@
+"""Database classes made from `.ogn` files: defaults, read-only inputs, state, messages."""
+
+from __future__ import annotations
+
+import gc
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from isaacsim.core.experimental.actuators.extension.action_graphs.nodes.OgnArticulationActuators import (
+    OgnArticulationActuators,
+)
+from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph.database import (
+    Database,
+    Node,
+    ReadOnlyError,
+    Severity,
+    make_database,
+    node_database,
+)
+from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph.ogn_file import parse_ogn
+from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph.ogn_types import ExecutionAttributeState
+
+
+class Recorder:
+    """A node class that does what its test says, and remembers that it ended."""
+
+    ended: list[tuple[Any, int]]
+
+    @staticmethod
+    def internal_state() -> list[str]:
+        return []
+
+    @staticmethod
+    def compute(db: Any) -> bool:
+        return True
+
+
+@pytest.fixture
+def recorder() -> type[Database]:
+    """The database class of a node with two ports of each group."""
+    text = """{"x.Recorder": {"$comment": "is left out", "description": "Records.",
+        "inputs": {"execIn": {"type": "execution", "description": "pulse"},
+                   "values": {"type": "float[]", "default": [1, 2], "description": "numbers", "$note": 3}},
+        "outputs": {"execOut": {"type": "execution", "description": "pulse"},
+                    "sums": {"type": "double[]", "description": "numbers"},
+                    "names": {"type": "token[]", "description": "texts"}},
+        "state": {"count": {"type": "int", "default": 5, "description": "a number"}}}}"""
+    made = make_database("RecorderDatabase", parse_ogn(text, "recorder.ogn"))
+    made.register(type("Recorder", (Recorder,), {"ended": []}))
+    return made
+
+
+# the class
+
+
+def test_comments_are_left_out(recorder: type[Database]) -> None:
+    """Keys that begin with a dollar sign are comments."""
+    assert "$" not in str(recorder.DESCRIPTION)
+
+
+def test_database_class_is_made_once() -> None:
+    """State survives asking for it again."""
+    assert node_database(OgnArticulationActuators) is node_database(OgnArticulationActuators)
+
+
+# inputs and outputs
+
+
+def test_inputs_have_their_defaults(recorder: type[Database]) -> None:
+    """Before they are set."""
+    db = recorder(Node("/G/n"))
+    assert db.inputs.values.tolist() == [1.0, 2.0] and db.inputs.values.dtype == np.float32
+    assert db.state.count == 5 and db.outputs.sums.size == 0
+
+
+def test_input_arrays_are_read_only(recorder: type[Database]) -> None:
+    """Writing an element raises, as in Kit."""
+    with pytest.raises(ValueError, match="read-only"):
+        recorder(Node("/G/n")).inputs.values[0] = 3.0
+
+
+def test_inputs_are_read_only(recorder: type[Database]) -> None:
+    """Assigning raises, and names the node and the port."""
+    with pytest.raises(ReadOnlyError, match=re.escape("</G/n>.inputs:values: a node cannot set its inputs")):
+        recorder(Node("/G/n")).inputs.values = [3.0]
+
+
+def test_outputs_are_assigned_or_sized_and_filled(recorder: type[Database]) -> None:
+    """Both ways of writing an array."""
+    db = recorder(Node("/G/n"))
+    db.outputs.names = ["hip"]
+    db.outputs.sums_size = 2
+    db.outputs.sums[:] = [1, 2]
+    assert db.outputs.names_size == 1 and db.read("outputs:sums").tolist() == [1.0, 2.0]
+    db.outputs.names_size = 2
+    db.outputs.names[:] = ["a long name", "b"]
+    assert list(db.outputs.names) == ["a long name", "b"]
+
+
+def test_state_is_kept_between_runs(recorder: type[Database]) -> None:
+    """State ports are written and read."""
+    db = recorder(Node("/G/n"))
+    db.state.count = db.state.count + 1
+    db.evaluate()
+    assert db.state.count == 6
+
+
+@pytest.mark.parametrize("name", ["vlues", "values_length", "execIn_size"])
+def test_unknown_port_is_refused_with_a_list(recorder: type[Database], name: str) -> None:
+    """A slip of the pen in a node is found at once."""
+    with pytest.raises(AttributeError, match=re.escape("no such port. Available: ['execIn', 'values']")):
+        getattr(recorder(Node("/G/n")).inputs, name)
+
+
+def test_wrong_value_names_node_and_port(recorder: type[Database]) -> None:
+    """An output of the wrong type does not go unnoticed."""
+    with pytest.raises(ValueError, match=re.escape("</G/n>.outputs:sums = 'x': must be double[].")):
+        recorder(Node("/G/n")).outputs.sums = "x"
+
+
+# runs
+
+
+def test_pulse_lasts_for_one_run(recorder: type[Database], monkeypatch: pytest.MonkeyPatch) -> None:
+    """An execution input is enabled in the run it caused, an output until the next run."""
+    db, seen = recorder(Node("/G/n")), []
+
+    def compute(db: Any) -> bool:
+        seen.append((db.inputs.execIn, db.outputs.execOut))
+        db.outputs.execOut = ExecutionAttributeState.ENABLED
+        return True
+
+    monkeypatch.setattr(recorder.NODE_TYPE_CLASS, "compute", staticmethod(compute))
+    assert db.evaluate("execIn") and db.evaluate()
+    assert seen == [(1, 0), (0, 0)] and db.node.get_compute_count() == 2
+
+
+def test_exception_in_a_node_is_its_error(recorder: type[Database], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A graph goes on; the node says where it failed."""
+    db = recorder(Node("/G/n"))
+    monkeypatch.setattr(recorder.NODE_TYPE_CLASS, "compute", staticmethod(lambda db: 1 / 0))
+    assert not db.evaluate("execIn")
+    (message,) = db.node.get_compute_messages(Severity.ERROR)
+    assert message.startswith("</G/n>: compute raised:") and "ZeroDivisionError" in message
+
+
+@pytest.mark.parametrize(
+    ("method", "severity"),
+    [
+        ("log_error", Severity.ERROR),
+        ("log_warn", Severity.WARNING),
+        ("log_warning", Severity.WARNING),
+        ("log_info", Severity.INFO),
+    ],
+)
+def test_messages_have_their_severity(recorder: type[Database], method: str, severity: Severity) -> None:
+    """With the node's path in front unless that is not wanted."""
+    db = recorder(Node("/G/n"))
+    getattr(db, method)("hot")
+    getattr(db, method)("cold", add_context=False)
+    assert db.node.get_compute_messages(severity) == ["</G/n>: hot", "cold"]
+
+
+def test_messages_are_those_of_the_last_run(recorder: type[Database]) -> None:
+    """A run that says nothing leaves nothing; a repeated message is known as such."""
+    node = Node("/G/n")
+    assert not node.log_compute_message(Severity.ERROR, "hot")
+    assert node.log_compute_message(Severity.ERROR, "hot")
+    node.begin_compute()
+    assert node.get_compute_messages(Severity.ERROR) == [] and node.log_compute_message(Severity.ERROR, "hot")
+    node.begin_compute()
+    node.begin_compute()
+    assert not node.log_compute_message(Severity.ERROR, "hot")
+
+
+# what nodes remember
+
+
+def test_state_belongs_to_node_and_instance(recorder: type[Database]) -> None:
+    """Each has its own, made by the node class; all ways to it lead to the same."""
+    node, other = Node("/G/n"), Node("/G/n")
+    db = recorder(node)
+    db.per_instance_state.append("mine")
+    assert recorder.get_internal_state(node, 0) == recorder.per_instance_internal_state(node) == ["mine"]
+    assert db.internal_state == ["mine"] and db.shared_state == recorder.shared_internal_state(node) == []
+    assert recorder(other).per_instance_state == [] and recorder(node, 1).per_instance_state == []
+
+
+def test_two_node_types_share_no_state(recorder: type[Database]) -> None:
+    """A class of its own for each type."""
+    node = Node("/G/n")
+    recorder.get_internal_state(node, 0).append("mine")
+    assert not node_database(OgnArticulationActuators).get_internal_state(node, 0).initialized
+
+
+def test_hook_runs_before_the_state_is_dropped(recorder: type[Database], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A node can ask for its state when it is deleted; afterwards the state is a new one."""
+    node, last = Node("/G/n"), []
+    recorder.get_internal_state(node, 0).append("mine")
+
+    def release_instance(node: Any, graph_instance_id: int) -> None:
+        last.append(list(recorder.get_internal_state(node, graph_instance_id)))
+
+    monkeypatch.setattr(recorder.NODE_TYPE_CLASS, "release_instance", staticmethod(release_instance), raising=False)
+    recorder.release_instance(node)
+    assert last == [["mine"]] and recorder.get_internal_state(node, 0) == []
+
+
+def test_state_goes_with_its_node(recorder: type[Database]) -> None:
+    """An unreferenced node leaves nothing behind."""
+    node = Node("/G/n")
+    recorder.get_internal_state(node, 0)
+    before = len(recorder._states)
+    del node
+    gc.collect()
+    assert (before, len(recorder._states)) == (1, 0)

@@ -1,0 +1,25 @@
+"""`.ogn` files that hold no node, or a wrong one."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph.ogn_file import parse_ogn
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"a.A": {"description": "a"}, "a.B": {"description": "b"}}', "a.ogn: 2 nodes: must hold exactly one"),
+        ('{"a.A": {"description": "a", "inputs": {"x": {"description": "x"}}}}', "a.ogn: inputs:x: 'type'"),
+        (
+            '{"a.A": {"description": "a", "inputs": {"x": {"type": "int", "default": "1", "description": "x"}}}}',
+            "a.ogn: inputs:x: '1': must be int",
+        ),
+    ],
+)
+def test_wrong_file_is_refused_with_the_place(text: str, message: str) -> None:
+    """The message names the file and the port."""
+    with pytest.raises(ValueError, match=re.escape(message)):
+        parse_ogn(text, "a.ogn")

@@ -1,0 +1,53 @@
+"""Fixtures of the tests of graphs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from isaacsim.core.experimental.actuators.extension.action_graphs.runner import NodePorts, register_node_type, registry
+
+
+@pytest.fixture(autouse=True)
+def _own_node_types(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Registrations of a test end with it."""
+    monkeypatch.setattr(registry, "_databases", dict(registry._databases))
+
+
+@pytest.fixture
+def runs() -> list[tuple[str, Any]]:
+    """Paths of the `test.Record` nodes that ran, with the value each had, in order; those of `test.Pure` too.
+
+    A `Record` goes on at `execOut` and fails where its input `fails` says how; a `Pure` passes its value on.
+    """
+    order: list[tuple[str, Any]] = []
+
+    def note(db: Any) -> bool:
+        order.append((db.node.path.rpartition("/")[2], db.inputs.value))
+        if db.inputs.fails == "raise":
+            raise ArithmeticError("no way")
+        return db.inputs.fails != "return"
+
+    class Record:
+        PORTS = NodePorts(
+            inputs={"execIn": "execution", "second": "execution", "value": "any", "fails": "token"},
+            outputs={"execOut": "execution", "value": "any"},
+        )
+
+        @staticmethod
+        def compute(db: Any) -> bool:
+            db.outputs.value = db.inputs.value
+            db.outputs.execOut = True
+            return note(db)
+
+    class Pure:
+        PORTS = NodePorts(inputs={"value": "any", "other": "any", "fails": "token"}, outputs={"value": "any"})
+
+        @staticmethod
+        def compute(db: Any) -> bool:
+            db.outputs.value = db.inputs.value
+            return note(db)
+
+    register_node_type("test.Record", Record)
+    register_node_type("test.Pure", Pure)
+    return order

@@ -1,0 +1,352 @@
+"""The shipped node types, each with known numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from graph_stages import CONTROLLER, GRAPH, ON_DEMAND, SETTINGS, STATE, STEP, TICK, graph, node, pulse, stage_with, wire
+from isaacsim.core.experimental.actuators import Articulation, Simulation
+from isaacsim.core.experimental.actuators.extension.action_graphs.runner import Graph, load_graphs
+from isaacsim.core.experimental.actuators.extension.action_graphs.runner.clock import Clock
+
+RECORD = "test.Record"
+Runs = list[tuple[str, Any]]
+
+
+def evaluate(*nodes: str, settings: str = SETTINGS, clock: Clock | None = None) -> Graph:
+    (made,) = load_graphs(stage_with(graph("".join(nodes), settings=settings)))
+    made.evaluate(clock or Clock())
+    return made
+
+
+def shown(runs: Runs, pure_type: str, port: str, *ports: str) -> Any:
+    """The value of a pure node's port, as a node behind it gets it."""
+    made = evaluate(
+        node("T", TICK),
+        node("P", pure_type, *ports),
+        node("A", RECORD, pulse("T.outputs:tick"), wire("token inputs:value", f"P.{port}")),
+    )
+    assert made.errors == []
+    return runs[-1][1]
+
+
+# events
+
+NOW = Clock(time=1.5, delta=0.0625, frame=24.0, total_time=9.5)
+
+
+def test_playback_tick_tells_the_time(runs: Runs) -> None:
+    """Time, frame and its duration."""
+    made = evaluate(node("T", TICK), node("A", RECORD, pulse("T.outputs:tick")), clock=NOW)
+    assert [made.read(f"{GRAPH}/T.outputs:{port}") for port in ("time", "deltaSeconds", "frame")] == [1.5, 0.0625, 24.0]
+    assert len(runs) == 1
+
+
+@pytest.mark.parametrize(
+    ("period", "ticks"), [("", [1, 2, 3, 4, 5, 6]), (" = 1", [1, 2, 3, 4, 5, 6]), (" = 4", [1, 5])]
+)
+def test_tick_has_a_period(runs: Runs, period: str, ticks: list[int]) -> None:
+    """The first frame of each period; 0 and 1 are every frame."""
+    nodes = node("T", "omni.graph.action.OnTick", f"custom uint inputs:framePeriod{period}")
+    (made,) = load_graphs(stage_with(graph(nodes + node("A", RECORD, pulse("T.outputs:tick")))))
+    happened = []
+    for frame in range(1, 7):
+        before = len(runs)
+        made.evaluate(NOW)
+        happened += [frame] * (len(runs) - before)
+    assert happened == ticks
+    names = ("time", "deltaSeconds", "frame", "absoluteSimTime", "isPlaying")
+    assert [made.read(f"{GRAPH}/T.outputs:{name}") for name in names] == [1.5, 0.0625, 24.0, 9.5, True]
+
+
+def test_physics_step_tells_durations(runs: Runs) -> None:
+    """Of the step, and by the computer's clock, which has none before the first step."""
+    nodes = node("S", STEP) + node("A", RECORD, pulse("S.outputs:step"))
+    made = evaluate(nodes, settings=ON_DEMAND, clock=NOW)
+    assert made.read(f"{GRAPH}/S.outputs:deltaSimulationTime") == 0.0625
+    assert made.read(f"{GRAPH}/S.outputs:deltaSystemTime") == 0.0
+    made.evaluate(NOW)
+    assert made.read(f"{GRAPH}/S.outputs:deltaSystemTime") > 0.0
+    assert len(runs) == 2
+
+
+@pytest.mark.parametrize(("reset", "expected"), [("", 9.5), (" = 0", 9.5), (" = 1", 1.5)])
+def test_simulation_time_is_reset_on_stop_or_not(runs: Runs, reset: str, expected: float) -> None:
+    """Of this play, or of all."""
+    nodes = node("P", "isaacsim.core.nodes.IsaacReadSimulationTime", f"custom bool inputs:resetOnStop{reset}")
+    wired = wire("token inputs:value", "P.outputs:simulationTime")
+    evaluate(node("T", TICK), nodes, node("A", RECORD, pulse("T.outputs:tick"), wired), clock=NOW)
+    assert runs == [("A", expected)]
+
+
+# flow
+
+
+@pytest.mark.parametrize(("condition", "way"), [(0, "No"), (1, "Yes")])
+def test_branch_goes_one_way(runs: Runs, condition: int, way: str) -> None:
+    """As the condition says."""
+    made = evaluate(
+        node("T", TICK),
+        node("C", "omni.graph.nodes.ConstantBool", f"custom bool inputs:value = {condition}"),
+        node("B", "omni.graph.action.Branch", pulse("T.outputs:tick"), wire("bool inputs:condition", "C.inputs:value")),
+        node("Yes", RECORD, pulse("B.outputs:execTrue")),
+        node("No", RECORD, pulse("B.outputs:execFalse")),
+    )
+    assert [name for name, _ in runs] == [way] and made.errors == []
+
+
+# values
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        ("String", "'/World/Robot'", "/World/Robot"),
+        ("Token", "'knee'", "knee"),
+        ("Bool", "1", True),
+        ("Int", "-7", -7),
+        ("Double", "0.1", 0.1),
+        ("Float", "0.1", float(np.float32(0.1))),
+    ],
+)
+def test_constant_is_its_input(runs: Runs, kind: str, text: str, value: Any) -> None:
+    """Wires start at the input itself."""
+    port = f"custom {kind.lower()} inputs:value = {text}"
+    got = shown(runs, f"omni.graph.nodes.Constant{kind}", "inputs:value", port)
+    assert got == value and type(got) is type(value)
+
+
+ARRAY = "omni.graph.nodes.ConstructArray"
+
+
+@pytest.mark.parametrize(
+    ("ports", "expected"),
+    [
+        (
+            ["custom int inputs:arraySize = 2", "custom double inputs:input0 = 1", "custom double inputs:input1 = 2"],
+            [1.0, 2.0],
+        ),
+        # the last one repeats, more than asked for are left out, ten comes after nine
+        (
+            ["custom int inputs:arraySize = 3", "custom int inputs:input0 = 4", "custom int inputs:input1 = 5"],
+            [4, 5, 5],
+        ),
+        (["custom int inputs:input0 = 4", "custom int inputs:input1 = 5"], [4]),
+        (
+            ["custom int inputs:arraySize = 11", *(f"custom int inputs:input{i} = {i}" for i in range(11))],
+            list(range(11)),
+        ),
+        (
+            [
+                "custom int inputs:arraySize = 3",
+                *(f"custom int inputs:input{i} = {i}" for i in range(3)),
+                'reorder properties = ["inputs:input2", "inputs:input1"]',
+            ],
+            [0, 1, 2],
+        ),
+        (["custom int inputs:arraySize = 0"], []),
+        (["custom token inputs:input0 = 'a'"], ["a"]),
+        (["custom token inputs:arrayType = 'double[3][]'", "custom double3 inputs:input0 = (1, 2, 3)"], [[1, 2, 3]]),
+        (["custom int inputs:arraySize = 3", "custom token inputs:input0 = 'a'"], ["a", "a", "a"]),
+        (["custom int inputs:arraySize = 100000", "custom int inputs:input0 = 7"], [7] * 100_000),
+        (
+            [
+                "custom token inputs:arrayType = 'double[3][]'",
+                "custom int inputs:arraySize = 2",
+                "custom double3 inputs:input0 = (1, 2, 3)",
+            ],
+            [[1, 2, 3], [1, 2, 3]],
+        ),
+    ],
+)
+def test_array_is_made_of_its_inputs(runs: Runs, ports: list[str], expected: list[Any]) -> None:
+    """As many as its size says."""
+    got = shown(runs, ARRAY, "outputs:array", *ports)
+    np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize(
+    ("array_type", "dtype"), [("auto", np.float64), ("float[]", np.float32), ("half[]", np.float16)]
+)
+def test_array_has_its_type(runs: Runs, array_type: str, dtype: type) -> None:
+    """As named, else as the first value is."""
+    ports = [f"custom token inputs:arrayType = '{array_type}'", "custom double inputs:input0 = 0.1"]
+    assert shown(runs, ARRAY, "outputs:array", *ports).dtype == dtype
+
+
+@pytest.mark.parametrize(
+    ("ports", "message"),
+    [
+        (["custom int inputs:arraySize = -1"], "arraySize = -1: must be >= 0 and <= 100000."),
+        (["custom int inputs:arraySize = 2000000000", "custom int inputs:input0 = 1"], "must be >= 0 and <= 100000."),
+        (
+            ["custom token inputs:arrayType = 'any[]'", "custom int[] inputs:input0 = [1]"],
+            "'any[]': must name an array",
+        ),
+        (
+            ["custom int inputs:arraySize = 2", "custom int inputs:input0 = 1", "custom int inputs:input1"],
+            "input1 has no",
+        ),
+        (["custom double3 inputs:input0 = (1, 2, 3)"], "arrayType = 'auto': must name an array here"),
+        (
+            ["custom token inputs:arrayType = 'double'", "custom int inputs:input0 = 1"],
+            "arrayType = 'double': must name",
+        ),
+        (
+            ["custom token inputs:arrayType = 'int[]'", "custom token inputs:input0 = 'a'"],
+            "must be int[]. Give integers",
+        ),
+    ],
+)
+def test_array_that_cannot_be_made_is_an_error(runs: Runs, ports: list[str], message: str) -> None:
+    """Input, value, rule."""
+    made = evaluate(
+        node("T", TICK),
+        node("P", ARRAY, *ports),
+        node("A", RECORD, pulse("T.outputs:tick"), wire("token inputs:value", "P.outputs:array")),
+    )
+    assert message in made.errors[0] and runs == []
+
+
+@pytest.mark.parametrize(
+    ("name", "port", "expected", "dtype"),
+    [
+        ("ToFloat", "double[] inputs:value = [0.1, 2]", np.float32([0.1, 2]), np.float32),
+        ("ToFloat", "double inputs:value = 0.1", float(np.float32(0.1)), None),
+        ("ToFloat", "int inputs:value = 3", 3.0, None),
+        ("ToDouble", "float[] inputs:value = [0.5]", [0.5], np.float64),
+        ("ToDouble", "bool inputs:value = 1", 1.0, None),
+        ("ToDouble", "float3 inputs:value = (1, 2, 3)", [1.0, 2.0, 3.0], np.float64),
+    ],
+)
+def test_number_is_converted(runs: Runs, name: str, port: str, expected: Any, dtype: type | None) -> None:
+    """Scalars, tuples, arrays."""
+    got = shown(runs, f"omni.graph.nodes.{name}", "outputs:converted", f"custom {port}")
+    np.testing.assert_array_equal(got, expected)
+    assert type(got) is float if dtype is None else got.dtype == dtype
+
+
+@pytest.mark.parametrize(("port", "value"), [("token inputs:value = 'a'", "'a'"), ("token inputs:value", "None")])
+def test_text_is_not_converted(runs: Runs, port: str, value: str) -> None:
+    """Nor is nothing."""
+    made = evaluate(
+        node("T", TICK),
+        node("P", "omni.graph.nodes.ToFloat", f"custom {port}"),
+        node("A", RECORD, pulse("T.outputs:tick"), wire("token inputs:value", "P.outputs:converted")),
+    )
+    assert f"value = {value}: must be a number or several." in made.errors[0] and runs == []
+
+
+# robots
+
+
+@pytest.fixture
+def arm() -> Iterator[Any]:
+    """The two-joint arm, physics running."""
+    with Simulation(stage_with(robot="arm_2dof")) as sim:
+        sim.play()
+        yield Articulation("/World/Arm")
+
+
+ROBOT = "custom string inputs:robotPath = '/World/Arm'"
+
+
+def control(*ports: str) -> Graph:
+    return evaluate(node("T", TICK), node("C", CONTROLLER, pulse("T.outputs:tick"), *ports))
+
+
+def test_controller_sets_each_kind_of_command(arm: Any) -> None:
+    """For all joints, where none is named."""
+    commands = [
+        "custom double[] inputs:positionCommand = [0.5, 0.25]",
+        "custom double[] inputs:velocityCommand = [1, 2]",
+        "custom double[] inputs:effortCommand = [3, 4]",
+    ]
+    assert control(ROBOT, *commands).errors == []
+    np.testing.assert_array_equal(arm.get_dof_position_targets().numpy(), [[0.5, 0.25]])
+    np.testing.assert_array_equal(arm.get_dof_velocity_targets().numpy(), [[1, 2]])
+    np.testing.assert_array_equal(arm.get_dof_efforts().numpy(), [[3, 4]])
+
+
+@pytest.mark.parametrize(
+    "joints",
+    [
+        "custom token[] inputs:jointNames = ['extension']",
+        "custom int[] inputs:jointIndices = [1]",
+        "custom int[] inputs:jointIndices = [0]\n custom token[] inputs:jointNames = ['extension']",
+    ],
+)
+def test_controller_sets_the_joints_it_names(arm: Any, joints: str) -> None:
+    """By name, else by index; the others, and what has no command, keep theirs."""
+    arm.set_dof_position_targets([0.5, 0.25])
+    arm.set_dof_velocity_targets([1, 2])
+    assert control(ROBOT, joints, "custom double[] inputs:positionCommand = [0.125]").errors == []
+    np.testing.assert_array_equal(arm.get_dof_position_targets().numpy(), [[0.5, 0.125]])
+    np.testing.assert_array_equal(arm.get_dof_velocity_targets().numpy(), [[1, 2]])
+
+
+@pytest.mark.parametrize(
+    "robot",
+    [
+        "custom rel inputs:targetPrim = </World/Arm>",
+        "custom rel inputs:targetPrim = </World/Nothing>\n custom string inputs:robotPath = '/World/A.*'",
+    ],
+)
+def test_controller_finds_the_robot(arm: Any, robot: str) -> None:
+    """By target when the path is empty; the path may be a regular expression."""
+    assert control(robot, "custom double[] inputs:positionCommand = [1, 2]").errors == []
+    np.testing.assert_array_equal(arm.get_dof_position_targets().numpy(), [[1, 2]])
+
+
+@pytest.mark.parametrize(
+    ("ports", "message"),
+    [
+        ([], "robotPath is empty, and so is targetPrim"),
+        (["custom string inputs:robotPath = '/World/Leg'"], "'/World/Leg' matches none of the articulations"),
+        ([ROBOT, "custom double[] inputs:positionCommand = [1]"], "positionCommand has 1 values for 2 joints"),
+        ([ROBOT, "custom token[] inputs:jointNames = ['elbow']"], "joint 'elbow': not in </World/Arm>. Available: "),
+        (
+            [ROBOT, "custom int[] inputs:jointIndices = [2]", "custom double[] inputs:positionCommand = [1]"],
+            "DOF index 2: must be in 0 … 1.",
+        ),
+        ([ROBOT, "custom double[] inputs:velocityCommand = [1, nan]"], "= nan: must be finite"),
+    ],
+)
+def test_wrong_command_is_an_error(arm: Any, ports: list[str], message: str) -> None:
+    """It says what to correct."""
+    assert message in control(*ports).errors[0]
+
+
+def test_state_shows_the_joints(arm: Any) -> None:
+    """Names, positions and velocities, of the joints that are picked, in that order."""
+    arm.set_dof_positions([0.5, 0.25])
+    arm.set_dof_velocities([1, 2])
+    picked = "custom int[] inputs:jointIndices = [1, 0]"
+    made = evaluate(node("T", TICK), node("S", STATE, pulse("T.outputs:tick"), ROBOT, picked))
+    assert made.errors == []
+    assert list(made.read(f"{GRAPH}/S.outputs:jointNames")) == ["extension", "shoulder"]
+    np.testing.assert_array_equal(made.read(f"{GRAPH}/S.outputs:jointPositions"), [0.25, 0.5])
+    np.testing.assert_array_equal(made.read(f"{GRAPH}/S.outputs:jointVelocities"), [2, 1])
+
+
+def test_state_of_another_joint_is_an_error(arm: Any) -> None:
+    """Not that of the last one."""
+    picked = "custom int[] inputs:jointIndices = [-1]"
+    made = evaluate(node("T", TICK), node("S", STATE, pulse("T.outputs:tick"), ROBOT, picked))
+    assert "DOF index -1: must be in 0 … 1." in made.errors[0]
+
+
+def test_several_robots_are_commanded_and_shown_at_once() -> None:
+    """Copies of the prototype get the same; they show one after the other."""
+    nodes = node("C", CONTROLLER, pulse("T.outputs:tick"), ROBOT, "custom double[] inputs:positionCommand = [1, 2]")
+    nodes += node("S", STATE, pulse("T.outputs:tick"), ROBOT)
+    with Simulation(stage_with(robot="arm_2dof"), num_envs=2) as sim:
+        sim.play()
+        arms = Articulation("/World/Arm")
+        arms.set_dof_positions([[0.5, 0.25], [0.0, 1.0]])
+        made = evaluate(node("T", TICK), nodes)
+        np.testing.assert_array_equal(arms.get_dof_position_targets().numpy(), [[1, 2], [1, 2]])
+        np.testing.assert_array_equal(made.read(f"{GRAPH}/S.outputs:jointPositions"), [0.5, 0.25, 0.0, 1.0])

@@ -1,0 +1,375 @@
+"""How a graph runs: order, laziness, failures, variables."""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import Any
+
+import pytest
+from graph_stages import GRAPH, SETTINGS, TICK, graph, node, pulse, stage_with, wire
+from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph.ogn_types import ExecutionAttributeState
+from isaacsim.core.experimental.actuators.extension.action_graphs.runner import (
+    Graph,
+    GraphError,
+    NodePorts,
+    load_graphs,
+    register_node_type,
+)
+from isaacsim.core.experimental.actuators.extension.action_graphs.runner.graph import MAX_RUNS
+
+RECORD, PURE = "test.Record", "test.Pure"
+SEQUENCE = "omni.graph.action.Sequence"
+Runs = list[tuple[str, Any]]
+
+
+def loaded(*nodes: str, settings: str = SETTINGS) -> Graph:
+    (made,) = load_graphs(stage_with(graph("".join(nodes), settings=settings)))
+    return made
+
+
+def evaluate(*nodes: str, settings: str = SETTINGS) -> Graph:
+    made = loaded(*nodes, settings=settings)
+    made.evaluate()
+    return made
+
+
+def record(name: str, source: str, *ports: str) -> str:
+    return node(name, RECORD, pulse(source), *ports)
+
+
+def names(runs: Runs) -> str:
+    """Names of the nodes that ran, in order."""
+    return "".join(name for name, _ in runs)
+
+
+# order
+
+
+def test_execution_goes_depth_first(runs: Runs) -> None:
+    """Followers of the first of two followers run before the second; stage order decides which is first."""
+    evaluate(
+        node("T", TICK),
+        record("A", "T.outputs:tick"),
+        record("D", "T.outputs:tick"),
+        record("B", "A.outputs:execOut"),
+        record("C", "B.outputs:execOut"),
+    )
+    assert names(runs) == "ABCD"
+
+
+def test_sequence_finishes_one_output_before_the_next(runs: Runs) -> None:
+    """In the order of the outputs, not of the nodes behind them; those that the graph adds come last."""
+    evaluate(
+        node("T", TICK),
+        record("C", "S.outputs:c"),
+        record("Z", "B.outputs:execOut"),
+        record("B", "S.outputs:b"),
+        record("A", "S.outputs:a"),
+        node(
+            "S",
+            SEQUENCE,
+            pulse("T.outputs:tick"),
+            "custom uint outputs:c (\n customData = { bool isExecution = 1 }\n )",
+        ),
+    )
+    assert names(runs) == "ABZC"
+
+
+def test_fan_in_runs_once_for_each_pulse(runs: Runs) -> None:
+    """A list of connections is as many pulses."""
+    fan_in = wire("uint inputs:execIn", "A.outputs:execOut", "B.outputs:execOut")
+    evaluate(node("T", TICK), record("A", "T.outputs:tick"), record("B", "T.outputs:tick"), node("C", RECORD, fan_in))
+    assert names(runs) == "ACBC"
+
+
+def test_one_pulse_to_two_inputs_is_one_run(runs: Runs) -> None:
+    """Both inputs are pulsed at once."""
+    evaluate(node("T", TICK), node("A", RECORD, pulse("T.outputs:tick"), wire("uint inputs:second", "T.outputs:tick")))
+    assert names(runs) == "A"
+
+
+def test_each_event_is_asked_once(runs: Runs) -> None:
+    """In stage order, at each evaluation; those that happened are counted."""
+    made = loaded(
+        node("S", TICK), node("T", TICK), record("A", "T.outputs:tick"), record("B", "S.outputs:tick"), node("U", TICK)
+    )
+    made.evaluate()
+    made.evaluate()
+    assert (names(runs), made.evaluations, made.pulses) == ("BABA", 2, 4)
+
+
+def test_long_chain_runs(runs: Runs) -> None:
+    """Longer than Python's recursion limit."""
+    chain = [record("N0", "T.outputs:tick"), *(record(f"N{i}", f"N{i - 1}.outputs:execOut") for i in range(1, 1500))]
+    evaluate(node("T", TICK), *chain)
+    assert len(runs) == 1500
+
+
+def doubling(count: int) -> str:
+    """Sequences, each of which pulses the next twice."""
+    ends = [wire("uint inputs:execIn", f"S{i}.outputs:a", f"S{i}.outputs:b") for i in range(count - 1)]
+    return "".join(node(f"S{i}", SEQUENCE, end) for i, end in enumerate([pulse("T.outputs:tick"), *ends]))
+
+
+def test_pulses_that_double_end_in_one_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forty nodes would run 2⁴⁰ times; ten run as often as they double."""
+    loaded(node("T", TICK), doubling(10)).evaluate()
+    assert MAX_RUNS == 20_000
+    monkeypatch.setattr("isaacsim.core.experimental.actuators.extension.action_graphs.runner.graph.MAX_RUNS", 2000)
+    made = loaded(node("T", TICK), doubling(40))
+    for _ in range(2):
+        with pytest.raises(GraphError, match=rf"^<{GRAPH}>: nodes run more than 2000 times in one evaluation"):
+            made.evaluate()
+
+
+def test_pure_nodes_count_among_the_runs(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bound is that of an evaluation, each of which may go as far."""
+    monkeypatch.setattr("isaacsim.core.experimental.actuators.extension.action_graphs.runner.graph.MAX_RUNS", 3)
+    value = wire("token inputs:value", "P.outputs:value")
+    made = loaded(node("T", TICK), node("P", PURE), record("A", "T.outputs:tick", value))
+    made.evaluate()
+    made.evaluate()
+    assert names(runs) == "PAPA"
+    made = loaded(
+        node("T", TICK), node("P", PURE), record("A", "T.outputs:tick", value), record("B", "A.outputs:execOut")
+    )
+    with pytest.raises(GraphError, match=f"the last <{GRAPH}/B>"):
+        made.evaluate()
+
+
+# data
+
+
+def test_pure_nodes_compute_before_who_needs_them(runs: Runs) -> None:
+    """Those they need first; values arrive."""
+    evaluate(
+        record("A", "T.outputs:tick", wire("token inputs:value", "R.outputs:value")),
+        node("R", PURE, wire("token inputs:value", "Q.outputs:value")),
+        node("Q", PURE, wire("token inputs:value", "P.outputs:value")),
+        node("P", PURE, "custom double inputs:value = 2.5"),
+        node("T", TICK),
+    )
+    assert runs == [("P", 2.5), ("Q", 2.5), ("R", 2.5), ("A", 2.5)]
+
+
+def test_pure_node_computes_once_a_pulse(runs: Runs) -> None:
+    """However many need it, along however many ways."""
+    shared = wire("token inputs:value", "P.outputs:value")
+    made = loaded(
+        node("T", TICK),
+        node("P", PURE),
+        node("Q", PURE, shared, wire("token inputs:other", "P.outputs:value")),
+        record("A", "T.outputs:tick", shared),
+        record("B", "T.outputs:tick", wire("token inputs:value", "Q.outputs:value")),
+    )
+    made.evaluate()
+    assert names(runs) == "PAQB"
+    made.evaluate()
+    assert names(runs) == "PAQB" * 2
+
+
+def test_pure_node_computes_again_when_its_source_ran(runs: Runs) -> None:
+    """Inputs are never older than the last outputs of their sources."""
+    made = loaded(
+        node("T", TICK),
+        record("B", "T.outputs:tick", wire("token inputs:value", "P.outputs:value")),
+        record("A", "B.outputs:execOut", "custom int inputs:value = 1"),
+        node("P", PURE, wire("token inputs:value", "A.outputs:value")),
+        record("C", "A.outputs:execOut", wire("token inputs:value", "P.outputs:value")),
+    )
+    made.evaluate()
+    assert runs == [("P", None), ("B", None), ("A", 1), ("P", 1), ("C", 1)]
+
+
+def test_pure_node_that_nobody_reached_does_not_compute(runs: Runs) -> None:
+    """Laziness: what is behind the other output of a branch costs nothing."""
+    evaluate(
+        node("T", TICK),
+        node("Branch", "omni.graph.action.Branch", pulse("T.outputs:tick"), "custom bool inputs:condition = 1"),
+        record("Yes", "Branch.outputs:execTrue"),
+        record("No", "Branch.outputs:execFalse", wire("token inputs:value", "P.outputs:value")),
+        node("P", PURE),
+    )
+    assert names(runs) == "Yes"
+
+
+def test_value_that_does_not_fit_fails_the_node(runs: Runs) -> None:
+    """Open types are decided by the value."""
+    made = evaluate(
+        node("T", TICK),
+        node("P", PURE, "custom string inputs:value = 'text'"),
+        node(
+            "B", "omni.graph.action.Branch", pulse("T.outputs:tick"), wire("bool inputs:condition", "P.outputs:value")
+        ),
+        record("A", "B.outputs:execFalse"),
+    )
+    assert made.errors == [f"<{GRAPH}/B>.inputs:condition = 'text': must be bool. Give booleans."]
+    assert names(runs) == "P"
+
+
+# failures
+
+
+@pytest.mark.parametrize(
+    ("how", "said"), [("return", "compute returned False."), ("raise", "compute raised: ArithmeticError: no way")]
+)
+def test_failure_stops_what_is_behind_and_nothing_else(runs: Runs, how: str, said: str) -> None:
+    """Path and message are kept, once however often it fails."""
+    made = loaded(
+        node("T", TICK),
+        record("A", "T.outputs:tick", f"custom token inputs:fails = '{how}'"),
+        record("B", "A.outputs:execOut"),
+        record("C", "T.outputs:tick"),
+    )
+    for _ in range(3):
+        made.evaluate()
+    assert names(runs) == "ACACAC"
+    (message,) = made.errors
+    assert message.startswith(f"<{GRAPH}/A>: {said}")
+
+
+def test_failed_pure_node_stops_who_needs_it(runs: Runs) -> None:
+    """It is tried once a pulse."""
+    needed = wire("token inputs:value", "P.outputs:value")
+    made = evaluate(
+        node("T", TICK),
+        node("P", PURE, "custom token inputs:fails = 'return'"),
+        node("Q", PURE, needed),
+        record("A", "T.outputs:tick", wire("token inputs:value", "Q.outputs:value")),
+        record("B", "T.outputs:tick", needed),
+        record("C", "T.outputs:tick"),
+    )
+    assert names(runs) == "PC"
+    assert [message.split(">")[0] for message in made.errors] == [f"<{GRAPH}/P"]
+
+
+def test_error_is_logged_once_and_different_ones_each(runs: Runs, caplog: pytest.LogCaptureFixture) -> None:
+    """Messages are not repeated at 60 Hz."""
+    made = loaded(node("T", TICK), record("A", "T.outputs:tick", "custom token inputs:fails = 'return'"))
+    with caplog.at_level(logging.ERROR):
+        made.evaluate()
+        made.evaluate()
+        made.write(f"{GRAPH}/A.inputs:fails", "raise")
+        made.evaluate()
+    assert len(caplog.records) == len(made.errors) == 2
+
+
+def test_warning_is_logged_once_and_stops_nothing(runs: Runs, caplog: pytest.LogCaptureFixture) -> None:
+    """A node may warn and go on."""
+
+    class Warn:
+        PORTS = NodePorts(inputs={"execIn": "execution"}, outputs={"execOut": "execution"})
+
+        @staticmethod
+        def compute(db: Any) -> bool:
+            db.log_warn("careful")
+            db.outputs.execOut = True
+            return True
+
+    register_node_type("test.Warn", Warn)
+    made = loaded(node("T", TICK), node("W", "test.Warn", pulse("T.outputs:tick")), record("A", "W.outputs:execOut"))
+    with caplog.at_level(logging.WARNING):
+        made.evaluate()
+        made.evaluate()
+    assert caplog.messages == [f"<{GRAPH}/W>: careful"]
+    assert names(runs) == "AA" and made.errors == []
+
+
+def test_latent_execution_is_an_error(runs: Runs) -> None:
+    """Nodes that work over several frames need Kit, and say so instead of doing nothing."""
+
+    class Latent:
+        PORTS = NodePorts(inputs={"execIn": "execution"}, outputs={"done": "execution"})
+
+        @staticmethod
+        def compute(db: Any) -> bool:
+            db.outputs.done = ExecutionAttributeState.LATENT_PUSH
+            return True
+
+    register_node_type("test.Latent", Latent)
+    made = evaluate(node("T", TICK), node("L", "test.Latent", pulse("T.outputs:tick")), record("A", "L.outputs:done"))
+    assert made.errors[0].startswith(f"<{GRAPH}/L>: outputs:done = LATENT_PUSH: must be ENABLED or DISABLED")
+    assert runs == []
+
+
+# from outside
+
+
+def test_read_and_write_name_a_port_by_path(runs: Runs) -> None:
+    """The next evaluation sees the written value."""
+    made = loaded(node("T", TICK), record("A", "T.outputs:tick"))
+    made.write(f"{GRAPH}/A.inputs:value", 7)
+    made.evaluate()
+    assert made.read(f"{GRAPH}/A.outputs:value") == 7
+
+
+@pytest.mark.parametrize(
+    ("attribute", "message"),
+    [
+        (f"{GRAPH}/AA.inputs:value", f"no node of <{GRAPH}>. Did you mean {GRAPH}/A?"),
+        (f"{GRAPH}/A.inputs:valve", "the node has no such port. Did you mean inputs:value?"),
+        ("", f"no node of <{GRAPH}>. Available: {GRAPH}/T, {GRAPH}/A"),
+    ],
+)
+def test_unknown_path_is_an_error_with_the_nearest(runs: Runs, attribute: str, message: str) -> None:
+    """Node or port."""
+    made = loaded(node("T", TICK), record("A", "T.outputs:tick"))
+    with pytest.raises(GraphError) as caught:
+        made.read(attribute)
+    assert str(caught.value).startswith(f"<{attribute}>: {message}")
+
+
+@pytest.mark.parametrize(
+    ("port", "value", "message"),
+    [
+        ("outputs:value", 1, "is no input"),
+        ("inputs:value", 1, f"is wired to <{GRAPH}/P.outputs:value>"),
+        ("inputs:fails", 1, "inputs:fails = 1: must be token. Give strings."),
+    ],
+)
+def test_only_free_inputs_can_be_set(runs: Runs, port: str, value: Any, message: str) -> None:
+    """A value on a wired input would be overwritten."""
+    wired = wire("token inputs:value", "P.outputs:value")
+    made = loaded(node("T", TICK), node("P", PURE), record("A", "T.outputs:tick", wired))
+    with pytest.raises(GraphError, match=re.escape(message)):
+        made.write(f"{GRAPH}/A.{port}", value)
+
+
+# variables
+
+READ, WRITE = "omni.graph.core.ReadVariable", "omni.graph.core.WriteVariable"
+COUNT = f"{SETTINGS}\n custom double graph:variable:count = 1.5"
+NAMED = 'custom token inputs:variableName = "count"'
+
+
+def test_variable_is_read_as_it_is_now(runs: Runs) -> None:
+    """Before it is written, and after, in the same pulse."""
+    made = evaluate(
+        node("T", TICK),
+        node("R", READ, NAMED, f"custom rel inputs:graph = <{GRAPH}>"),
+        record("A", "T.outputs:tick", wire("token inputs:value", "R.outputs:value")),
+        node("W", WRITE, NAMED, pulse("A.outputs:execOut"), "custom int inputs:value = 4"),
+        record("B", "W.outputs:execOut", wire("token inputs:value", "R.outputs:value")),
+        settings=COUNT,
+    )
+    assert runs == [("A", 1.5), ("B", 4.0)] and made.errors == []
+    assert made.variables.read("count") == made.read(f"{GRAPH}/W.outputs:value") == 4.0
+
+
+@pytest.mark.parametrize(
+    ("ports", "message"),
+    [
+        (['custom token inputs:variableName = "cuont"'], "variable 'cuont': not in </World/ActionGraph>. Available: "),
+        ([NAMED, "custom string inputs:value = 'x'"], f"<{GRAPH}>.graph:variable:count = 'x': must be double."),
+        (
+            [NAMED, "custom rel inputs:graph = </World/Other>"],
+            f"variables of </World/Other>: must be those of <{GRAPH}>",
+        ),
+    ],
+)
+def test_wrong_use_of_a_variable_is_an_error(ports: list[str], message: str) -> None:
+    """Name, type, and whose it is."""
+    made = evaluate(node("T", TICK), node("W", WRITE, pulse("T.outputs:tick"), *ports), settings=COUNT)
+    assert message in made.errors[0]
+    assert made.variables.read("count") == 1.5

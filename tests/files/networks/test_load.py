@@ -1,0 +1,157 @@
+"""Loading a checkpoint from a file: bounds, metadata beside the file, one copy of the numbers."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from isaacsim.core.experimental.actuators.base.errors import NetworkError
+from isaacsim.core.experimental.actuators.files.networks import load
+from isaacsim.core.experimental.actuators.files.networks.load import (
+    checkpoint_of,
+    load_checkpoint,
+    load_metadata,
+    read_file,
+)
+from neural_twin import random_network, write_network
+
+NETWORK = random_network("mlp", 2)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A network with metadata."""
+    return write_network(tmp_path / "knee.safetensors", NETWORK, {"pos_scale": 2.0, "vel_scale": 3.0})
+
+
+def test_metadata_by_who_says_it(path: Path) -> None:
+    """The argument goes before the JSON file beside the network, which goes before the network's file."""
+    assert load_metadata(path) == {"pos_scale": 2.0, "vel_scale": 3.0}
+    path.with_suffix(".json").write_text('{"vel_scale": 4.0, "effort_scale": 5.0}')
+    assert load_metadata(path) == {"pos_scale": 2.0, "vel_scale": 4.0, "effort_scale": 5.0}
+    given = load_checkpoint(path, {"effort_scale": 6.0})
+    assert given.metadata == {"pos_scale": 2.0, "vel_scale": 4.0, "effort_scale": 6.0}
+    # and is not shared
+    assert load_metadata(path)["effort_scale"] == 5.0
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"a": 1, "a": 2}', "\xff"])
+def test_json_beside_the_file_is_checked(text: str, path: Path) -> None:
+    """An error names the file, whether or not the network is in use."""
+    known = load_checkpoint(path)
+    path.with_suffix(".json").write_text(text, "latin-1")
+    with pytest.raises(NetworkError, match=r"knee\.safetensors: .*sidecar"):
+        load_checkpoint(path)
+    assert known.metadata
+
+
+def test_same_bytes_are_one_checkpoint_while_it_is_used(path: Path, tmp_path: Path) -> None:
+    """The same bytes at any path give one checkpoint, until it is no longer in use."""
+    copy = tmp_path / "copy.safetensors"
+    copy.write_bytes(path.read_bytes())
+    first = load_checkpoint(path)
+    assert load_checkpoint(copy) is first
+    copy.with_suffix(".json").write_text('{"pos_scale": 9.0}')
+    assert load_checkpoint(copy) is not first and load_checkpoint(path) is first
+    before = len(load._known)
+    del first
+    gc.collect()
+    assert len(load._known) < before or before == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files of POSIX")
+def test_only_regular_files_of_bounded_size_are_read(tmp_path: Path) -> None:
+    """Pipes do not block, devices are not read, and large files are not loaded."""
+    os.mkfifo(tmp_path / "pipe")
+    for odd in (tmp_path / "pipe", tmp_path, Path("/dev/zero")):
+        with pytest.raises(ValueError, match="must be a regular file"):
+            read_file(odd)
+    with open(tmp_path / "large", "wb") as large:
+        large.truncate(load.LARGEST + 1)
+    with pytest.raises(ValueError, match=f"large has {load.LARGEST + 1} bytes: must be at most"):
+        read_file(tmp_path / "large")
+    with pytest.raises(FileNotFoundError):
+        read_file(tmp_path / "none")
+
+
+def test_link_is_followed_only_if_asked(path: Path, tmp_path: Path) -> None:
+    """Paths given by the program may be links."""
+    (tmp_path / "link").symlink_to(path)
+    assert read_file(tmp_path / "link") == path.read_bytes()
+    with pytest.raises(OSError):
+        read_file(tmp_path / "link", follow=False)
+
+
+def test_bytes_that_are_no_network(tmp_path: Path) -> None:
+    """A `ValueError` names them."""
+    with pytest.raises(NetworkError, match="knee"):
+        checkpoint_of(b"cos\nsystem\n(S'true'\ntR.", "knee")
+
+
+def apart(folder: Path, location: str, *, first: int = 8, count: int = 8, content: bytes | None = None) -> Path:
+    """An ONNX file of effort = x @ [2, 3] with its weights in another file."""
+    onnx = pytest.importorskip("onnx", reason="onnx is not installed: no file to read")
+    make, kind = onnx.helper.make_tensor_value_info, onnx.TensorProto.FLOAT
+    weights = onnx.numpy_helper.from_array(np.array([[2.0], [3.0]], np.float32), "w")
+    weights.ClearField("raw_data")
+    weights.data_location = onnx.TensorProto.EXTERNAL
+    for key, value in (("location", location), ("offset", str(first)), ("length", str(count))):
+        weights.external_data.add(key=key, value=value)
+    node = onnx.helper.make_node("MatMul", ["x", "w"], ["y"])
+    graph = onnx.helper.make_graph(
+        [node], "g", [make("x", kind, ["rows", 2])], [make("y", kind, ["rows", 1])], [weights]
+    )
+    made = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+    (folder / "more").mkdir(exist_ok=True)
+    (folder / "more" / "weights.bin").write_bytes(content or bytes(8) + np.array([2, 3], np.float32).tobytes())
+    (folder / "knee.onnx").write_bytes(made.SerializeToString())
+    return folder / "knee.onnx"
+
+
+def test_weights_may_lie_in_the_folder_of_the_file(tmp_path: Path) -> None:
+    """They are read each time: other weights give another network with another digest."""
+    first = load_checkpoint(apart(tmp_path, "more/weights.bin"))
+    other = bytes(8) + np.array([4, 5], np.float32).tobytes()
+    second = load_checkpoint(apart(tmp_path, "more/weights.bin", content=other))
+    found = [one.network.operations[0].weight.tolist() for one in (first, second)]  # pyright: ignore
+    assert found == [[[2.0, 3.0]], [[4.0, 5.0]]] and first.digest != second.digest
+
+
+@pytest.mark.parametrize(
+    ("location", "bytes_of", "told"),
+    [
+        ("../weights.bin", (8, 8), "must be a relative path to a file in the folder"),
+        ("more/../../weights.bin", (8, 8), "must be a relative path to a file in the folder"),
+        ("/etc/hostname", (0, 8), "must be a relative path to a file in the folder"),
+        ("", (8, 8), "must be a relative path to a file in the folder"),
+        ("link.bin", (8, 8), "must be a relative path to a file in the folder"),
+        ("more", (8, 8), "must be a regular file"),
+        ("gone.bin", (8, 8), "No such file"),
+        ("more/weights.bin", (8, 9), "bytes 8 … 17 of 16: must be in the file"),
+        ("more/weights.bin", (-8, 8), "bytes -8 … 0 of 16: must be in the file"),
+        ("more/weights.bin", (8, 4), "has 1 numbers"),
+    ],
+)
+def test_weights_elsewhere_are_refused(location: str, bytes_of: tuple[int, int], told: str, tmp_path: Path) -> None:
+    """Nothing outside the folder is read, not even through links."""
+    folder = tmp_path / "nets"
+    folder.mkdir()
+    (tmp_path / "weights.bin").write_bytes(bytes(16))
+    (folder / "link.bin").symlink_to(tmp_path / "weights.bin")
+    path = apart(folder, location, first=bytes_of[0], count=bytes_of[1])
+    with pytest.raises(NetworkError, match=rf"knee\.onnx: tensor 'w' .*{told}"):
+        load_checkpoint(path)
+    # bytes without a folder have no other files
+    with pytest.raises(NetworkError, match="must be inside, for this file is in no folder"):
+        checkpoint_of(path.read_bytes(), "knee")
+
+
+def test_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    """The error is one of networks and one of files."""
+    for error in (NetworkError, FileNotFoundError):
+        with pytest.raises(error, match=r"gone\.onnx does not exist: must be the path of a network file"):
+            load_checkpoint(tmp_path / "gone.onnx")

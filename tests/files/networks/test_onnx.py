@@ -1,0 +1,527 @@
+"""ONNX files: results are those of onnxruntime, which reads written files too; ambiguous files are refused."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from isaacsim.core.experimental.actuators.base.errors import NetworkError
+from isaacsim.core.experimental.actuators.files.networks import onnx as reader
+from isaacsim.core.experimental.actuators.laws.networks.network import Network, Unary
+from network_oracle import evaluate
+from small_networks import NETWORKS, numbers
+
+onnx = pytest.importorskip("onnx", reason="onnx is not installed: nothing reads its files")
+from onnx import helper, numpy_helper  # noqa: E402
+
+FLOAT, INT = 1, 7
+
+
+def model(
+    nodes: list[Any],
+    initializers: dict[str, np.ndarray],
+    inputs: dict[str, tuple[Any, ...]] | None = None,
+    outputs: tuple[str, ...] = ("y",),
+    opset: int = 17,
+    **metadata: str,
+) -> Any:
+    """A model of these nodes, by default with six inputs x."""
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info(k, FLOAT, v) for k, v in (inputs or {"x": ("rows", 6)}).items()],
+        [helper.make_tensor_value_info(name, FLOAT, None) for name in outputs],
+        [numpy_helper.from_array(values, name) for name, values in initializers.items()],
+    )
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+    helper.set_model_props(made, metadata)
+    return made
+
+
+def read(made: Any) -> Network:
+    """The network of a model."""
+    return reader.read(made.SerializeToString())[0]
+
+
+class Runtime:
+    """onnxruntime on a file, with its states."""
+
+    def __init__(self, data: bytes, rows: int) -> None:
+        library = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: nothing to compare with")
+        self.session = library.InferenceSession(data)
+        first, *states = self.session.get_inputs()
+        self.shape = [size if isinstance(size, int) else -1 for size in first.shape]
+        self.name = first.name
+        self.states = {
+            one.name: np.zeros([size if isinstance(size, int) else rows for size in one.shape], np.float32)
+            for one in states
+        }
+
+    def step(self, x: np.ndarray) -> np.ndarray:
+        """Return the effort of each row."""
+        effort, *states = self.session.run(None, {self.name: x.reshape(self.shape), **self.states})
+        self.states = dict(zip(self.states, states, strict=True))
+        return effort.reshape(-1)
+
+
+def assert_agrees(data: bytes, network: Network, rows: int, tolerance: float = 5e-6) -> None:
+    """Compare over steps of random motion; errors are relative to the largest effort."""
+    runtime, hidden, cell = Runtime(data, rows), None, None
+    random = np.random.default_rng(0)
+    pairs = []
+    for _ in range(30):
+        x = random.normal(size=(rows, network.inputs)).astype(np.float32)
+        effort, hidden, cell = evaluate(network, x, hidden, cell)
+        pairs.append((effort, runtime.step(x)))
+    ours, theirs = np.array(pairs).swapaxes(0, 1)
+    np.testing.assert_allclose(ours, theirs, rtol=0, atol=tolerance * np.abs(theirs).max())
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_what_is_written_is_read_back_and_computes_the_same(name: str) -> None:
+    network = NETWORKS[name]
+    data = reader.write(network, {"pos_scale": 0.5, "note": "Größe"})
+    again, metadata = reader.read(data)
+    assert reader.matches(data)
+    about = {"model_type": network.kind, "num_layers": network.num_layers, "hidden_size": network.hidden_size}
+    assert metadata == {**(about if network.cells else {}), "pos_scale": 0.5, "note": "Größe"}
+    x, states = numbers(9, network.inputs, seed=5), numbers(network.num_layers, 9, network.hidden_size)
+    for ours, first in zip(evaluate(again, x, states, -states), evaluate(network, x, states, -states), strict=True):
+        if name == "softplus":  # of a slope that ONNX can only say in three steps
+            np.testing.assert_allclose(ours, first, rtol=1e-12)
+        else:
+            np.testing.assert_array_equal(ours, first)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_onnxruntime_computes_what_is_written(name: str) -> None:
+    network = NETWORKS[name]
+    # float32 is least accurate for reciprocals near zero and powers
+    assert_agrees(reader.write(network, {}), network, 4, 1e-4 if name in ("reciprocal", "pow", "div") else 5e-6)
+
+
+def test_numbers_alone_cannot_be_written() -> None:
+    from isaacsim.core.experimental.actuators.laws.networks.network import Constant
+
+    with pytest.raises(NetworkError, match="does not depend on the input"):
+        reader.write(Network(1, (Constant(numbers(1)),)), {})
+
+
+W, B = numbers(6, 3), numbers(3)
+HEAD = helper.make_node("MatMul", ["h", "v"], ["y"])
+V = {"v": numbers(3, 1)}
+LAYER = [helper.make_node("MatMul", ["x", "w"], ["m"]), helper.make_node("Add", ["b", "m"], ["a"])]
+WB = {"w": W, "b": B}
+
+
+def node(kind: str, sources: str, outputs: str, **attributes: Any) -> Any:
+    """A node; names of its values are separated by spaces."""
+    return helper.make_node(kind, ["" if one == "-" else one for one in sources.split()], outputs.split(), **attributes)
+
+
+def ints(*values: int) -> np.ndarray:
+    """Whole numbers."""
+    return np.array(values, np.int64)
+
+
+FITS: dict[str, Callable[[], Any]] = {
+    "bias of a product": lambda: model([*LAYER, node("Tanh", "a", "h"), HEAD], {**WB, **V}),
+    "gemm": lambda: model([node("Gemm", "x w b", "h", alpha=0.5, beta=2.0), HEAD], {**WB, **V}),
+    "gemm without bias": lambda: model([node("Gemm", "x w", "h"), HEAD], {"w": W, **V}),
+    "gemm transposed": lambda: model([node("Gemm", "x w b", "h", transB=1), HEAD], {**WB, "w": W.T.copy(), **V}),
+    "sign": lambda: model([*LAYER, node("Sign", "a", "h"), HEAD], {**WB, **V}),
+    "layer normalization": lambda: model(
+        [*LAYER, node("LayerNormalization", "a s t", "h", epsilon=1e-3), HEAD],
+        {**WB, **V, "s": numbers(3), "t": numbers(3)},
+    ),
+    "layer normalization without bias": lambda: model(
+        [*LAYER, node("LayerNormalization", "a s", "h", axis=1), HEAD], {**WB, **V, "s": numbers(3)}
+    ),
+    "softsign in parts": lambda: model(
+        [*LAYER, node("Abs", "a", "c"), node("Add", "c one", "d"), node("Div", "a d", "h"), HEAD],
+        {**WB, **V, "one": np.array(1.0, np.float32)},
+    ),
+    "softplus with its threshold": lambda: model(
+        [*LAYER, node("Softplus", "a", "c"), node("Greater", "a t", "d"), node("Where", "d a c", "h"), HEAD],
+        {**WB, **V, "t": np.array(20.0, np.float32)},
+    ),
+    "split": lambda: model(
+        [node("Split", "x s", "p q", axis=-1), node("Mul", "p q", "h"), HEAD], {"s": ints(3, 3), **V}
+    ),
+    "split evenly": lambda: model([node("Split", "x", "p q", axis=1), node("Sub", "q p", "h"), HEAD], V, opset=11),
+    "slice": lambda: model([node("Slice", "x s e a", "h"), HEAD], {"s": ints(-4), "e": ints(-1), "a": ints(-1), **V}),
+    "slice of all rows": lambda: model(
+        [node("Slice", "x s e", "h"), HEAD], {"s": ints(0, 3), "e": ints(2**63 - 1, 6), **V}
+    ),
+    "gather": lambda: model([node("Gather", "x i", "h", axis=1), HEAD], {"i": ints(5, 0, -2), **V}),
+    "gather side by side": lambda: model([node("Gather", "x i", "h", axis=1), HEAD], {"i": ints(2, 3, 4), **V}),
+    "one column": lambda: model(
+        [node("Gather", "x i", "c", axis=1), node("Unsqueeze", "c n", "y")], {"i": np.array(4), "n": ints(-1)}
+    ),
+    "concat": lambda: model(
+        [*LAYER, node("Concat", "a x a", "c", axis=-1), node("MatMul", "c u", "y")], {**WB, "u": numbers(12, 1)}
+    ),
+    "clip below": lambda: model([*LAYER, node("Clip", "a l", "h"), HEAD], {**WB, **V, "l": np.array(0.3, np.float32)}),
+    "clip above": lambda: model(
+        [*LAYER, node("Clip", "a - u", "h"), HEAD], {**WB, **V, "u": np.array(0.3, np.float32)}
+    ),
+    "clip of old": lambda: model([*LAYER, node("Clip", "a", "h", min=-0.5, max=0.25), HEAD], {**WB, **V}, opset=10),
+    "least of three": lambda: model([*LAYER, node("Min", "a b a c", "h"), HEAD], {**WB, **V, "c": B - 1}),
+    "gelu": lambda: model([*LAYER, node("Gelu", "a", "h"), HEAD], {**WB, **V}, opset=20),
+    "gelu by tanh": lambda: model([*LAYER, node("Gelu", "a", "h", approximate="tanh"), HEAD], {**WB, **V}, opset=20),
+    "hard swish": lambda: model([*LAYER, node("HardSwish", "a", "h"), HEAD], {**WB, **V}),
+    "hard sigmoid": lambda: model([*LAYER, node("HardSigmoid", "a", "h", alpha=0.3, beta=0.4), HEAD], {**WB, **V}),
+    "mish": lambda: model([*LAYER, node("Mish", "a", "h"), HEAD], {**WB, **V}, opset=18),
+    "selu": lambda: model([*LAYER, node("Selu", "a", "h"), HEAD], {**WB, **V}),
+    "elu": lambda: model([*LAYER, node("Elu", "a", "h", alpha=0.3), HEAD], {**WB, **V}),
+    "leaky": lambda: model([*LAYER, node("LeakyRelu", "a", "h"), HEAD], {**WB, **V}),
+    "folded": lambda: model(
+        [node("Transpose", "w", "t"), node("Mul", "t t", "s"), node("Transpose", "s", "u", perm=[1, 0])]
+        + [node("MatMul", "x u", "h"), HEAD],
+        {"w": W, **V},
+    ),
+    "constant": lambda: model(
+        [node("Constant", "", "c", value_float=3.0), node("Mul", "x c", "d"), node("MatMul", "d w", "h"), HEAD],
+        {"w": W, **V},
+    ),
+    "cast": lambda: model([*LAYER, node("Cast", "a", "h", to=FLOAT), HEAD], {**WB, **V}),
+    "flatten": lambda: model(
+        [node("Flatten", "x", "f"), node("MatMul", "f w", "h"), HEAD], {"w": W, **V}, {"x": ("rows", 1, 6)}
+    ),
+    "shape": lambda: model(
+        [
+            node("Shape", "x", "s"),
+            node("Gather", "s i", "n"),
+            node("Concat", "n m", "t", axis=0),
+            node("Reshape", "x t", "f"),
+        ]
+        + [node("MatMul", "f w", "h"), HEAD],
+        {"w": W, **V, "i": ints(0), "m": ints(-1)},
+        {"x": ("rows", 1, 6)},
+    ),
+    "whole quotient": lambda: model(
+        [node("Div", "p q", "n"), node("Slice", "x z n o", "h"), HEAD],
+        {"p": ints(-7), "q": ints(-2), "z": ints(0), "o": ints(1), **V},
+    ),
+    "quotient of cast numbers": lambda: model(
+        [node("Cast", "p", "f", to=FLOAT), node("Cast", "q", "g", to=FLOAT), node("Div", "f g", "n")]
+        + [node("Mul", "x n", "a"), node("MatMul", "a w", "h"), HEAD],
+        {"p": ints(7), "q": ints(2), "w": W, **V},
+    ),
+    "shape copied": lambda: model(
+        [node("Reshape", "x t", "f"), node("MatMul", "f w", "h"), HEAD],
+        {"w": W, **V, "t": ints(0, -1)},
+        {"x": ("r", 1, 6)},
+    ),
+    "time first": lambda: model(
+        [node("Transpose", "x", "t", perm=[1, 0, 2]), node("Squeeze", "t n", "f"), node("MatMul", "f w", "h"), HEAD],
+        {"w": W, **V, "n": ints(1)},
+        {"x": (1, "rows", 6)},
+    ),
+    "squeezed of old": lambda: model(
+        [node("Squeeze", "x", "f", axes=[1]), node("MatMul", "f w", "h"), HEAD],
+        {"w": W, **V},
+        {"x": ("rows", 1, 6)},
+        opset=11,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_each_operator_computes_what_onnxruntime_does(name: str) -> None:
+    made = FITS[name]()
+    assert_agrees(made.SerializeToString(), read(made), 3)
+
+
+def test_parts_become_one_operation() -> None:
+    """A bias becomes part of its layer, and `x / (1 + |x|)` a softsign."""
+    assert [type(one).__name__ for one in read(FITS["bias of a product"]()).operations] == ["Linear", "Unary", "Linear"]
+    functions = [one.function for one in read(FITS["softsign in parts"]()).operations if isinstance(one, Unary)]
+    assert functions == ["softsign"]
+
+
+def recurrent(kind: str = "LSTM", **changes: Any) -> Any:
+    """One recurrent layer and its head, with changes to the node, names, or tensors."""
+    gates = 4 if kind == "LSTM" else 3
+    states = ["h", "c"][: gates - 2]
+    tensors = {
+        "W": numbers(1, gates * 4, 2),
+        "R": numbers(1, gates * 4, 4),
+        "B": numbers(1, gates * 8),
+        "v": numbers(4, 1),
+    }
+    tensors |= {"n": ints(0, 1), **changes.pop("tensors", {})}
+    attributes = {
+        "hidden_size": 4,
+        **({"linear_before_reset": 1} if kind == "GRU" else {}),
+        **changes.pop("attributes", {}),
+    }
+    attributes = {key: value for key, value in attributes.items() if value is not None}
+    sources = changes.pop("sources", f"x W R B - {' '.join(states)}")
+    after = " ".join(f"{one}_out" for one in states)
+    nodes = [node(kind, sources, f"s {after}", **attributes)] + [
+        node("Squeeze", "s n", "q"),
+        node("MatMul", "q v", "y"),
+    ]
+    nodes += changes.pop("nodes", [])
+    inputs = {"x": changes.pop("x", (1, "rows", 2)), **dict.fromkeys(states, (1, "rows", 4))}
+    return model(nodes, tensors, inputs, changes.pop("outputs", ("y", *after.split())), **changes)
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU"])
+def test_recurrent_layers_compute_what_onnxruntime_does(kind: str) -> None:
+    made = recurrent(kind)
+    assert read(made).kind == kind.lower()
+    assert_agrees(made.SerializeToString(), read(made), 5)
+    without = recurrent(kind, sources="x W R - - h c" if kind == "LSTM" else "x W R - - h")
+    without.graph.initializer.remove(next(one for one in without.graph.initializer if one.name == "B"))
+    assert_agrees(without.SerializeToString(), read(without), 2)
+
+
+def test_states_by_name_may_stand_in_any_order() -> None:
+    names = '"hidden_in_name": "h", "hidden_out_name": "h_out", "cell_in_name": "c", "cell_out_name": "c_out"'
+    swapped = ("c_out", "y", "h_out")
+    made = recurrent(outputs=swapped, metadata=f'{{{names}, "input_name": "x", "output_name": "y", "pos_scale": 2}}')
+    network, metadata = reader.read(made.SerializeToString())
+    assert network.kind == "lstm" and metadata == {"pos_scale": 2}
+    with pytest.raises(NetworkError, match=r"state|effort"):
+        read(recurrent(outputs=swapped))
+
+
+def broken(change: Callable[[Any], object]) -> Any:
+    """A good model, changed."""
+    made = FITS["bias of a product"]()
+    change(made)
+    return made
+
+
+def tensor(made: Any, **fields: Any) -> None:
+    """Change the first initializer."""
+    for name, value in fields.items():
+        if isinstance(value, list):
+            getattr(made.graph.initializer[0], name)[:] = value
+        else:
+            setattr(made.graph.initializer[0], name, value)
+
+
+def external(made: Any) -> None:
+    """Move the first initializer to another file."""
+    one = made.graph.initializer[0]
+    one.data_location = 1
+    one.external_data.add(key="location", value="../../../etc/passwd")
+
+
+REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
+    "other files": (lambda: broken(external), "lies in another file"),
+    "2^60 numbers": (lambda: broken(lambda m: tensor(m, dims=[2**30, 2**30])), "needs 1152921504606846976"),
+    "negative size": (lambda: broken(lambda m: tensor(m, dims=[-6, -3])), "Copy the file again"),
+    "numbers cut off": (lambda: broken(lambda m: tensor(m, raw_data=b"\0" * 7)), "needs 18"),
+    "texts": (lambda: broken(lambda m: tensor(m, data_type=8)), "data type 8"),
+    "bfloat16": (lambda: broken(lambda m: tensor(m, data_type=16)), "data type 16"),
+    "not finite": (lambda: model(LAYER[:1] + [node("MatMul", "m v", "y")], {"w": W * np.nan, **V}), "not finite"),
+    "name twice": (lambda: broken(lambda m: tensor(m, name="b")), "comes twice"),
+    "unused numbers": (lambda: model([*LAYER, node("Tanh", "a", "h"), HEAD], {**WB, **V, "z": B}), "initializers z"),
+    "circle": (
+        lambda: model(
+            [node("Add", "x q", "p"), node("Add", "x p", "q"), node("MatMul", "p w", "y")], {"w": numbers(6, 1)}
+        ),
+        "not there yet",
+    ),
+    "value twice": (
+        lambda: model([*LAYER, node("Tanh", "a", "h"), node("Tanh", "a", "h"), HEAD], {**WB, **V}),
+        "twice",
+    ),
+    "input overwritten": (lambda: model([node("Tanh", "x", "x")], {}), "comes twice"),
+    "operator": (
+        lambda: model([*LAYER, node("Sin", "a", "h"), HEAD], {**WB, **V}),
+        "node 2 '', operator Sin: is not one",
+    ),
+    "loop": (lambda: model([node("Loop", "x", "y")], {}), "operator Loop"),
+    "own domain": (lambda: model([helper.make_node("Tanh", ["x"], ["y"], domain="ai.own")], {}), "domain 'ai.own'"),
+    "attribute": (lambda: model([*LAYER, node("Tanh", "a", "h", gain=2.0), HEAD], {**WB, **V}), "attributes gain"),
+    "old": (lambda: model([*LAYER, node("Tanh", "a", "h"), HEAD], {**WB, **V}, opset=7), "opset 7"),
+    "mean of rows": (lambda: model([node("Gather", "x i", "y", axis=0)], {"i": ints(0)}), "along the rows"),
+    "rows as columns": (lambda: model([node("Transpose", "x", "t"), node("MatMul", "t w", "y")], {"w": W}), "MatMul"),
+    "rows mixed": (lambda: model([node("Reshape", "x t", "y")], {"t": ints(-1, 1)}), "axes may only"),
+    "rows crossed": (
+        lambda: model(
+            [node("MatMul", "x w", "c"), node("Transpose", "c", "t"), node("Add", "c t", "y")], {"w": numbers(6, 1)}
+        ),
+        "must fit",
+    ),
+    "wide output": (lambda: model(LAYER, WB, outputs=("a",)), "output has 3 numbers"),
+    "two outputs": (
+        lambda: model([*LAYER, node("Tanh", "a", "h"), HEAD], {**WB, **V}, outputs=("y", "h")),
+        "2 outputs",
+    ),
+    "threshold": (
+        lambda: model(
+            [*LAYER, node("Softplus", "a", "c"), node("Greater", "a t", "d"), node("Where", "d a c", "h"), HEAD],
+            {**WB, **V, "t": np.array(2.0, np.float32)},
+        ),
+        "threshold of a softplus",
+    ),
+    "a huge constant": (
+        lambda: model(
+            [node("Add", "p q", "s"), node("Mul", "x s", "y")], {"p": numbers(1, 9000), "q": numbers(9000, 1)}
+        ),
+        "too many numbers",
+    ),
+    "weights that depend": (lambda: model([node("MatMul", "x x", "y")], {}), "no constant matrix"),
+    "sequence": (lambda: recurrent(x=(5, "rows", 2)), "rows x 1 x numbers"),
+    "no state": (lambda: recurrent(sources="x W R B - - -"), "must be inputs"),
+    "constant state": (
+        lambda: recurrent(sources="x W R B - z c", tensors={"z": numbers(1, 1, 4)}),
+        "begins with something else",
+    ),
+    "states swapped": (lambda: recurrent(outputs=("y", "c_out", "h_out")), "state 'h'"),
+    "state not returned": (lambda: recurrent(outputs=("y", "h_out")), "2 outputs"),
+    "state halved": (
+        lambda: recurrent(
+            tensors={"half": np.array(0.5, np.float32)},
+            nodes=[node("Mul", "h_out half", "z")],
+            outputs=("y", "z", "c_out"),
+        ),
+        "state 'h'",
+    ),
+    "one state twice": (lambda: recurrent(sources="x W R B - h h"), "state"),
+    "peepholes": (lambda: recurrent(sources="x W R B - h c P", tensors={"P": numbers(1, 12)}), "inputs|peepholes"),
+    "lengths": (lambda: recurrent(sources="x W R B l h c", tensors={"l": np.array([1], np.int32)}), "lengths"),
+    "both ways": (lambda: recurrent(attributes={"direction": "bidirectional"}), "direction must be forward"),
+    "batch first": (lambda: recurrent(attributes={"layout": 1}), "layout 0"),
+    "clipped": (lambda: recurrent(attributes={"clip": 1.0}), "attributes clip"),
+    "coupled": (lambda: recurrent(attributes={"input_forget": 1}), "input_forget 0"),
+    "activations": (lambda: recurrent(attributes={"activations": ["Sigmoid", "Relu", "Tanh"]}), "activations must be"),
+    "wrong size": (lambda: recurrent(attributes={"hidden_size": 5}), "must be constants of shape"),
+    "reset after": (lambda: recurrent("GRU", attributes={"linear_before_reset": 0}), "linear_before_reset must be 1"),
+    "reset after by default": (lambda: recurrent("GRU", attributes={"linear_before_reset": None}), "must be 1"),
+    "no influence": (
+        lambda: recurrent(
+            nodes=[node("Gather", "x i", "g", axis=2)], tensors={"i": ints(0)}, outputs=("g", "h_out", "c_out")
+        ),
+        "no influence|output",
+    ),
+    "metadata": (lambda: model([], {}, metadata="[1]"), "expected a JSON object"),
+    # found by tests/hardening/files.py
+    "no axis": (lambda: model([node("Concat", "x x", "y")], {}), "operator Concat: axis is missing"),
+    "attribute of another type": (
+        lambda: model([*LAYER, node("Elu", "a", "h", alpha="[1]"), HEAD], {**WB, **V}),
+        "attribute alpha is of type 3: must be a number",
+    ),
+    "list of another type": (
+        lambda: recurrent(attributes={"activations": 3}),
+        "activations is of type 2: must be texts",
+    ),
+    "end of another type": (lambda: model([node("Shape", "x", "s", end=1.0)], {}), "end is of type 1: must be a whole"),
+    "rows as a size": (
+        lambda: model([node("Shape", "x", "s"), node("Split", "x s", "p q", axis=-1), node("Mul", "p q", "y")], {}),
+        "split depends on the number of rows",
+    ),
+    "rows twice": (
+        lambda: model(
+            [node("Shape", "x", "s", end=1), node("Concat", "s s", "t", axis=0), node("Reshape", "x t", "y")], {}
+        ),
+        "rows are one axis",
+    ),
+    "bound that is no whole number": (
+        lambda: model(
+            [node("Mul", "a b", "c"), node("Slice", "x z c o", "y")], {"a": B[:1], **dict.fromkeys("bzo", ints(1))}
+        ),
+        "ends is no list of constant whole numbers",
+    ),
+    "rows as a bound": (
+        lambda: model([node("Shape", "x", "s", end=1), node("Slice", "x z s", "y")], {"z": ints(0)}),
+        "ends depends on the number of rows",
+    ),
+    "rows as a number": (
+        lambda: model([node("Shape", "x", "s", end=1), node("Cast", "s", "n", to=FLOAT), node("Mul", "x n", "y")], {}),
+        "computes with the number of rows",
+    ),
+    "comparison as a number": (
+        lambda: model([node("Greater", "x t", "c"), node("Identity", "c", "d"), node("Mul", "x d", "y")], {"t": B[:1]}),
+        "operator Identity: computes with a comparison",
+    ),
+    "division by zero": (lambda: model([node("Div", "a b", "y")], {"a": ints(7), "b": ints(0)}), "number by zero"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_said_is_refused_by_name(name: str) -> None:
+    make, says = REFUSED[name]
+    with pytest.raises(NetworkError, match=says):
+        read(make())
+
+
+def test_text_that_is_none_is_refused() -> None:
+    """Protobuf would return bytes."""
+    data = FITS["clip of old"]().SerializeToString()
+    with pytest.raises(NetworkError, match=r"AttributeProto.name = b'm\\xffn': must be UTF-8"):
+        reader.read(data.replace(b"min", b"m\xffn"))
+
+
+def test_damaged_files_are_one_error() -> None:
+    data = reader.write(NETWORKS["mlp"], {})
+    for end in range(2, len(data), 7):
+        with pytest.raises(NetworkError):
+            reader.read(data[:end])
+    random = np.random.default_rng(0)
+    for _ in range(300):
+        changed = bytearray(data)
+        for place in random.integers(0, len(data), 3):
+            changed[place] = random.integers(256)
+        try:
+            reader.read(bytes(changed))
+        except NetworkError:
+            continue
+
+
+@pytest.mark.parametrize("dynamo", [False, True])
+@pytest.mark.parametrize("kind", ["mlp", "LSTM", "GRU"])
+@pytest.mark.parametrize("open_rows", [False, True])
+def test_what_torch_exports_computes_what_onnxruntime_does(dynamo: bool, kind: str, open_rows: bool) -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed: nothing exports")
+    if dynamo:
+        pytest.importorskip("onnxscript", reason="onnxscript is not installed: PyTorch exports with it")
+    nn, rows = torch.nn, 3 if open_rows else 1
+
+    class Net(nn.Module):  # type: ignore[misc,name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            width = 6
+            if kind != "mlp":
+                self.cells = getattr(nn, kind)(2, 8, num_layers=2, batch_first=True)
+                width = 8
+            self.head = nn.Sequential(
+                *(nn.Linear(width, 8), nn.Softsign(), nn.Linear(8, 8), nn.ELU(), nn.Linear(8, 8), nn.Softplus()),
+                *(nn.Linear(8, 8), nn.GELU(), nn.Linear(8, 1)),
+            )
+
+        def forward(self, x: Any, *states: Any) -> Any:
+            if kind == "mlp":
+                return self.head(x.reshape(x.shape[0], -1) * 0.25) * 20.0
+            y, after = self.cells(x * 0.25, states if kind == "LSTM" else states[0])
+            return self.head(y[:, -1, :]) * 20.0, *(after if kind == "LSTM" else (after,))
+
+    torch.manual_seed(0)
+    count = {"mlp": 0, "GRU": 1, "LSTM": 2}[kind]
+    inputs = (torch.zeros(rows, *((6,) if kind == "mlp" else (1, 2))), *(torch.zeros(2, rows, 8) for _ in range(count)))
+    names = ["x", "h", "c"][: 1 + count]
+    file = io.BytesIO()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the exporter
+        if dynamo:
+            n = torch.export.Dim("n", min=1, max=9999)
+            shapes = ({0: n}, *([tuple({1: n} for _ in range(count))] if count else [])) if open_rows else None
+            torch.onnx.export(
+                Net().eval(), inputs, input_names=names, dynamic_shapes=shapes, dynamo=True, verbose=False
+            ).save(file)
+        else:
+            axes = {name: {1 if place else 0: "n"} for place, name in enumerate(names)} if open_rows else None
+            torch.onnx.export(Net().eval(), inputs, file, input_names=names, dynamic_axes=axes, dynamo=False)
+    network = reader.read(file.getvalue())[0]
+    assert network.kind == kind.lower()
+    assert_agrees(file.getvalue(), network, rows)

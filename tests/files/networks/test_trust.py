@@ -1,0 +1,196 @@
+"""Permissions of the host program: by path, until revoked, and the errors without one."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from pathlib import Path
+from weakref import WeakValueDictionary
+
+import pytest
+from isaacsim.core.experimental.actuators import ControllerNeuralMLP, allow_checkpoints, trust_checkpoints
+from isaacsim.core.experimental.actuators.base.errors import NetworkError
+from isaacsim.core.experimental.actuators.files.networks import load, trust
+from isaacsim.core.experimental.actuators.files.networks.load import load_checkpoint
+from isaacsim.core.experimental.actuators.files.networks.read import read_checkpoint
+from isaacsim.core.experimental.actuators.files.networks.trust import CONVERT, is_trusted, roots
+from neural_twin import random_network, write_network
+from torch_archives import state_dict
+from torch_corpus import bad_archives
+from torch_stand_in import StandIn, run_by_torch, unknown_file, unrecognised
+
+NETWORK = random_network("mlp", 2)
+
+__all__ = ["run_by_torch"]
+
+
+@pytest.fixture(autouse=True)
+def _no_permission_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trust, "_given", [])
+    # nor shared networks of other tests
+    monkeypatch.setattr(load, "_known", WeakValueDictionary())
+
+
+# permissions
+
+
+def test_folder_and_what_lies_below_it(tmp_path: Path) -> None:
+    """A file beside it whose name begins alike is not trusted."""
+    (tmp_path / "nets" / "inner").mkdir(parents=True)
+    (tmp_path / "nets-other").mkdir()
+    assert not is_trusted(tmp_path / "nets" / "a.pt")
+    trust_checkpoints([tmp_path / "nets"])
+    assert is_trusted(tmp_path / "nets" / "a.pt") and is_trusted(str(tmp_path / "nets" / "inner" / "b.pt"))
+    assert is_trusted(tmp_path / "nets-other" / ".." / "nets" / "a.pt")
+    for other in ("nets-other/a.pt", "a.pt", "nets/../a.pt"):
+        assert not is_trusted(tmp_path / other)
+
+
+def test_a_single_path_is_one_path(tmp_path: Path) -> None:
+    """A string is not read as a list of its characters, one of which is the root folder."""
+    (tmp_path / "a.pt").touch()
+    permission = trust_checkpoints(str(tmp_path / "a.pt"))
+    assert permission.paths == (str(tmp_path / "a.pt"),)
+    assert is_trusted(tmp_path / "a.pt") and not is_trusted(tmp_path / "b.pt")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links of POSIX")
+def test_links_are_resolved(tmp_path: Path) -> None:
+    """Links of a permission are resolved when it is given, links of a file when it is checked."""
+    (tmp_path / "nets").mkdir()
+    (tmp_path / "outside.pt").touch()
+    (tmp_path / "link").symlink_to("nets")
+    (tmp_path / "nets" / "away.pt").symlink_to(tmp_path / "outside.pt")
+    (tmp_path / "in.pt").symlink_to(tmp_path / "nets" / "a.pt")
+    trust_checkpoints([tmp_path / "link"])
+    assert is_trusted(tmp_path / "nets" / "a.pt") and is_trusted(tmp_path / "in.pt")
+    assert not is_trusted(tmp_path / "nets" / "away.pt")
+    (tmp_path / "link").unlink()
+    (tmp_path / "link").symlink_to(tmp_path)
+    assert not is_trusted(tmp_path / "outside.pt")
+
+
+def test_permission_ends_where_it_is_taken_back(tmp_path: Path) -> None:
+    """Permissions are independent."""
+    (tmp_path / "a.pt").touch()
+    first = trust_checkpoints([tmp_path / "a.pt"])
+    with trust_checkpoints([tmp_path]) as second:
+        assert is_trusted(tmp_path / "b.pt") and "trusted" in repr(second)
+    assert is_trusted(tmp_path / "a.pt") and not is_trusted(tmp_path / "b.pt")
+    first.revoke()
+    first.revoke()
+    assert not is_trusted(tmp_path / "a.pt") and roots() == []
+
+
+def test_permission_to_name_is_none_to_run(tmp_path: Path) -> None:
+    """The opposite holds."""
+    (tmp_path / "named").mkdir()
+    (tmp_path / "run").mkdir()
+    allow_checkpoints([tmp_path / "named"])
+    trust_checkpoints([tmp_path / "run"])
+    assert roots() == [str(tmp_path / "named"), str(tmp_path / "run")]
+    assert not is_trusted(tmp_path / "named" / "a.pt") and is_trusted(tmp_path / "run" / "a.pt")
+
+
+@pytest.mark.parametrize("permit", [trust_checkpoints, allow_checkpoints])
+def test_path_that_leads_nowhere_permits_nothing(permit: object, tmp_path: Path) -> None:
+    """Paths given with it give no permission either; the empty path is not the current folder."""
+    assert callable(permit)
+    with pytest.raises(FileNotFoundError, match="must be there"):
+        permit([tmp_path, tmp_path / "none"])
+    with pytest.raises(ValueError, match="must not be empty"):
+        permit("")
+    assert roots() == []
+
+
+# errors without permission name the problem and the remedy
+
+
+@pytest.mark.parametrize("name", unrecognised())
+def test_who_does_not_trust_is_told_what_and_how(name: str, run_by_torch: list[bytes]) -> None:
+    """The error names the file, the unknown operation, the command, and the permission."""
+    data, said = unrecognised()[name]
+    with pytest.raises(NetworkError) as error:
+        read_checkpoint(data, "knee.pt")
+    told = str(error.value)
+    assert told.startswith("knee.pt: ") and said in told
+    assert CONVERT in told and "trusted=True" in told and "trust_checkpoints([path])" in told
+    assert run_by_torch == []
+    assert isinstance(read_checkpoint(data, "knee.pt", trusted=True).network, StandIn)
+    assert run_by_torch == [data]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        state_dict({"a.weight": random_network("mlp", 2).operations[0].weight}),
+        bad_archives()["truncated"][0],
+        b"\x80\x04.",
+        b"",
+        b"\x07\0\0\0\0\0\0\0{",
+    ],
+    ids=["tensors", "truncated", "pickle", "empty", "safetensors"],
+)
+def test_what_torch_cannot_run_either_is_never_handed_to_it(data: bytes, run_by_torch: list[bytes]) -> None:
+    """The error does not suggest trust."""
+    for trusted in (False, True):
+        with pytest.raises(NetworkError) as error:
+            read_checkpoint(data, "knee", trusted=trusted)
+        assert "trust" not in str(error.value)
+    assert run_by_torch == []
+
+
+def test_recognised_file_is_read_as_data_though_trusted(tmp_path: Path, run_by_torch: list[bytes]) -> None:
+    """It is shared by all, and invalid metadata do not make Torch run it."""
+    path = write_network(tmp_path / "knee.safetensors", NETWORK, {})
+    first = load_checkpoint(path, trusted=True)
+    assert load_checkpoint(path) is first and not isinstance(first.network, StandIn)
+    with pytest.raises(NetworkError, match="input_idx"):
+        load_checkpoint(path, {"input_idx": [0, 1]}, trusted=True)
+    assert run_by_torch == []
+
+
+def test_what_torch_runs_is_shared_among_those_who_trust_only(tmp_path: Path, run_by_torch: list[bytes]) -> None:
+    """The order of calls does not matter."""
+    path = unknown_file(tmp_path / "knee.pt")
+    with pytest.raises(NetworkError, match="ldexp"):
+        load_checkpoint(path)
+    trusted = load_checkpoint(path, trusted=True)
+    assert isinstance(trusted.network, StandIn)
+    for _ in range(2):
+        with pytest.raises(NetworkError, match="ldexp"):
+            load_checkpoint(path)
+        assert load_checkpoint(path, trusted=True) is trusted
+        with pytest.raises(NetworkError, match="ldexp"):
+            load_checkpoint(path)
+        assert run_by_torch == [path.read_bytes()]
+    del trusted
+    gc.collect()
+    assert not [key for key in load._known if key[2]]
+
+
+def test_path_grants_it_where_it_was_named(tmp_path: Path, run_by_torch: list[bytes]) -> None:
+    """It holds for loader and controller until revoked; the same bytes at another path are refused."""
+    path, copy = unknown_file(tmp_path / "nets" / "knee.pt"), unknown_file(tmp_path / "knee.pt")
+    with trust_checkpoints([tmp_path / "nets"]):
+        assert isinstance(load_checkpoint(path).network, StandIn)
+        assert ControllerNeuralMLP(path).is_graphable() is False
+        with pytest.raises(ValueError, match=r"knee\.pt: .*ldexp"):
+            ControllerNeuralMLP(copy)
+    with pytest.raises(ValueError, match=r"knee\.pt: .*ldexp"):
+        ControllerNeuralMLP(path)
+    assert ControllerNeuralMLP(copy, trusted=True).checkpoint.digest
+    assert ControllerNeuralMLP(write_network(tmp_path / "a.safetensors", NETWORK, {})).is_graphable() is True
+
+
+def test_arguments_of_a_prim_grant_nothing(tmp_path: Path) -> None:
+    """A component registered for a schema gets every value of the prim; this one drops them."""
+    path = unknown_file(tmp_path / "knee.pt")
+    assert ControllerNeuralMLP.resolve_arguments({"model_path": path, "trusted": True}) == {"model_path": path}
+
+
+def test_who_has_no_torch_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file is written after the permission."""
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(NetworkError, match=r"knee\.pt: .*needs torch, .*pip install .*\[train\]"):
+        load_checkpoint(unknown_file(tmp_path / "knee.pt"), trusted=True)

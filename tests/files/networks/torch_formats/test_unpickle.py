@@ -1,0 +1,123 @@
+"""PyTorch's pickles read as data: their values, and that they can do nothing else."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import numpy as np
+import pytest
+from isaacsim.core.experimental.actuators.base.errors import NetworkError
+from isaacsim.core.experimental.actuators.files.networks.torch_formats.unpickle import (
+    FUNCTIONS,
+    Record,
+    RecordType,
+    StorageType,
+    find_class,
+    json_of,
+    load,
+)
+from torch_archives import Object, Raw, Writer, name
+from torch_corpus import bad_pickles
+
+
+def loaded(value: Any) -> Any:
+    writer = Writer()
+    data = writer.pickle(value)
+    return load(data, lambda key: writer.storages[int(key)])
+
+
+@pytest.mark.parametrize(
+    "value", [None, True, 3, -70_000, 1 << 40, 2.5, "ä", (1, (2, "b")), [1, []], {"a": {"b": None}, 3: ()}]
+)
+def test_plain_values(value: object) -> None:
+    assert loaded(value) == value
+
+
+def test_tensors_keep_shape_and_layout() -> None:
+    array = np.arange(6, dtype=np.float32).reshape(2, 3)
+    found = loaded({"a": array, "b": np.array(2.5), "c": np.array([1, -2])})
+    np.testing.assert_array_equal(found["a"], array)
+    assert (found["a"].dtype, found["b"].shape, found["c"].tolist()) == (np.float32, (), [1, -2])
+    assert not found["a"].flags.writeable
+    writer = Writer()
+    turned = writer.tensor(array, size=(3, 2), stride=(1, 3))
+    part = writer.tensor(array, size=(2,), stride=(3,), offset=1)
+    turned_array, part_array = load(writer.pickle((Raw(turned), Raw(part))), lambda key: writer.storages[int(key)])
+    np.testing.assert_array_equal(turned_array, array.T)
+    assert part_array.tolist() == [1, 4]
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "expected"),
+    [
+        ("HalfStorage", np.float16([1.5, -2]).tobytes(), [1.5, -2.0]),
+        ("BFloat16Storage", struct.pack("<HH", 0x3FC0, 0xC000), [1.5, -2.0]),
+        ("BoolStorage", b"\1\0", [True, False]),
+        ("CharStorage", b"\1\xfe", [1, -2]),
+    ],
+)
+def test_types_of_numbers(kind: str, content: bytes, expected: list[float]) -> None:
+    storage = Raw(Writer().value(("storage", Raw(name("torch", kind)), "0", "cuda:0", 2)) + b"Q")
+    arguments = Writer().value((storage, 0, (2,), (1,), False, None))
+    data = b"\x80\x02" + name("torch._utils", "_rebuild_tensor_v2") + arguments + b"R."
+    assert load(data, lambda key: content).tolist() == expected
+
+
+def test_objects_become_records() -> None:
+    found = loaded(Object("__torch__.a.B", gain=2.0, inner=Object("__torch__.C", n=1)))
+    assert isinstance(found, Record) and isinstance(found.attributes["inner"], Record)
+    assert (found.type, found.attributes["gain"], found.attributes["inner"].type) == (
+        "__torch__.a.B",
+        2.0,
+        "__torch__.C",
+    )
+
+
+def test_the_list_of_names_is_closed() -> None:
+    assert find_class("torch", "FloatStorage") == StorageType("FloatStorage")
+    assert find_class("__torch__.os", "system") == RecordType("__torch__.os.system")
+    assert {module for module, _ in FUNCTIONS} == {"torch._utils", "torch.jit._pickle", "collections"}
+    for module, member in [
+        *(("os", "system"), ("builtins", "eval"), ("builtins", "getattr"), ("torch", "load"), ("torch", "nn.Module")),
+        *(("torch.storage", "_load_from_bytes"), ("__torch__evil", "x"), ("", ""), ("collections", "defaultdict")),
+        *(("torch._utils", "_rebuild_tensor"), ("numpy.core.multiarray", "_reconstruct"), ("torch.jit", "load")),
+    ]:
+        with pytest.raises(NetworkError, match="pickle names"):
+            find_class(module, member)
+
+
+def test_a_name_that_is_no_text_is_refused() -> None:
+    with pytest.raises(NetworkError, match="no text"):
+        load(b"\x80\x04)K\x01\x93.", lambda key: b"")
+
+
+def test_a_storage_is_read_once() -> None:
+    """A storage may be named with several types."""
+    kinds = ("FloatStorage", "IntStorage", "ByteStorage")
+    told = [Raw(Writer().value(("storage", Raw(name("torch", kind)), "7", "cpu", 1)) + b"Q") for kind in kinds]
+    read: list[str] = []
+    load(Writer().pickle(told), lambda key: (read.append(key), b"\0" * 8)[1])
+    assert read == ["7"]
+
+
+BAD = bad_pickles()
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_what_a_pickle_must_not_do(bad: str) -> None:
+    data, told = BAD[bad]
+    with pytest.raises(NetworkError, match=told):
+        load(data, lambda key: b"")
+
+
+def test_metadata_is_json() -> None:
+    assert json_of({"a": [1, (2.5, None)], "b": np.array([1.0, 2.0])}) == {"a": [1, [2.5, None]], "b": [1.0, 2.0]}
+    loop: list[Any] = []
+    loop.append(loop)
+    wide: Any = []
+    for _ in range(40):
+        wide = [wide, wide]
+    for value in (loop, wide, {1: 2}, Record("__torch__.M"), {"a": object()}):
+        with pytest.raises(NetworkError, match="metadata"):
+            json_of(value)

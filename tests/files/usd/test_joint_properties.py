@@ -1,0 +1,275 @@
+"""Per-DOF properties on a stage: their attributes, the strongest opinion, and writing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from isaacsim.core.experimental.actuators.base.errors import HostError
+from isaacsim.core.experimental.actuators.files.usd.joint_properties import (
+    PROPERTIES,
+    authored,
+    axis_of,
+    envelopes,
+    read_property,
+    write_properties,
+)
+from pxr import Sdf, Usd, UsdGeom, UsdPhysics
+from small_stages import SmallStage, pendulum
+
+HINGE = "/World/Robot/hinge"
+AXIS = [(HINGE, "angular")]
+# the caller keeps the layers alive
+KEPT: list[Sdf.Layer] = []
+
+
+@pytest.fixture
+def made() -> SmallStage:
+    """A pendulum without authored properties of its hinge."""
+    return pendulum()
+
+
+@pytest.mark.parametrize("name", PROPERTIES)
+@pytest.mark.parametrize("axis", ["angular", "linear", "rotY"])
+def test_every_property_is_read_as_it_was_written(made: SmallStage, name: str, axis: str) -> None:
+    """And was not there before, the fallback aside."""
+    place = [(HINGE, axis)]
+    assert np.isnan(authored(made.stage, name, place)).all()
+    assert read_property(made.stage, name, place) == [PROPERTIES[name].fallback]
+    write_properties(made.stage, {name: np.array([0.7])}, place)
+    np.testing.assert_allclose(read_property(made.stage, name, place), [0.7], rtol=1e-6)
+
+
+@pytest.mark.parametrize("axis", ["angular", "linear", "rotY", "transX"])
+def test_numbers_of_the_stage_are_in_its_units(made: SmallStage, axis: str) -> None:
+    """A mass is 1000 times larger in grams, a length 100 times in centimeters; angles are in degrees."""
+    UsdGeom.SetStageMetersPerUnit(made.stage, 0.01)
+    UsdPhysics.SetStageKilogramsPerUnit(made.stage, 0.001)
+    turns = axis in ("angular", "rotY")
+    effort, position = (1e7, math.degrees(1.0)) if turns else (1e5, 1e2)
+    expected = dict.fromkeys(PROPERTIES, effort / position)
+    expected |= dict.fromkeys(("max_efforts", "static_frictions", "dynamic_frictions"), effort)
+    expected |= dict.fromkeys(("position_targets", "velocity_targets", "lower_limits", "upper_limits"), position)
+    expected |= dict.fromkeys(("max_velocities", "max_actuator_velocities"), position)
+    expected |= {"armatures": 1e7 if turns else 1e3, "speed_effort_gradients": position / effort}
+    place = [(HINGE, axis)]
+    for name, known in PROPERTIES.items():
+        write_properties(made.stage, {name: np.array([2.0])}, place)
+        raw = made.stage.GetPrimAtPath(HINGE).GetAttribute(known.on(axis)[0][0]).Get()
+        assert raw == pytest.approx(2.0 * expected[name], rel=1e-6), name
+        np.testing.assert_allclose(read_property(made.stage, name, place), [2.0], rtol=1e-6)
+
+
+def test_attribute_without_its_schema_says_nothing(made: SmallStage) -> None:
+    """A drive that is not applied does not drive."""
+    made.attribute(HINGE, "drive:angular:physics:stiffness", 3.0)
+    assert read_property(made.stage, "stiffnesses", AXIS) == [0.0]
+    made.stage.GetPrimAtPath(HINGE).AddAppliedSchema("PhysicsDriveAPI:angular")
+    assert read_property(made.stage, "stiffnesses", AXIS) == [pytest.approx(math.degrees(3.0))]
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0])
+def test_no_velocity_limit_of_newton_is_zero(made: SmallStage, value: float) -> None:
+    """Converters write 0 for a missing limit; a limit of PhysX beside it applies, and may be 0."""
+    made.attribute(HINGE, "newton:velocityLimit", value)
+    assert read_property(made.stage, "max_velocities", AXIS) == [math.inf]
+    write_properties(made.stage, {"max_velocities": np.array([0.0])}, AXIS)
+    assert read_property(made.stage, "max_velocities", AXIS) == [0.0]
+
+
+@pytest.mark.parametrize(
+    ("attribute", "name", "expected"),
+    [
+        ("newton:armature", "armatures", 2.0),
+        ("physxJoint:armature", "armatures", 2.0),
+        ("newton:friction", "static_frictions", 2.0),
+        ("newton:friction", "dynamic_frictions", 2.0),
+        ("newton:damping", "viscous_frictions", math.degrees(2.0)),
+        ("newton:velocityLimit", "max_velocities", math.radians(2.0)),
+        ("physxJoint:maxJointVelocity", "max_velocities", math.radians(2.0)),
+    ],
+)
+def test_other_schemas_are_read_where_that_of_the_axis_is_silent(
+    made: SmallStage, attribute: str, name: str, expected: float
+) -> None:
+    """The schema of the axis precedes the others."""
+    made.attribute(HINGE, attribute, 2.0)
+    assert read_property(made.stage, name, AXIS) == [pytest.approx(expected)]
+    with Usd.EditContext(made.stage, made.stage.GetSessionLayer()):
+        write_properties(made.stage, {name: np.array([0.5])}, AXIS)
+    assert read_property(made.stage, name, AXIS) == [pytest.approx(0.5)]
+    assert made.stage.GetPrimAtPath(HINGE).GetAttribute(attribute).Get() == pytest.approx(2.0 * 0.5 / expected)
+
+
+def test_newton_agrees_with_what_was_written(made: SmallStage) -> None:
+    """Its importer reads drives and limits as they are read here."""
+    newton = pytest.importorskip("newton", reason="newton is not installed")
+
+    values = {"stiffnesses": 3.0, "dampings": 0.5, "position_targets": 0.2, "velocity_targets": 0.1}
+    values |= {"max_efforts": 4.0, "lower_limits": -0.3, "upper_limits": 0.6}
+    write_properties(made.stage, {name: np.array([value]) for name, value in values.items()}, AXIS)
+    builder = newton.ModelBuilder()
+    builder.add_usd(made.stage)
+    found = ("target_ke", "target_kd", "target_q", "target_qd", "effort_limit", "limit_lower", "limit_upper")
+    read = [float(getattr(builder, f"joint_{name}")[-1]) for name in found]
+    assert read == pytest.approx(list(values.values()), rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("hinge", "angular"), ("hinge:rotY", "rotY"), ("hinge:transX", "transX")]
+)
+def test_axis_of_a_dof_is_told_by_its_name(made: SmallStage, name: str, expected: str) -> None:
+    """That of a joint with one axis, by the joint."""
+    if expected != "angular":
+        made.stage.GetPrimAtPath(HINGE).SetTypeName("PhysicsJoint")
+    assert axis_of(made.stage, HINGE, name) == expected
+
+
+def test_only_free_axis_of_a_generic_joint(made: SmallStage) -> None:
+    """Its DOF has the name of the joint."""
+    made.stage.GetPrimAtPath(HINGE).SetTypeName("PhysicsJoint")
+    for axis in ("transX", "transY", "transZ", "rotX", "rotZ"):
+        made.attribute(HINGE, f"limit:{axis}:physics:low", 1.0)
+        made.attribute(HINGE, f"limit:{axis}:physics:high", -1.0)
+    assert axis_of(made.stage, HINGE, "hinge") == "rotY"
+
+
+# what cannot be written
+
+
+def locked(stage: Usd.Stage) -> None:
+    """The layer takes no edits."""
+    stage.GetRootLayer().SetPermissionToEdit(False)
+
+
+def gone(stage: Usd.Stage) -> None:
+    """The joint was removed."""
+    stage.RemovePrim(HINGE)
+
+
+def instanced(stage: Usd.Stage) -> None:
+    """The robot is an instance."""
+    layer = Sdf.Layer.CreateAnonymous(".usda")
+    layer.TransferContent(stage.GetRootLayer())
+    stage.RemovePrim("/World/Robot")
+    robot = stage.DefinePrim("/World/Robot")
+    robot.GetReferences().AddReference(layer.identifier, "/World/Robot")
+    robot.SetInstanceable(True)
+    KEPT.append(layer)
+
+
+def out_of_reach(stage: Usd.Stage) -> None:
+    """The edit target is the file that another prim refers to."""
+    layer = Sdf.Layer.CreateAnonymous(".usda")
+    Sdf.CreatePrimInLayer(layer, "/Other")
+    other = stage.DefinePrim("/World/Other")
+    other.GetReferences().AddReference(layer.identifier, "/Other")
+    node = next(node for node in other.GetPrimIndex().rootNode.children if node.path == "/Other")
+    stage.SetEditTarget(Usd.EditTarget(layer, node))
+    KEPT.append(layer)
+
+
+def test_joint_that_is_gone_cannot_be_read(made: SmallStage) -> None:
+    """No default is made up for it."""
+    gone(made.stage)
+    with pytest.raises(HostError, match="hinge>: not on the stage any more"):
+        read_property(made.stage, "armatures", AXIS)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (locked, "is locked. Set another edit target"),
+        (gone, "not on the stage any more"),
+        (instanced, "part of an instance and cannot be edited here"),
+        (out_of_reach, "out of reach of the edit target"),
+    ],
+    ids=["locked", "gone", "instanced", "out of reach"],
+)
+def test_what_cannot_be_written_is_refused(made: SmallStage, spoil: Callable[[Usd.Stage], None], message: str) -> None:
+    """The layers are as before."""
+    spoil(made.stage)
+    layers = [layer.ExportToString() for layer in made.stage.GetUsedLayers()]
+    with pytest.raises(HostError, match=message):
+        write_properties(made.stage, {"armatures": np.array([0.5])}, AXIS)
+    assert [layer.ExportToString() for layer in made.stage.GetUsedLayers()] == layers
+
+
+def test_hidden_by_a_stronger_layer_is_undone(made: SmallStage) -> None:
+    """Also if the edit target had no opinion on the joint."""
+    weak = Sdf.Layer.CreateAnonymous(".usda")
+    made.stage.GetRootLayer().subLayerPaths.append(weak.identifier)
+    write_properties(made.stage, {"armatures": np.array([0.5])}, AXIS)
+    empty = weak.ExportToString()
+    with Usd.EditContext(made.stage, weak), pytest.raises(HostError, match="a stronger layer authors it"):
+        write_properties(made.stage, {"stiffnesses": np.array([1.0]), "armatures": np.array([0.7])}, AXIS)
+    assert (weak.ExportToString(), read_property(made.stage, "stiffnesses", AXIS)) == (empty, [0.0])
+
+
+# envelopes of drives
+
+
+def with_envelope(made: SmallStage, **values: float) -> SmallStage:
+    made.stage.GetPrimAtPath(HINGE).AddAppliedSchema("PhysxDrivePerformanceEnvelopeAPI:angular")
+    for name, value in values.items():
+        made.attribute(HINGE, f"physxDrivePerformanceEnvelope:angular:{name}", value)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("maxActuatorVelocity", 180.0, "maxActuatorVelocity = 3.14159"),
+        ("speedEffortGradient", 180.0, "speedEffortGradient = 3.14159"),
+        ("velocityDependentResistance", math.pi / 180, "velocityDependentResistance = 1"),
+    ],
+)
+def test_an_envelope_is_told_with_its_joint(made: SmallStage, name: str, value: float, said: str) -> None:
+    """And its numbers in SI, for a motor may be made of them."""
+    (line,) = envelopes(with_envelope(made, **{name: value}).stage, AXIS)
+    assert line.startswith(f"<{HINGE}>: the performance envelope of its angular drive, {said} (SI), is not carried")
+
+
+def test_an_envelope_that_bounds_nothing_is_not_told(made: SmallStage) -> None:
+    """Zero and infinite, or the largest number there is."""
+    none = {"maxActuatorVelocity": 3.4028235e38, "speedEffortGradient": 0.0, "velocityDependentResistance": 0.0}
+    assert envelopes(with_envelope(made, **none).stage, AXIS) == []
+    assert envelopes(with_envelope(made, maxActuatorVelocity=math.inf).stage, AXIS) == []
+    assert envelopes(pendulum().stage, AXIS) == []
+
+
+URDF = {"effort": ("max_efforts", 30.0), "velocity": ("max_velocities", 2.0)} | {
+    side: (f"{side}_limits", value) for side, value in (("lower", -0.5), ("upper", 0.7))
+}
+
+
+def of_urdf(made: SmallStage, values: dict[str, float]) -> None:
+    """Author what a converter leaves on a joint."""
+    joint = made.stage.GetPrimAtPath(HINGE)
+    for name, value in values.items():
+        joint.CreateAttribute(f"urdf:limit:{name}", Sdf.ValueTypeNames.Float, custom=True).Set(value)
+
+
+def test_limits_that_a_converter_left_hold_in_si(made: SmallStage) -> None:
+    """With any units of the stage."""
+    UsdGeom.SetStageMetersPerUnit(made.stage, 0.01)
+    of_urdf(made, {name: value for name, (_, value) in URDF.items()})
+    for name, value in URDF.values():
+        np.testing.assert_allclose(read_property(made.stage, name, AXIS), [value], rtol=1e-6)
+
+
+def test_what_the_joint_says_itself_is_stronger(made: SmallStage) -> None:
+    """As soon as it is authored."""
+    of_urdf(made, {name: value for name, (_, value) in URDF.items()})
+    for name, _ in URDF.values():
+        write_properties(made.stage, {name: np.array([0.1])}, AXIS)
+        np.testing.assert_allclose(read_property(made.stage, name, AXIS), [0.1], rtol=1e-6)
+
+
+def test_zeros_of_a_converter_are_no_limits(made: SmallStage) -> None:
+    """As in URDF, where every joint that turns without end has them."""
+    of_urdf(made, dict.fromkeys(URDF, 0.0))
+    for name, _ in URDF.values():
+        assert np.isinf(read_property(made.stage, name, AXIS)).all()

@@ -1,0 +1,124 @@
+"""Every tool carries a linkage: files, what they say, what runs them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import isaacsim.core.experimental.actuators as aa
+import numpy as np
+import pytest
+from isaacsim.core.experimental.actuators.files.usd.stage import open_stage
+from places import ROBOTS
+from pxr import Usd, UsdGeom, UsdPhysics
+
+NAMES = "panda_joint5", "panda_joint6"
+PANDA = "/World/Panda"
+SHAFTS = aa.LinkageConfig.differential(*NAMES)
+TABLES = tuple(
+    aa.LinkageConfig.table(list(NAMES), lambda a, b, s=sign: a + s * b + 0.1 * a * b, [-2.0] * 2, [2.0] * 2, nodes=5)
+    for sign in (1.0, -1.0)
+)
+GEAR = aa.TransmissionConfig(ratio=-10.0, rotor_inertia=1e-4)
+LAW: list[Any] = [aa.PDControlConfig(0.5, 0.02), aa.MaxEffortClampingConfig(2.0), GEAR]
+each = pytest.mark.parametrize("shafts", [SHAFTS, TABLES], ids=["linear", "table"])
+
+
+def motors(shafts: tuple[aa.LinkageConfig, ...]) -> dict[str, list[Any]]:
+    return {name: [*LAW, shaft] for name, shaft in zip(NAMES, shafts, strict=True)}
+
+
+def written(folder: Path, shafts: tuple[aa.LinkageConfig, ...], *, centimetres: bool = False) -> Path:
+    stage = Usd.Stage.Open(str(ROBOTS / "franka_panda.usda"))
+    if centimetres:
+        UsdGeom.SetStageMetersPerUnit(stage, 0.01)
+        UsdPhysics.SetStageKilogramsPerUnit(stage, 0.001)
+    aa.add_motors(PANDA, motors(shafts), stage=stage, overwrite_existing=True)
+    stage.Export(str(folder / "robot.usda"))
+    return folder / "robot.usda"
+
+
+def shaft_in(motor: Any) -> aa.LinkageConfig:
+    return next(stage for stage in motor.stages if isinstance(stage, aa.LinkageConfig))
+
+
+def require_equal(found: aa.LinkageConfig, expected: aa.LinkageConfig) -> None:
+    assert (found.joints, found.rows) == (expected.joints, expected.rows)
+    for name in ("coefficients", "offset", "lower", "upper", "angles", "slopes"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-6, atol=1e-9)
+
+
+@each
+@pytest.mark.parametrize("centimetres", [False, True])
+def test_stage_gives_back_what_was_written(
+    shafts: tuple[aa.LinkageConfig, ...], centimetres: bool, tmp_path: Path
+) -> None:
+    found = aa.motors_of(str(written(tmp_path, shafts, centimetres=centimetres)))
+    for name, shaft in zip(NAMES, shafts, strict=True):
+        require_equal(shaft_in(found[name]), shaft)
+        controller: Any = found[name].controller
+        assert (controller.kp, controller.kd) == pytest.approx((0.5, 0.02), rel=1e-6)
+
+
+@each
+def test_file_of_motors_gives_back_what_was_written(shafts: tuple[aa.LinkageConfig, ...], tmp_path: Path) -> None:
+    for ending in ("yaml", "toml", "json"):
+        aa.save_motors(tmp_path / f"motors.{ending}", motors(shafts))
+        found = aa.load_motors(tmp_path / f"motors.{ending}")
+        for name, shaft in zip(NAMES, shafts, strict=True):
+            require_equal(shaft_in(found[name]), shaft)
+
+
+def test_problem_is_told_by_the_attribute(tmp_path: Path) -> None:
+    stage = open_stage(str(written(tmp_path, SHAFTS)))
+    prim = stage.GetPrimAtPath(f"{PANDA}/Actuators/{NAMES[0]}")
+    prim.GetAttribute("actuator:linkage:coefficients").Set([1.0])
+    with pytest.raises(ValueError, match=r"actuator:linkage:coefficients has 1 values: must be 2"):
+        aa.motors_of(stage)
+    prim.GetAttribute("actuator:linkage:joints").Set([])
+    with pytest.raises(ValueError, match=r"actuator:linkage:joints has none: must be one to 3 names"):
+        aa.motors_of(stage)
+
+
+def test_simulation_has_the_armature_and_the_motion(tmp_path: Path) -> None:
+    """From the file and from configs: the same motion; the armature is GᵀJG while they are attached."""
+    file, ends = written(tmp_path, SHAFTS), []
+    read = aa.motors_of(str(file))
+    for from_file in (True, False):
+        with aa.Simulation(file) as sim:
+            sim.play()
+            ways = (lambda: aa.ArticulationActuators(PANDA), lambda: aa.ArticulationActuators.from_configs(PANDA, read))
+            made = ways[not from_file]()
+            robot = made.articulation
+            columns = [robot.dof_names.index(name) for name in NAMES]
+            armatures = robot.get_dof_armatures().numpy()[0, columns]
+            np.testing.assert_allclose(armatures, 2 * 1e-4 * 100, rtol=1e-6)
+            robot.set_dof_position_targets(np.array([[0.3, -0.2]], np.float32), dof_indices=columns)
+            sim.step(200)
+            ends.append(robot.get_dof_positions().numpy()[0, columns])
+            assert made.faults == []
+            made.close()
+    np.testing.assert_array_equal(*ends)
+
+
+def test_inspect_names_stage_and_values(tmp_path: Path) -> None:
+    (robot,) = aa.inspect_robots(written(tmp_path, SHAFTS))
+    (actuator,) = (one for one in robot.actuators if one.joints == (NAMES[1],))
+    assert actuator.usable and "linkage" in actuator.pipeline
+    assert actuator.values["linkage", "coefficients"].value == [1.0, -1.0]
+
+
+def test_state_and_recording(tmp_path: Path) -> None:
+    """Saved states go on; a recording has efforts of the joints, and says nothing of shafts that it does not know."""
+    arrays = [aa.ActuatedArrays(list(NAMES), motors(SHAFTS)) for _ in range(2)]
+    rng = np.random.default_rng(0)
+    with arrays[0].record() as log:
+        for number in range(6):
+            q, qd, target = rng.normal(size=(3, 1, 2)).astype(np.float32)
+            found = np.array(arrays[0].step(q, qd, target, 0.001))
+            if number == 2:
+                arrays[1]._assembly.restore(arrays[0]._assembly.save())
+            elif number > 2:
+                np.testing.assert_array_equal(np.asarray(arrays[1].step(q, qd, target, 0.001)), found)
+    np.testing.assert_array_equal(log.applied_efforts[-1], found)
+    assert np.isnan(log.shaft_efforts).all()

@@ -1,0 +1,186 @@
+"""Paths of robots match segment by segment."""
+
+from __future__ import annotations
+
+import pytest
+from calls import calls
+from isaacsim.core.experimental.actuators.files.usd.roots import Roots, match_roots, require_same_joints
+
+ROOTS = ["/World/A", "/World/B/base", "/World/B/tail", "/World/envs/env_0/C", "/World/envs/env_1/C"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "matched"),
+    [
+        ("/World/A", "/World/A", True),
+        ("/World/A/", "/World/A", True),
+        ("World/A", "/World/A", True),
+        ("/World/A", "/World/AB", False),
+        ("/World/B", "/World/AB", False),
+        ("/World/A.*", "/World/AB", True),
+        ("/World/.*", "/World", False),
+        ("/World/.*/.*", "/World/A/base", True),
+        ("/.*/base", "/World/base", True),
+        ("/.*/base", "/World/A/base", False),
+        ("/World/(A|B)", "/World/B", True),
+        ("/World/(A|B)", "/World/C", False),
+        ("/World/env_[0-9]+/R", "/World/env_12/R", True),
+        ("/World/env_[0-9]+/R", "/World/env_x/R", False),
+        ("/world/a", "/World/A", False),
+        ("/World/グリッパー", "/World/グリッパー", True),
+        ("/World/Gelenk_ü", "/World/Gelenk_u", False),
+        ("/World/Gelenk_.", "/World/Gelenk_ü", True),
+    ],
+)
+def test_pattern_matches_segment_by_segment(pattern, path, matched):
+    """Match each whole segment as a regular expression and never across a slash."""
+    assert Roots([path]).find(pattern) == ([0] if matched else [])
+
+
+@pytest.mark.parametrize(
+    ("patterns", "picked"),
+    [
+        ("/World/A", [0]),
+        ("/World/B/base", [1]),
+        ("/World/B", [1, 2]),
+        ("/World/B/.*", [1, 2]),
+        ("/World", [0, 1, 2, 3, 4]),
+        ("/", [0, 1, 2, 3, 4]),
+        ("/World/.*", [0, 1, 2, 3, 4]),
+        ("/World/envs/.*/C", [3, 4]),
+        ("/World/envs/env_.*", [3, 4]),
+        ("/World/envs", [3, 4]),
+        ("/World/envs/env_1/C", [4]),
+        (["/World/B", "/World/A"], [1, 2, 0]),
+        (["/World/A", "/World/(A|B)"], [0, 1, 2]),
+        (("/World/A", "/World/A"), [0]),
+    ],
+    ids=str,
+)
+def test_pattern_picks_every_root_below(patterns, picked):
+    """Pick, pattern by pattern and each once, the articulations that matching prims are or are above of."""
+    assert match_roots(patterns, ROOTS) == picked
+
+
+@pytest.mark.parametrize(
+    "pattern", ["/World/X", "/World/A/base", "/World/a", "World/.*/.*/.*/.*", "", "/World/A/.*", "/World/envs/.*/D"]
+)
+def test_no_match_lists_what_exists(pattern):
+    """The error names the pattern and lists the articulations."""
+    with pytest.raises(ValueError) as caught:
+        match_roots(pattern, ROOTS)
+    assert repr(pattern) in str(caught.value) and str(ROOTS) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "picked"),
+    [("/World", [0, 2]), ("/World/Arm", [0]), ("/World/Arm/hand", [1]), ("/World/Arm/.*", [1]), ("/World/.*", [0, 2])],
+)
+def test_root_inside_another_is_not_counted_again(pattern, picked):
+    """A root stands for itself only."""
+    assert match_roots(pattern, ["/World/Arm", "/World/Arm/hand", "/World/Base"]) == picked
+
+
+def test_robots_that_differ_are_told_apart():
+    """The error names two that differ, and groups the paths of those that are the same, up to a bound."""
+    paths = [f"/World/Robot_{i}" for i in range(7)]
+    with pytest.raises(ValueError) as caught:
+        require_same_joints(paths, [["hip"], *[["hip", "knee"]] * 6])
+    assert str(caught.value) == (
+        "</World/Robot_1> has joints ['hip', 'knee'], </World/Robot_0> has ['hip']: robots of one articulation must "
+        "have the same. Select them apart: '/World/Robot_0'; '/World/Robot_1', '/World/Robot_2', '/World/Robot_3', "
+        "'/World/Robot_4' and 2 more."
+    )
+
+
+@pytest.mark.parametrize("paths", [[], ["/A"], ["/A", "/B"]])
+def test_robots_that_are_alike_pass(paths):
+    """Take any number of them."""
+    require_same_joints(paths, [["hip"]] * len(paths))
+
+
+@pytest.mark.parametrize("segment", ["env_{}", "env_{}.{{0}}"], ids=["names", "expressions"])
+def test_a_list_of_paths_costs_as_much_as_it_is_long(segment):
+    """Looking four times as many robots up takes four times the calls, where each path has a place of its own."""
+
+    def look_up(count: int) -> None:
+        patterns = [f"/World/group_{i}/{segment.format(i)}/Arm" for i in range(count)]
+        roots = [f"/World/group_{i}/env_{i}/Arm" for i in range(count)]
+        assert match_roots(patterns, roots) == list(range(count))
+
+    look_up(256)
+    assert calls(look_up, 256) < 5 * calls(look_up, 64)
+
+
+def test_no_match_says_what_to_give():
+    """End with what a path may be."""
+    with pytest.raises(ValueError, match="Give the path of a prim with PhysicsArticulationRootAPI, or of one above it"):
+        match_roots("/World/X", ROOTS)
+
+
+def test_no_match_on_an_empty_stage_says_so():
+    """Say that there are no articulations at all."""
+    with pytest.raises(ValueError, match=r"'/World/A' matches none of the articulations here: there are none"):
+        match_roots("/World/A", [])
+
+
+def test_no_match_names_payloads_that_are_not_loaded():
+    """With the call that loads each, up to a bound."""
+    with pytest.raises(
+        ValueError, match=r"expression\. The payload of </World/X> is not loaded: `stage\.Load\('/World/X'\)`\.$"
+    ):
+        match_roots("/World/X", ROOTS, ["/World/X"])
+    with pytest.raises(ValueError, match=r"Load\('/D'\)`\. Nor are 2 more\.$"):
+        match_roots("/World/X", ROOTS, ["/A", "/B", "/C", "/D", "/E", "/F"])
+
+
+def test_one_of_several_patterns_without_a_match_is_reported():
+    """Refuse a list in which one pattern matches nothing."""
+    with pytest.raises(ValueError, match="'/World/X'"):
+        match_roots(["/World/A", "/World/X"], ROOTS)
+
+
+@pytest.mark.parametrize("segment", ["[", "(", "*", "a{2,1}", "(?P<n", "a{99999999999999999999}"])
+def test_bad_expression_is_named(segment):
+    """The error has the pattern and a remedy."""
+    with pytest.raises(ValueError) as caught:
+        match_roots(f"/World/{segment}", ROOTS)
+    words = (repr(f"/World/{segment}"), f"segment {segment!r} must be a regular expression", "Correct it")
+    assert [word for word in words if word not in str(caught.value)] == []
+
+
+@pytest.mark.parametrize("segment", ["((((.*)*)*)*)*Q", "(a+)+", "(a|a)*Q", ".*.*.*.*Q"])
+def test_expression_that_takes_years_is_refused(segment: str) -> None:
+    """It is refused without being tried."""
+    with pytest.raises(ValueError, match="can take years to try") as caught:
+        match_roots(f"/World/{segment}", ["/World/" + "a" * 60])
+    assert repr(f"/World/{segment}") in str(caught.value)
+
+
+def test_expression_that_takes_years_on_a_long_name_is_refused() -> None:
+    """Names come from files too; on a short name the same expression is tried."""
+    assert Roots(["/World/aaa"]).find("/World/.*.*Q") == []
+    with pytest.raises(ValueError, match="can take years to try"):
+        Roots(["/World/" + "a" * 10_000]).find("/World/.*.*Q")
+
+
+@pytest.mark.parametrize(
+    "path", ["/World" * 2000, "/World/" + "(" * 9000, "/" + "a" * 20_000, "/World/" + "(" * 2000 + ")" * 2000]
+)
+def test_path_that_is_too_long_or_deep_is_one_short_error(path: str) -> None:
+    """No RecursionError, and the message does not repeat it all."""
+    with pytest.raises(ValueError, match=r"^articulation path '/") as caught:
+        match_roots(path, ROOTS)
+    assert len(str(caught.value)) < 1000 and "must" in str(caught.value)
+
+
+def test_path_of_many_alternatives_is_taken() -> None:
+    """A list of environments is long, and costs little."""
+    many = "|".join(f"env_{number}" for number in range(300))
+    assert match_roots(f"/World/envs/({many})/C", ROOTS) == [3, 4]
+
+
+def test_no_pattern_is_refused() -> None:
+    """An empty list of paths is a mistake, not an empty articulation."""
+    with pytest.raises(ValueError, match="empty"):
+        match_roots([], ["/Robot"])

@@ -1,0 +1,169 @@
+"""Supply prims: read for each actuator that they name, written once for equal supplies, and what is wrong with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import isaacsim.core.experimental.actuators as aa
+import pytest
+from isaacsim.core.experimental.actuators.base.errors import ActuatorParseError
+from isaacsim.core.experimental.actuators.files.motor_files.files import load_motors, save_motors
+from isaacsim.core.experimental.actuators.files.usd.authored import targets
+from isaacsim.core.experimental.actuators.files.usd.discover import discover, parse_prim
+from isaacsim.core.experimental.actuators.files.usd.schema import current_schemas
+from isaacsim.core.experimental.actuators.files.usd.split import split
+from isaacsim.core.experimental.actuators.files.usd.supplies import ACTUATORS, PRIM_TYPE, supply_prims
+from pxr import Sdf, Usd
+from robot_files import ARM, EXTENSION, OF_EXTENSION, OF_SHOULDER, SHOULDER, edited
+
+BATTERY = aa.SupplyConfig(24.0, resistance=0.25, min_voltage=12.0, regeneration=True)
+OTHER = aa.SupplyConfig(48.0)
+WINDING = aa.ElectricalConfig(torque_constant=0.5, resistance=1.0)
+SUPPLY = f"{ARM}/Actuators/supply"
+
+
+def motor(supply: aa.SupplyConfig | None) -> list[Any]:
+    return [aa.PDControlConfig(30.0, 2.0), WINDING, *([] if supply is None else [supply])]
+
+
+def authored(
+    folder: Path, shoulder: aa.SupplyConfig | None, extension: aa.SupplyConfig | None, *edits: Any
+) -> Usd.Stage:
+    """A stage of the arm whose joints have supplies."""
+    motors = {"shoulder": motor(shoulder), "extension": motor(extension)}
+    own = folder / f"{len(list(folder.iterdir()))}"
+    own.mkdir()
+    return Usd.Stage.Open(
+        str(edited(own, lambda stage: aa.add_motors(ARM, motors, stage=stage, overwrite_existing=True), *edits))
+    )
+
+
+def named(stage: Usd.Stage) -> dict[str, list[str]]:
+    """Actuators of each supply prim."""
+    return {
+        str(prim.GetPath()): list(map(str, targets(prim, ACTUATORS))) for prim in supply_prims(stage.GetPseudoRoot())
+    }
+
+
+def supplies(stage: Usd.Stage) -> dict[str, Any]:
+    """The supply of each joint, as it is read."""
+    specs = discover(stage, ARM, [SHOULDER, EXTENSION])
+    return {
+        spec.targets[0]: next((one for one in spec.others if isinstance(one, aa.SupplyConfig)), None) for spec in specs
+    }
+
+
+def test_equal_supplies_are_one_prim(tmp_path: Path) -> None:
+    """Beside the actuators, which do not have the schema themselves; both read it back."""
+    stage = authored(tmp_path, BATTERY, BATTERY)
+    (path, members) = next(iter(named(stage).items()))
+    assert len(named(stage)) == 1 and path == SUPPLY and sorted(members) == sorted([OF_SHOULDER, OF_EXTENSION])
+    assert stage.GetPrimAtPath(SUPPLY).GetTypeName() == PRIM_TYPE
+    assert aa.SupplyConfig.SCHEMA not in current_schemas(stage.GetPrimAtPath(OF_SHOULDER))
+    assert supplies(stage) == {SHOULDER: BATTERY, EXTENSION: BATTERY}
+    spec = parse_prim(stage.GetPrimAtPath(OF_SHOULDER))
+    assert spec is not None and BATTERY in spec.others
+
+
+def test_different_supplies_are_prims_each(tmp_path: Path) -> None:
+    stage = authored(tmp_path, BATTERY, OTHER)
+    assert sorted(named(stage).values()) == sorted([[OF_SHOULDER], [OF_EXTENSION]])
+    assert supplies(stage) == {SHOULDER: BATTERY, EXTENSION: OTHER}
+    assert supplies(authored(tmp_path, BATTERY, None)) == {SHOULDER: BATTERY, EXTENSION: None}
+
+
+def test_actuators_change_their_supply(tmp_path: Path) -> None:
+    """A prim that names no actuator any more is removed; an equal supply takes the actuator up."""
+
+    def change(*supplies: aa.SupplyConfig | None) -> Any:
+        def edit(stage: Usd.Stage) -> None:
+            for joint, supply in zip(("shoulder", "extension"), supplies, strict=True):
+                others = [WINDING, *([] if supply is None else [supply])]
+                law = aa.PDControlConfig(9.0, 1.0)
+                aa.add_actuator(ARM, joint, joint, law, others=others, stage=stage, overwrite_existing=True)
+
+        return edit
+
+    stage = authored(tmp_path, BATTERY, OTHER, change(OTHER, OTHER))
+    assert supplies(stage) == {SHOULDER: OTHER, EXTENSION: OTHER} and len(named(stage)) == 1
+    stage = authored(tmp_path, BATTERY, BATTERY, change(BATTERY, None))
+    assert supplies(stage) == {SHOULDER: BATTERY, EXTENSION: None} and named(stage) == {SUPPLY: [OF_SHOULDER]}
+    stage = authored(tmp_path, BATTERY, BATTERY, change(None, None))
+    assert supplies(stage) == {SHOULDER: None, EXTENSION: None} and not stage.GetPrimAtPath(SUPPLY)
+
+
+def test_supply_on_an_actuator_is_its_own(tmp_path: Path) -> None:
+    stage = authored(tmp_path, None, None)
+    prim = stage.GetPrimAtPath(OF_SHOULDER)
+    prim.AddAppliedSchema(aa.SupplyConfig.SCHEMA)
+    prim.CreateAttribute("actuator:supply:voltage", Sdf.ValueTypeNames.Float).Set(48.0)
+    assert supplies(stage) == {SHOULDER: OTHER, EXTENSION: None}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ([OF_SHOULDER, f"{ARM}/Actuators/wrist"], f"<{SUPPLY}>.{ACTUATORS} = <{ARM}/Actuators/wrist>: must be an actu"),
+        ([OF_SHOULDER, SHOULDER], f"<{SUPPLY}>.{ACTUATORS} = <{SHOULDER}>: must be an actuator of the robot"),
+        ([], f"<{SUPPLY}>.{ACTUATORS} is empty: must name actuators of the robot"),
+    ],
+)
+def test_wrong_targets_are_refused(wrong: list[str], said: str, tmp_path: Path) -> None:
+    """By name."""
+    stage = authored(tmp_path, BATTERY, BATTERY)
+    stage.GetPrimAtPath(SUPPLY).GetRelationship(ACTUATORS).SetTargets(wrong)
+    with pytest.raises(ActuatorParseError) as error:
+        supplies(stage)
+    assert said in str(error.value)
+
+
+def test_wrong_values_and_two_supplies_are_refused(tmp_path: Path) -> None:
+    """A value once, however many actuators share it."""
+    stage = authored(tmp_path, BATTERY, BATTERY)
+    prim = stage.GetPrimAtPath(OF_SHOULDER)
+    stage.GetPrimAtPath(SUPPLY).GetAttribute("actuator:supply:resistance").Set(-1.0)
+    with pytest.raises(ActuatorParseError, match=r"actuator:supply:resistance = -1.0") as error:
+        supplies(stage)
+    assert str(error.value).count("actuator:supply:resistance = -1.0") == 1
+    stage.GetPrimAtPath(SUPPLY).GetAttribute("actuator:supply:resistance").Set(0.5)
+    prim.AddAppliedSchema(aa.SupplyConfig.SCHEMA)
+    prim.CreateAttribute("actuator:supply:voltage", Sdf.ValueTypeNames.Float).Set(48.0)
+    with pytest.raises(ActuatorParseError, match=f"<{OF_SHOULDER}> has supply schemas .* must have at most one"):
+        supplies(stage)
+
+
+def test_inactive_actuators_are_left_out(tmp_path: Path) -> None:
+    """A supply may name one: the file is the same when it is active again."""
+    stage = authored(tmp_path, BATTERY, BATTERY)
+    stage.GetPrimAtPath(OF_EXTENSION).SetActive(False)
+    assert supplies(stage) == {SHOULDER: BATTERY}
+
+
+@pytest.mark.parametrize("ending", ["yaml", "toml", "json"])
+def test_motor_files_have_the_supply(ending: str, tmp_path: Path) -> None:
+    """And robot files written of them, and stages that a simulation exports."""
+    motors = {".*": [*motor(BATTERY), aa.DelayConfig(1)]}
+    save_motors(tmp_path / f"motors.{ending}", motors)
+    loaded = load_motors(tmp_path / f"motors.{ending}")
+    file = edited(tmp_path, lambda stage: aa.add_motors(ARM, loaded, stage=stage, overwrite_existing=True))
+    with aa.Simulation(file) as sim:
+        sim.stage.Export(str(tmp_path / "exported.usda"))
+    for read in (aa.motors_of(str(file)), aa.motors_of(str(tmp_path / "exported.usda"))):
+        found = [stage for one in read.values() for stage in one.stages if isinstance(stage, aa.SupplyConfig)]
+        assert found and all(one == BATTERY for one in found)
+
+
+def test_split_actuators_keep_their_supply(tmp_path: Path) -> None:
+    """Each prim that an actuator is split into is named, too."""
+
+    def both(stage: Usd.Stage) -> None:
+        stage.RemovePrim(OF_SHOULDER)
+        stage.RemovePrim(OF_EXTENSION)
+        joints = ["shoulder", "extension"]
+        aa.add_actuator(ARM, joints, "both", aa.PDControlConfig(30.0, 2.0), others=[WINDING, OTHER], stage=stage)
+
+    stage = Usd.Stage.Open(str(edited(tmp_path, both)))
+    split(stage, f"{ARM}/Actuators/both")
+    assert supplies(stage) == {SHOULDER: OTHER, EXTENSION: OTHER}
+    assert named(stage) == {SUPPLY: [f"{ARM}/Actuators/both", OF_EXTENSION]}

@@ -1,0 +1,12 @@
+"""Lists in messages."""
+
+from __future__ import annotations
+
+from isaacsim.core.experimental.actuators.files.usd.words import listed
+
+
+def test_long_lists_are_cut() -> None:
+    """With the number of what is left out."""
+    assert listed([]) == ""
+    assert listed(["a", "b", "c", "d"]) == "a, b, c, d"
+    assert listed(["a", "b", "c", "d", "e", "f"]) == "a, b, c, d and 2 more"

@@ -1,0 +1,200 @@
+"""The winding against the actuator `dcmotor` of MuJoCo, step by step: ten seconds of random commands."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import isaacsim.core.experimental.actuators as aa
+import numpy as np
+import pytest
+
+K, R, L, INERTIA = 0.3, 0.7, 0.002, 0.02
+SECONDS = 10.0
+MODEL = """
+<mujoco>
+  <option timestep="{dt}" gravity="0 0 0"/>
+  <worldbody>
+    <body>
+      <joint name="j" axis="0 0 1" damping="0.05"/>
+      <inertial pos="0 0 0" mass="1" diaginertia="{inertia} {inertia} {inertia}"/>
+    </body>
+  </worldbody>
+  <actuator><dcmotor joint="j" motorconst="{K}" resistance="{R}" {more}/></actuator>
+</mujoco>
+"""
+HEAT = 'thermal="2 5 0 0.00393 25 25"'
+# of a warm room
+WARM = 'thermal="2 5 0 0.00393 25 60"'
+# a servo without gain hands on its feedforward, a voltage
+VOLTS = aa.ServoControlConfig(kp=0.0, error_gain=0.0, voltage=1.0)
+
+
+def winding(discretization: str = "mujoco", **values: Any) -> aa.ElectricalConfig:
+    """The winding of the model."""
+    return aa.ElectricalConfig(torque_constant=K, resistance=R, discretization=discretization, **values)
+
+
+def warm(ambient: float = 25.0, **values: Any) -> list[Any]:
+    """The winding of copper in a motor that gets hot within seconds, and its heat."""
+    step = "mujoco_inductance" if "inductance" in values else "mujoco"
+    heat = aa.ThermalConfig(
+        *(5.0, 2.0),
+        ambient=ambient,
+        motor_constant=K / math.sqrt(R),
+        temperature_coefficient=0.00393,
+        discretization=step,
+    )
+    return [winding(temperature_coefficient=0.00393, **values), heat]
+
+
+def commands(dt: float, most: float, in_volts: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Targets and feedforwards that change at random; of a controller of positions, the target."""
+    rng = np.random.default_rng(5)
+    held = np.repeat(rng.uniform(-most, most, round(20 * SECONDS)), round(0.05 / dt)).astype(np.float32)
+    return (np.zeros_like(held), held) if in_volts else (held, np.zeros_like(held))
+
+
+def mujoco_steps(dt: float, more: str, given: np.ndarray) -> np.ndarray:
+    """Velocity, position and force of each step in MuJoCo."""
+    mujoco = pytest.importorskip("mujoco")
+    try:
+        model = mujoco.MjModel.from_xml_string(MODEL.format(dt=dt, inertia=INERTIA, K=K, R=R, more=more))
+    except ValueError:
+        pytest.skip("this MuJoCo has no dcmotor, or another one")
+    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_EULERDAMP
+    data, found = mujoco.MjData(model), np.zeros((len(given), 3))
+    for step, command in enumerate(given):
+        data.ctrl[:] = command
+        mujoco.mj_step(model, data)
+        found[step] = data.qvel[0], data.qpos[0], data.actuator_force[0]
+    return found
+
+
+def our_steps(dt: float, stages: list[Any], targets: np.ndarray, feedforward: np.ndarray) -> np.ndarray:
+    """The same, of our stages on a joint of one inertia in float64."""
+    arrays, found = aa.ActuatedArrays(["j"], {".*": stages}, num_robots=1), np.zeros((len(targets), 3))
+    q = v = 0.0
+    for step, values in enumerate(zip(targets, feedforward, strict=True)):
+        position, velocity, target, volts = (np.full((1, 1), one, np.float32) for one in (q, v, *values))
+        effort = float(arrays.step(position, velocity, target, dt, feedforward=volts)[0, 0])
+        v += dt * (effort - 0.05 * v) / INERTIA
+        q += dt * v
+        found[step] = v, q, effort
+    return found
+
+
+CASES: dict[str, tuple[str, list[Any], float]] = {
+    "R": ("", [VOLTS, winding(command="voltage")], 10.0),
+    "R L": (f'inductance="{L}"', [VOLTS, winding(command="voltage", inductance=L)], 10.0),
+    "L rate": (
+        f'inductance="{L}" saturation="0 0 600"',
+        [VOLTS, winding(command="voltage", inductance=L, max_current_rate=600.0)],
+        10.0,
+    ),
+    "R torque limit": (
+        'saturation="0 4 0"',
+        [VOLTS, winding(command="voltage"), aa.MaxEffortClampingConfig(4 * K)],
+        10.0,
+    ),
+    "R L cogging bristles": (
+        f'inductance="{L}" cogging="0.05 4 0.3" lugre="30 0.3 0.05 0.08 0.2"',
+        [
+            VOLTS,
+            winding(command="voltage", inductance=L),
+            aa.CoggingConfig(0.05, 4.0, 0.3),
+            aa.LuGreFrictionConfig(30.0, 0.3, 0.0, 0.05, 0.08, 0.2, mujoco_discretization=True),
+        ],
+        10.0,
+    ),
+    "R heat": (f"{HEAT}", [VOLTS, *warm(command="voltage")], 10.0),
+    "R heat in a warm room": (f"{WARM}", [VOLTS, *warm(60.0, command="voltage")], 10.0),
+    "R L heat": (f'inductance="{L}" {HEAT}', [VOLTS, *warm(command="voltage", inductance=L)], 10.0),
+    "L rate heat": (
+        f'inductance="{L}" saturation="0 0 600" {HEAT}',
+        [VOLTS, *warm(command="voltage", inductance=L, max_current_rate=600.0)],
+        10.0,
+    ),
+    "PD within the supply": ('input="pos" controller="5 0 0.2"', [aa.PDControlConfig(5.0, 0.2), winding()], 2.0),
+    "PD at the supply": (
+        'input="pos" controller="5 0 0.2 0 0 3"',
+        [aa.PDControlConfig(5.0, 0.2), winding(voltage=3.0)],
+        2.0,
+    ),
+    "PD L supply": (
+        f'input="pos" controller="5 0 0.2 0 0 3" inductance="{L}"',
+        [aa.PDControlConfig(5.0, 0.2), winding(voltage=3.0, inductance=L)],
+        2.0,
+    ),
+    "PD L supply rate": (
+        f'input="pos" controller="5 0 0.2 0 0 3" inductance="{L}" saturation="0 0 900"',
+        [aa.PDControlConfig(5.0, 0.2), winding(voltage=3.0, inductance=L, max_current_rate=900.0)],
+        2.0,
+    ),
+    "PD supply heat": (
+        f'input="pos" controller="5 0 0.2 0 0 3" {HEAT}',
+        [aa.PDControlConfig(5.0, 0.2), *warm(voltage=3.0)],
+        2.0,
+    ),
+    "PD supply heat in a warm room": (
+        f'input="pos" controller="5 0 0.2 0 0 3" {WARM}',
+        [aa.PDControlConfig(5.0, 0.2), *warm(60.0, voltage=3.0)],
+        2.0,
+    ),
+    "PD L heat": (
+        f'input="pos" controller="5 0 0.2" inductance="{L}" {HEAT}',
+        [aa.PDControlConfig(5.0, 0.2), *warm(inductance=L)],
+        2.0,
+    ),
+}
+
+
+@pytest.mark.parametrize("dt", [0.005, 0.001])
+@pytest.mark.parametrize("case", CASES)
+def test_has_the_numbers_of_mujoco(case: str, dt: float) -> None:
+    """Velocity, position and effort, relative to their largest."""
+    more, stages, most = CASES[case]
+    targets, feedforward = commands(dt, most, stages[0] is VOLTS)
+    theirs = mujoco_steps(dt, more, targets + feedforward)
+    ours = our_steps(dt, stages, targets, feedforward)
+    scale = np.abs(theirs).max(axis=0)
+    assert (scale > [1.0, 0.5, 0.3]).all()
+    assert (np.abs(ours - theirs).max(axis=0) <= 1e-5 * scale).all(), np.abs(ours - theirs).max(axis=0) / scale
+
+
+@pytest.mark.parametrize("supply", [0.0, 3.0])
+def test_integral_is_a_step_ahead_of_mujocos(supply: float) -> None:
+    """It has the error of the same step: a proportional gain that is less by ki·dt gives the same numbers."""
+    dt, ki = 0.002, 8.0
+    targets, feedforward = commands(dt, 2.0, False)
+    theirs = mujoco_steps(dt, f'input="pos" controller="5 {ki} 0.2 0 0 {supply}"', targets)
+    limit = winding(voltage=supply) if supply else winding()
+    ours = our_steps(dt, [aa.PIDControlConfig(5.0 - ki * dt, ki, 0.2), limit], targets, feedforward)
+    assert (np.abs(ours - theirs).max(axis=0) <= 1e-5 * np.abs(theirs).max(axis=0)).all()
+
+
+@pytest.mark.parametrize("case", ["R L", "PD L supply"])
+@pytest.mark.slow
+def test_the_default_converges_to_the_same(case: str) -> None:
+    """The mean current differs from MuJoCo's by less for shorter steps; without an inductance by nothing here."""
+    more, stages, most = CASES[case]
+    errors = []
+    for dt in (0.001, 0.00025):
+        targets, feedforward = commands(dt, most, stages[0] is VOLTS)
+        theirs = mujoco_steps(dt, more, targets + feedforward)
+        values = {name: value for name, value in vars(stages[1]).items() if name != "discretization"}
+        ours = our_steps(dt, [stages[0], aa.ElectricalConfig(**values)], targets, feedforward)
+        errors.append(np.abs(ours - theirs)[:, :2].max(axis=0) / np.abs(theirs)[:, :2].max(axis=0))
+    assert (errors[1] < 0.35 * errors[0]).all() and (errors[1] < 0.01).all(), errors
+
+
+@pytest.mark.parametrize("command", ["voltage", "effort"])
+def test_rate_limits_a_current_that_starts_to_change(command: str) -> None:
+    """As MuJoCo does where there is an inductance; without one it has no such limit, and ours is that of a step."""
+    rate, dt = 500.0, 0.002
+    first = aa.PDControlConfig(0.0, 0.0) if command == "effort" else VOLTS
+    zero, big = np.zeros(1, np.float32), np.full(1, 10.0, np.float32)
+    for inductance, wanted in ((L, rate * L / R * (1 - np.exp(-dt * R / L))), (0.0, rate * dt)):
+        stages = [first, winding(command=command, inductance=inductance, max_current_rate=rate)]
+        effort = our_steps(dt, stages, zero, big)[0, 2]
+        assert effort == pytest.approx(K * wanted, rel=1e-5)

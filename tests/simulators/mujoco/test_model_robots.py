@@ -1,0 +1,72 @@
+"""Robots of a MuJoCo model: bodies by name, with the hinges and slides of their subtrees."""
+
+from __future__ import annotations
+
+import mujoco
+import pytest
+from isaacsim.core.experimental.actuators.simulators.mujoco.model_robots import ModelRobots
+
+# a box that floats, and two arms; a body and a slide have no name, and joints alternate between subtrees
+ARMS = """
+<mujoco><worldbody>
+  <body name="box"><freejoint name="loose"/><geom size="0.1"/></body>
+  <body name="left">
+    <joint name="hip"/><geom size="0.1"/>
+    <body><joint type="slide"/><geom size="0.1"/></body>
+    <body name="hand"><joint name="wrist" type="ball"/><geom size="0.1"/></body>
+  </body>
+  <body name="right"><joint name="shoulder"/><geom size="0.1"/></body>
+</worldbody></mujoco>
+"""
+
+
+def arms(num_envs: int = 1) -> ModelRobots:
+    return ModelRobots(mujoco.MjModel.from_xml_string(ARMS), num_envs)
+
+
+def test_bodies_are_robots() -> None:
+    """A robot has the axes of its subtree and no others; an unnamed element is named by its number."""
+    robots = arms()
+    assert robots.joints == [1, 2, 4]
+    assert robots.other_joints == {"loose": "free", "wrist": "ball"}
+    found = {robot.path: (robot.dof_names, robot.axes, robot.offset) for robot in robots.find([".*"])}
+    assert found == {
+        "/world": (("hip", "joint_2", "shoulder"), ("angular", "linear", "angular"), 0),
+        "/left": (("hip", "joint_2"), ("angular", "linear"), 0),
+        "/body_3": (("joint_2",), ("linear",), 1),
+        "/right": (("shoulder",), ("angular",), 2),
+    }
+    assert robots.whole_model() == robots.find("world")
+
+
+def test_environments() -> None:
+    """A path means its robots in all environments, or in those it names."""
+    robots = arms(num_envs=2)
+    right = robots.find("right")
+    assert [(robot.path, robot.env, robot.offset) for robot in right] == [
+        ("/envs/env_0/right", 0, 2),
+        ("/envs/env_1/right", 1, 5),
+    ]
+    assert {robot.prototype for robot in right} == {("/right", ("/right/shoulder",))}
+    assert robots.find("/envs/env_1/right") == right[1:]
+    assert right[1].dof_paths == ("/envs/env_1/right/shoulder",)
+
+
+@pytest.mark.parametrize(
+    ("path", "error"),
+    [
+        ("hand", r"body 'hand': no joint of its subtree is a hinge or slide"),
+        ("arm", r"'arm' matches none of the bodies .*\['world', 'left', 'body_3', 'right'\]"),
+        ("/envs/env_7/left", r"'/envs/env_7/left' matches none of the bodies"),
+        ([], r"articulation paths"),
+    ],
+)
+def test_paths_that_match_nothing(path: str | list[str], error: str) -> None:
+    with pytest.raises(ValueError, match=error):
+        arms(num_envs=2).find(path)
+
+
+def test_model_without_axes() -> None:
+    model = mujoco.MjModel.from_xml_string("<mujoco><worldbody><geom size='1'/></worldbody></mujoco>")
+    with pytest.raises(ValueError, match="neither hinge nor slide joints, only fixed bodies"):
+        ModelRobots(model, 1)

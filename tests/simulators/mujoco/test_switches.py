@@ -1,0 +1,48 @@
+"""Actuators of models that are switched off, and come back."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from isaacsim.core.experimental.actuators.base.errors import HostError
+from isaacsim.core.experimental.actuators.simulators.mujoco.switches import Switches, actuators_off
+
+
+def switches_of(groups: np.ndarray, bits: np.ndarray) -> Switches:
+    """Switches of models with these groups and disabled groups."""
+
+    def write(values: np.ndarray) -> None:
+        bits[:] = values
+
+    return Switches(lambda: groups, bits.copy, write)
+
+
+def test_those_of_silent_axes_are_off() -> None:
+    """An axis may have several, or none."""
+    silent = np.array([[True, False, True], [False, True, False]])
+    off = actuators_off(silent, {0: [1, 3], 1: [0]}, 4)
+    np.testing.assert_array_equal(off, [[False, True, False, True], [True, False, False, False]])
+
+
+def test_groups_come_back(rng: np.random.Generator) -> None:
+    """In any order, and with groups that were disabled before."""
+    groups, bits = rng.integers(0, 31, (3, 5)), rng.integers(0, 1 << 31, 3)
+    before = groups.copy(), bits.copy()
+    switches = switches_of(groups, bits)
+    off = np.zeros((3, 5), bool)
+    for _ in range(50):
+        off ^= rng.random((3, 5)) < 0.3
+        switches.set(off)
+        np.testing.assert_array_equal((bits[:, None] >> groups & 1)[off], 1)
+        np.testing.assert_array_equal(groups[~off], before[0][~off])
+    switches.set(np.zeros((3, 5), bool))
+    np.testing.assert_array_equal(groups, before[0])
+    np.testing.assert_array_equal(bits, before[1])
+
+
+def test_no_group_is_free() -> None:
+    """An error, and nothing is changed."""
+    groups, bits = np.arange(31)[None].copy(), np.zeros(1, int)
+    with pytest.raises(HostError, match="one must be free"):
+        switches_of(groups, bits).set(np.ones((1, 31), bool))
+    assert (groups == np.arange(31)).all() and not bits.any()

@@ -1,0 +1,100 @@
+"""All that a file says, as data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from isaacsim.core.experimental.actuators import Simulation
+from isaacsim.core.experimental.actuators.base.errors import UnsupportedSceneError
+from isaacsim.core.experimental.actuators.simulators.mujoco.file_reader import read_file
+from isaacsim.core.experimental.actuators.simulators.mujoco.standing import Standing
+from isaacsim.core.experimental.actuators.simulators.mujoco.to_scene import whole_scene
+from places import ROBOTS
+
+HOPPER = """<robot name="hopper">
+  <link name="trunk"><inertial><mass value="2"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+    <collision><geometry><box size="1 1 0.2"/></geometry></collision></link>
+  <link name="leg"><inertial><mass value="0.5"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+  </link>
+  <joint name="knee" type="revolute"><parent link="trunk"/><child link="leg"/><axis xyz="0 0 1"/>
+    <limit lower="-1" upper="1" effort="9" velocity="9"/></joint>
+</robot>"""
+BALLS = '<body name="wrist"><joint name="ball" type="ball"/>{}<geom size="0.1"/></body>'
+
+
+def test_data_stands_in_the_place_of_the_spec() -> None:
+    """Shapes and what does not touch come to what was there already."""
+    scene = read_file(ROBOTS / "arm_2dof.xml")
+    whole, _ = whole_scene(scene)
+    assert whole.spec is None and scene.spec is not None
+    assert whole.shapes and not scene.shapes
+    assert [body.path for body in whole.bodies] == [body.path for body in scene.bodies]
+
+
+def test_gravity_that_is_off_is_none(tmp_path: Path) -> None:
+    """By MuJoCo's flag."""
+    (tmp_path / "arm.xml").write_text(
+        f'<mujoco><option><flag gravity="disable"/></option><worldbody>{BALLS.format("")}</worldbody></mujoco>'
+    )
+    assert not np.any(whole_scene(read_file(tmp_path / "arm.xml"))[0].gravity)
+
+
+def test_what_floats_begins_where_the_simulation_does(tmp_path: Path) -> None:
+    """In the keyframe, and so on a stage, its velocity of the centre of mass in its own frame."""
+    file, usd = tmp_path / "float.xml", tmp_path / "float.usda"
+    file.write_text(
+        """<mujoco><worldbody><body name="base" pos="0 0 1">
+        <freejoint/><inertial pos="0.1 0 0.2" mass="1" diaginertia="1 1 1"/>
+        <body name="leg"><joint name="hip"/><geom size="0.1"/></body></body></worldbody>
+        <keyframe><key name="home" qpos="1 2 3 0.6 0 0 0.8 0.5" qvel="1 0.5 0 0.1 0.2 0.3 0"/></keyframe></mujoco>"""
+    )
+    with Simulation(file, keyframe="home") as sim:
+        with pytest.warns(UserWarning, match="keyframes: home"):
+            sim.save_usd(usd)
+        sim.play()
+        begun = _beginning(sim, "base")
+    with Simulation(usd) as sim:
+        sim.play()
+        np.testing.assert_allclose(_beginning(sim, "/World/base/base"), begun, atol=1e-6)
+    np.testing.assert_allclose(begun[:3], [1, 2, 3])
+
+
+def test_a_robot_on_the_ground_stands_there_in_usd(tmp_path: Path) -> None:
+    """With the ground, and its joints where they began."""
+    file, usd = tmp_path / "hopper.urdf", tmp_path / "hopper.usda"
+    file.write_text(HOPPER)
+    with Simulation(file, floating_base=True, ground=True, initial_positions={"knee": 0.3}) as sim:
+        sim.save_usd(usd)
+    with Simulation(usd) as sim:
+        sim.play()
+        trunk = sim.articulation("/World/.*")
+        assert trunk.get_dof_positions().numpy()[0, 0] == pytest.approx(0.3)
+        begun = trunk.get_world_poses()[0].numpy()[0, 2]
+        sim.step(100)
+        assert trunk.get_world_poses()[0].numpy()[0, 2] == pytest.approx(begun, abs=0.01)
+
+
+def test_a_ball_joint_that_begins_turned_is_named(tmp_path: Path) -> None:
+    """A stage has no place for it here."""
+    (tmp_path / "arm.xml").write_text(
+        f"""<mujoco><worldbody>{BALLS.format("")}</worldbody>
+        <keyframe><key name="turned" qpos="0.6 0.8 0 0"/></keyframe></mujoco>"""
+    )
+    _, lost = whole_scene(read_file(tmp_path / "arm.xml", standing=Standing(keyframe="turned")))
+    assert "how ball joints begin: ball" in lost
+
+
+def _beginning(sim: Simulation, path: str) -> np.ndarray:
+    """Pose and velocity of the root link."""
+    robot = sim.articulation(path)
+    return np.concatenate([array.numpy()[0] for array in (*robot.get_world_poses(), *robot.get_velocities())])
+
+
+def test_a_ball_joint_beside_another_is_refused(tmp_path: Path) -> None:
+    """A chain of joints between two bodies has hinges and slides only."""
+    body = BALLS.format('<joint name="slide" type="slide"/>')
+    (tmp_path / "arm.xml").write_text(f"<mujoco><worldbody>{body}</worldbody></mujoco>")
+    with pytest.raises(UnsupportedSceneError, match="wrist have a ball joint beside others"):
+        whole_scene(read_file(tmp_path / "arm.xml"))

@@ -1,0 +1,290 @@
+"""URDF files as they are: links keep names and masses, and what MuJoCo would drop or refuse is said or set right."""
+
+from __future__ import annotations
+
+import struct
+import warnings
+from pathlib import Path
+
+import isaacsim.core.experimental.actuators as aa
+import mujoco
+import numpy as np
+import pytest
+
+BODY = '<inertial><mass value="1"/><inertia ixx="{ixx}" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial>'
+CUBE = [(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)]
+FACES = [
+    *((0, 1, 3), (0, 3, 2), (4, 6, 7), (4, 7, 5), (0, 4, 5), (0, 5, 1)),
+    *((2, 3, 7), (2, 7, 6), (0, 2, 6), (0, 6, 4), (1, 5, 7), (1, 7, 3)),
+]
+
+
+def link(name: str, inside: str = "", ixx: float = 0.01, box: bool = True) -> str:
+    """A link of one kilogram, with a box to be seen and to collide."""
+    shape = '<geometry><box size="0.1 0.1 0.1"/></geometry>' if box else ""
+    both = f"<visual>{shape}</visual><collision>{shape}</collision>" if box else ""
+    return f'<link name="{name}">{BODY.format(ixx=ixx)}{both}{inside}</link>'
+
+
+def joint(name: str, kind: str, parent: str, child: str, inside: str = "") -> str:
+    """A joint about y."""
+    ends = f'<parent link="{parent}"/><child link="{child}"/><origin xyz="0 0 0.09"/>'
+    return f'<joint name="{name}" type="{kind}">{ends}<axis xyz="0 1 0"/>{inside}</joint>'
+
+
+LIMIT = '<limit lower="-1" upper="1" effort="5" velocity="2"/>'
+ARM = (
+    link("base")
+    + link("upper")
+    + link("lower")
+    + link("tool")
+    + joint("shoulder", "revolute", "base", "upper", LIMIT + '<dynamics damping="0.3" friction="0.2"/>')
+    + joint("elbow", "continuous", "upper", "lower")
+    + joint("mount", "fixed", "lower", "tool")
+)
+
+
+def urdf(folder: Path, text: str = ARM, name: str = "arm.urdf") -> Path:
+    """A file of a robot."""
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f'<?xml version="1.0"?><robot name="arm">{text}</robot>')
+    return path
+
+
+def stl(path: Path, size: float | np.ndarray = 0.1, *, ascii_form: bool = False) -> Path:
+    """A cube."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    faces = [[np.array(CUBE[at]) * size for at in face] for face in FACES]
+    if ascii_form:
+        corners = [["vertex " + " ".join(map(str, corner)) for corner in face] for face in faces]
+        text = "\n".join(f"facet normal 0 0 0 outer loop {' '.join(face)} endloop endfacet" for face in corners)
+        path.write_text(f"solid cube\n{text}\nendsolid")
+    else:
+        packed = b"".join(struct.pack("<12fH", 0, 0, 0, *np.ravel(face), 0) for face in faces)
+        path.write_bytes(bytes(80) + struct.pack("<I", len(faces)) + packed)
+    return path
+
+
+def seen(uri: str, kind: str = "visual") -> str:
+    """A mesh of a link."""
+    return f'<{kind}><geometry><mesh filename="{uri}"/></geometry></{kind}>'
+
+
+def test_an_arm_as_it_is(tmp_path: Path) -> None:
+    """Links on fixed joints are links; effort limits, damping, friction and velocity limits are those of the file."""
+    with aa.Simulation(urdf(tmp_path)) as sim:
+        sim.play()
+        robot = aa.Articulation("base")
+        assert robot.link_names == ["base", "upper", "lower", "tool"] and robot.dof_names == ["shoulder", "elbow"]
+        assert sim.dt == 1 / 240
+        np.testing.assert_allclose(robot.get_link_masses().numpy().ravel(), 1)
+        np.testing.assert_allclose(robot.get_dof_max_efforts().numpy(), [[5, np.inf]])
+        np.testing.assert_allclose(robot.get_dof_max_velocities().numpy(), [[2, np.inf]])
+        np.testing.assert_allclose(
+            [limits.numpy()[0] for limits in robot.get_dof_limits()], [[-1, -np.inf], [1, np.inf]]
+        )
+        static, _, viscous = (values.numpy()[0] for values in robot.get_dof_friction_properties())
+        np.testing.assert_allclose([static, viscous], [[0.2, 0], [0.3, 0]], rtol=1e-6)
+        assert not np.any([gains.numpy() for gains in robot.get_dof_gains()])
+        robot.set_dof_gains(20.0, 2.0)
+        robot.set_dof_position_targets([0.4, -0.4])
+        sim.step(1000)
+        # boxes that overlap at a joint do not keep it from moving
+        np.testing.assert_allclose(robot.get_dof_positions().numpy(), [[0.4, -0.4]], atol=0.06)
+
+
+def test_motors_pass_efforts_up_to_the_limit(tmp_path: Path) -> None:
+    """A file has no gains, so that its motors have none; limit and friction are its own."""
+    with aa.Simulation(urdf(tmp_path)) as sim:
+        motors = aa.motors_of(sim)
+        assert motors["shoulder"].controller == aa.PDControlConfig(0.0, 0.0)
+        assert motors["shoulder"].clamping == [aa.MaxEffortClampingConfig(5.0)] and motors["shoulder"].friction == 0.2
+        assert motors["elbow"].clamping == []
+        actuators = aa.ArticulationActuators.from_configs("base", motors)
+        sim.play()
+        assert actuators.actuated_dof_indices == [0, 1]
+
+
+def test_joints_of_all_kinds(tmp_path: Path) -> None:
+    """A planar joint is two slides and a hinge."""
+    kinds = {"prismatic": LIMIT, "planar": "", "continuous": ""}
+    text = link("base") + "".join(
+        link(kind, box=False) + joint(f"j_{kind}", kind, "base", kind, inside) for kind, inside in kinds.items()
+    )
+    with aa.Simulation(urdf(tmp_path, text)) as sim:
+        names = ["j_continuous", "j_planar_TX", "j_planar_TY", "j_planar_RZ", "j_prismatic"]
+        assert sim.articulation("base").dof_names == names
+
+
+def test_a_floating_base(tmp_path: Path) -> None:
+    """A joint that floats on the root frees what it carries; one inside a robot is refused by name."""
+    text = link("ground", box=False) + joint("free", "floating", "ground", "base") + ARM
+    with aa.Simulation(urdf(tmp_path, text)) as sim:
+        sim.play()
+        robot = aa.Articulation("base")
+        assert robot.link_names[0] == "base"
+        sim.step(240)
+        assert robot.get_world_poses()[0].numpy()[0, 2] < -3
+    text = ARM + link("bird") + joint("flight", "floating", "tool", "bird")
+    with pytest.raises(ValueError, match=r"free joint can only be used on top level, Element name 'bird'"):
+        aa.Simulation(urdf(tmp_path, text))
+
+
+def test_mimics_follow(tmp_path: Path) -> None:
+    """Offset and multiplier hold; a follower has no motor; on a fixed joint there is nothing to follow."""
+    follow = '<mimic joint="shoulder" multiplier="-2" offset="0.1"/>'
+    text = ARM.replace("</joint>", follow + "</joint>").replace(follow, "", 1)
+    with aa.Simulation(urdf(tmp_path, text)) as sim:
+        sim.play()
+        robot = aa.Articulation("base")
+        assert list(aa.motors_of(sim)) == ["shoulder"]
+        robot.set_dof_gains([50.0, 0.0], [5.0, 0.0])
+        robot.set_dof_position_targets(0.3)
+        sim.step(1000)
+        shoulder, elbow = robot.get_dof_positions().numpy()[0]
+        assert elbow == pytest.approx(0.1 - 2 * shoulder, abs=0.02) and abs(shoulder) > 0.1
+    with pytest.warns(UserWarning, match=r"joint 'elbow' mimics 'wrist', which is no joint of the file that moves"):
+        sim = aa.Simulation(urdf(tmp_path, text.replace('joint="shoulder"', 'joint="wrist"')))
+    sim.close()
+
+
+def test_meshes_of_packages(tmp_path: Path) -> None:
+    """Packages are found above the file; meshes of one name in two folders stay two, with their scales."""
+    root = tmp_path / "share" / "arm_description"
+    stl(root / "meshes/visual/part.stl", 0.1)
+    stl(root / "meshes/collision/part.stl", 0.2, ascii_form=True)
+    stl(root / "urdf/near.STL", 0.3)
+    inside = seen("package://arm_description/meshes/visual/part.stl") + seen(
+        "package://arm_description/meshes/collision/part.stl", "collision"
+    )
+    scaled = seen("near.STL").replace("/></geo", ' scale="2 2 2"/></geo')
+    text = link("base", inside + scaled, box=False)
+    text += link("upper", seen("near.STL"), box=False) + joint("shoulder", "revolute", "base", "upper", LIMIT)
+    with aa.Simulation(urdf(root / "urdf", text)) as sim:
+        model = sim._host.model
+        sizes = [2 * model.geom_aabb[geom, 3:].max() for geom in range(model.ngeom)]
+        np.testing.assert_allclose(sizes, [0.1, 0.2, 0.6, 0.3], rtol=1e-4)
+        # what collides is hidden behind what is made to be seen
+        assert list(zip(model.geom_contype, model.geom_group, strict=True)) == [(0, 1), (1, 3), (0, 1), (0, 1)]
+        np.testing.assert_allclose(model.body_mass, [0, 1, 1])
+
+
+def test_meshes_that_are_missing(tmp_path: Path) -> None:
+    """The robot opens without them, with a warning that names links and meshes and says where packages are sought."""
+    gone = {kind: seen("package://gone/a.stl", kind) + seen("b.obj", kind) for kind in ("visual", "collision")}
+    for kind, what in (("visual", "are not drawn"), ("collision", "do not collide")):
+        said = rf"{what}: base \(package://gone/a\.stl: is missing\), base \(b\.obj: is missing\)\. .* in those above"
+        with pytest.warns(UserWarning, match=said) as warned:
+            sim = aa.Simulation(urdf(tmp_path, ARM.replace("</link>", gone[kind] + "</link>", 1)))
+        with sim:
+            assert len(warned) == 1 and sim._host.model.ngeom == 8
+
+
+def test_meshes_that_mujoco_cannot_read(tmp_path: Path) -> None:
+    """The robot opens without them, with a warning for what is not seen, and one for what does not collide."""
+    for name in ("a.dae", "b.dae"):
+        (tmp_path / name).touch()
+    (tmp_path / "large.stl").write_bytes(bytes(84 + 50 * 200001))
+    inside = seen("a.dae") + seen("b.dae", "collision") + seen("large.stl")
+    with pytest.warns(UserWarning) as warned:
+        sim = aa.Simulation(urdf(tmp_path, ARM.replace("</link>", inside + "</link>", 1)))
+    sim.close()
+    drawn, collide = [str(warning.message) for warning in warned]
+    assert {warning.filename for warning in warned} == {__file__}
+    assert "are not drawn: base (a.dae: MuJoCo cannot read it), base (large.stl: MuJoCo cannot read it)" in drawn
+    assert "do not collide: base (b.dae: MuJoCo cannot read it)" in collide
+
+
+def test_meshes_that_are_flat(tmp_path: Path) -> None:
+    """They have no hull, and do not collide, with a warning; the links have the masses that they state."""
+    stl(tmp_path / "plate.stl", np.array([0.1, 0.1, 0.0]))
+    with pytest.warns(UserWarning, match=r"meshes that are flat do not collide: plate\. Use a thin box"):
+        sim = aa.Simulation(urdf(tmp_path, ARM.replace("</link>", seen("plate.stl", "collision") + "</link>", 1)))
+    with sim:
+        assert sim._host.model.body("base").mass == 1
+
+
+def test_inertias_that_no_body_has(tmp_path: Path) -> None:
+    """They are made the nearest possible, with one warning for all."""
+    text = ARM.replace('ixx="0.01"', 'ixx="0.05"', 1)
+    with pytest.warns(UserWarning, match=r"arm\.urdf: inertias that no body can have .* base \(0\.2\)") as warned:
+        sim = aa.Simulation(urdf(tmp_path, text))
+    assert [warning.filename for warning in warned] == [__file__]
+    with sim:
+        robot = sim.articulation("base")
+        sim.play()
+        moments = np.sort(np.linalg.eigvalsh(robot.get_link_inertias().numpy()[0, 0].reshape(3, 3)))
+        np.testing.assert_allclose(moments, [0.02, 0.02, 0.04], rtol=1e-5)
+
+
+def test_links_that_have_no_mass(tmp_path: Path) -> None:
+    """Those that move get a little, with a warning; those that are fixed need none, whatever they collide with."""
+    text = ARM + '<link name="dummy"/>' + joint("twist", "continuous", "tool", "dummy")
+    zero = BODY.replace('value="1"', 'value="0"').format(ixx=0).replace("0.01", "0")
+    text += link("frame").replace(BODY.format(ixx=0.01), zero) + joint("glue", "fixed", "tool", "frame")
+    text += link("plug").replace(BODY.format(ixx=0.01), "<inertial/>") + joint("plugged", "fixed", "tool", "plug")
+    with pytest.warns(UserWarning, match=r"links that move and have no mass get 0\.001 kg: dummy\.") as warned:
+        sim = aa.Simulation(urdf(tmp_path, text))
+    assert warned[0].filename == __file__
+    with sim:
+        sim.play()
+        robot = aa.Articulation("base")
+        assert robot.link_names == ["base", "upper", "lower", "tool", "frame", "plug", "dummy"]
+        np.testing.assert_array_equal(robot.get_link_inertias().numpy()[0, 4:6], 0)
+        masses = robot.get_link_masses().numpy().ravel().tolist()
+        assert masses == pytest.approx([1, 1, 1, 1, 0, 0, 0.001])
+
+
+@pytest.mark.parametrize("kind", ["fixed", "continuous"])
+def test_inertia_of_a_link_without_mass_is_an_inertia(tmp_path: Path, kind: str) -> None:
+    """A link with a joint of its own gets a mass too, with a warning: MuJoCo has none without."""
+    massless = BODY.replace('value="1"', 'value="0"').format(ixx=0.02)
+    text = ARM + link("hand").replace(BODY.format(ixx=0.01), massless) + joint("glue", kind, "tool", "hand")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        sim = aa.Simulation(urdf(tmp_path, text))
+    assert ["links that move and have no mass get 0.001 kg: hand." in str(one.message) for one in caught] == (
+        [True] * (kind == "continuous")
+    )
+    with sim:
+        sim.play()
+        hand = sim.model.body("hand")
+        np.testing.assert_allclose(np.sort(hand.inertia), [0.01, 0.01, 0.02], rtol=1e-9)
+        assert hand.mass == (0.0 if kind == "fixed" else 0.001)
+
+
+def test_what_other_programs_wrote(tmp_path: Path) -> None:
+    """Their elements are passed over, whether their namespaces are declared or not; templates are refused."""
+    text = ARM.replace('effort="5"', 'effort="5" drake:acceleration="2"') + "<drake:group><drake:member/></drake:group>"
+    with aa.Simulation(urdf(tmp_path, text + "<gazebo><plugin/></gazebo><transmission/>")) as sim:
+        assert sim.articulation("base").num_dofs == 2
+    with pytest.raises(ValueError, match=r"'\$\{effort\}' is to be expanded by xacro"):
+        aa.Simulation(urdf(tmp_path, ARM.replace('effort="5"', 'effort="${effort}"')))
+
+
+def test_shapes_without_size(tmp_path: Path) -> None:
+    """They are left out, for there is nothing to see or to touch."""
+    empty = '<visual name="a"><geometry><box size="0 0 0"/></geometry></visual>'
+    empty += '<collision name="a"><geometry><cylinder radius="0.1" length="0"/></geometry></collision>'
+    with aa.Simulation(urdf(tmp_path, ARM.replace("</link>", empty + "</link>", 1))) as sim:
+        assert sim._host.model.ngeom == 8
+
+
+@pytest.mark.skipif(mujoco.__version__ < "4", reason="MuJoCo does not warn of this before version 4")
+def test_warnings_of_mujoco_are_passed_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once, and not to a file in the working directory."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.warns(UserWarning, match=r"MuJoCo warns: joint 'shoulder' has equal lower and upper limits") as warned:
+        sim = aa.Simulation(urdf(tmp_path, ARM.replace('lower="-1" upper="1"', 'lower="1" upper="1"')))
+    sim.close()
+    assert [warning.filename for warning in warned] == [__file__] and not (tmp_path / "MUJOCO_LOG.TXT").exists()
+
+
+def test_options_of_the_file_for_mujoco(tmp_path: Path) -> None:
+    """A file that says itself what MuJoCo is to do with it is read so."""
+    options = '<mujoco><compiler fusestatic="true" meshdir="shapes"/></mujoco>'
+    stl(tmp_path / "shapes" / "part.stl")
+    text = ARM.replace("</link>", seen("elsewhere/part.stl") + "</link>", 1)
+    with aa.Simulation(urdf(tmp_path, options + text)) as sim:
+        assert "tool" not in sim.articulation(".*").link_names

@@ -1,0 +1,481 @@
+"""Joints: series and loops, initial positions, attributes of MuJoCo; loops stay closed."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+
+import mujoco
+import numpy as np
+import pytest
+from isaacsim.core.experimental.actuators.simulators.mujoco.model import build_model, initial_state
+from isaacsim.core.experimental.actuators.simulators.scene.frames import Frame
+from isaacsim.core.experimental.actuators.simulators.scene.joints import position_in
+from isaacsim.core.experimental.actuators.simulators.scene.read import read_scene
+from isaacsim.core.experimental.actuators.simulators.scene.scene import Axis, Scene
+from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics
+from small_stages import SmallStage, pendulum, quaternion
+
+BASE, BOB, HINGE = "/World/Robot/base", "/World/Robot/bob", "/World/Robot/hinge"
+LOCKED = ("transX", "transY", "transZ", "rotX", "rotY", "rotZ")
+
+
+def the_axis(made: SmallStage) -> Axis:
+    (articulation,) = read_scene(made.stage).articulations
+    (axis,) = articulation.axes
+    return axis
+
+
+def hinges(*joints: dict) -> Scene:
+    """A base and a link with several hinges between them."""
+    made = pendulum()
+    made.stage.RemovePrim(HINGE)
+    for number, values in enumerate(joints):
+        path = f"/World/Robot/h{number}"
+        made.joint(**{"path": path, "kind": "Revolute", "parent": BASE, "child": BOB} | values)
+    return read_scene(made.stage)
+
+
+def named(scene: Scene) -> tuple[list[str], list[str]]:
+    """Names of the axes in the tree, and of the joints that close loops."""
+    return [axis.name for axis in scene.articulations[0].axes], [loop.joint.rpartition("/")[2] for loop in scene.loops]
+
+
+def triangle(kind: str = "Revolute") -> SmallStage:
+    """A pendulum with a link below, and a joint between that and the base."""
+    made = pendulum()
+    made.body("/World/Robot/tip")
+    made.joint("/World/Robot/second", "Revolute", BOB, "/World/Robot/tip")
+    made.joint("/World/Robot/third", kind, BASE, "/World/Robot/tip")
+    return made
+
+
+# which joint closes a loop
+
+
+@pytest.mark.parametrize(
+    ("kind", "driven", "loop"),
+    [("Revolute", False, "third"), ("Revolute", True, "second"), ("Prismatic", False, "second")],
+)
+def test_joint_that_is_driven_or_slides_closes_no_loop(kind: str, driven: bool, loop: str) -> None:
+    """Of others the last does."""
+    made = triangle(kind)
+    if driven:
+        made.drive("/World/Robot/third", stiffness=1.0)
+    assert named(read_scene(made.stage))[1] == [loop]
+
+
+@pytest.mark.parametrize(("schema", "kind"), [("MjcEqualityConnectAPI", "ball"), ("MjcEqualityWeldAPI", "fixed")])
+def test_constraint_of_mujoco_leaves_nothing_free(schema: str, kind: str) -> None:
+    """A constraint closes loops and carries bodies of no robot, on any joint prim."""
+    made = triangle()
+    made.body("/World/loose")
+    made.joint("/World/hang", "Revolute", None, "/World/loose")
+    for path in (HINGE, "/World/hang"):
+        made.stage.GetPrimAtPath(path).AddAppliedSchema(schema)
+    scene = read_scene(made.stage)
+    assert [(loop.joint, loop.kind) for loop in scene.loops] == [(HINGE, kind)]
+    assert named(scene)[0] == ["third", "second"]
+    assert [body.kind for body in scene.bodies if body.path == "/World/loose"] == [kind]
+
+
+def test_joint_between_a_body_and_itself_is_nothing() -> None:
+    """The world is one too."""
+    made = pendulum()
+    made.joint("/World/Robot/own", "Fixed", BOB, BOB)
+    made.joint("/World/still", "Fixed", None, "/World")
+    assert named(read_scene(made.stage)) == (["hinge"], [])
+
+
+# several joints between two bodies
+
+
+def test_two_hinges_of_a_door_are_a_loop() -> None:
+    """They turn about the same axis: the second is one hinge too many."""
+    scene = hinges({"axis": "Z"}, {"axis": "Z", "at": (0, 0, 1), "in_child": (0, 0, 1)})
+    assert named(scene) == (["h0"], ["h1"])
+
+
+def test_hinges_about_three_axes_are_one_behind_the_other() -> None:
+    """In the order of the stage, not of their names: a hip of three."""
+    scene = hinges(*({"axis": axis, "path": f"/World/Robot/{name}"} for axis, name in zip("ZXY", "bca", strict=True)))
+    assert named(scene) == (["b", "c", "a"], [])
+    directions = [axis.direction for axis in scene.articulations[0].axes]
+    np.testing.assert_allclose(directions, [(0, 0, 1), (1, 0, 0), (0, 1, 0)], atol=1e-7)
+
+
+def test_hinge_that_is_excluded_from_the_robot_is_a_loop() -> None:
+    made = pendulum()
+    prim = made.joint("/World/Robot/other", "Revolute", BASE, BOB, axis="X")
+    prim.GetAttribute("physics:excludeFromArticulation").Set(True)
+    assert named(read_scene(made.stage)) == (["hinge"], ["other"])
+
+
+def test_slide_beside_a_hinge_is_behind_it() -> None:
+    """About the same axis too: a screw joint without its thread, either way round."""
+    assert named(hinges({"axis": "Z"}, {"kind": "Prismatic", "axis": "Z"})) == (["h0", "h1"], [])
+    assert named(hinges({"kind": "Prismatic", "axis": "Z"}, {"axis": "Z"})) == (["h0", "h1"], [])
+
+
+@pytest.mark.parametrize("other", [{"at": (0, 0, 0.3)}, {"turn": ((0, 0, 1), 30)}])
+def test_hinges_that_want_the_bodies_elsewhere_are_a_loop(other: dict) -> None:
+    """At joint zero two of them would have the link in two places."""
+    assert named(hinges({"axis": "Y"}, {"axis": "X", **other})) == (["h0"], ["h1"])
+
+
+def test_fixed_joint_beside_a_hinge_holds_it() -> None:
+    """It leaves nothing free."""
+    assert named(hinges({"axis": "Y"}, {"kind": "Fixed"})) == (["h0"], ["h1"])
+
+
+# turned round
+
+
+def generic(free: Sequence[str], *, backward: bool) -> SmallStage:
+    """A D6 joint between base and bob, from the one to the other or back, with its frame off the origins."""
+    made = pendulum()
+    made.stage.RemovePrim(HINGE)
+    ends = ((BASE, (0.1, 0.2, 0.3), ((1, 1, 0), 40)), (BOB, (0.0, -0.1, 0.2), ((0, 1, 1), -70)))
+    (parent, at, turn), (child, in_child, turn_in_child) = ends[::-1] if backward else ends
+    made.joint(HINGE, "", parent, child, at=at, turn=turn, in_child=in_child, turn_in_child=turn_in_child)
+    for axis in LOCKED:
+        limit = UsdPhysics.LimitAPI.Apply(made.stage.GetPrimAtPath(HINGE), axis)
+        low, high = (-2.0, 1.0) if axis in free else (1.0, -1.0)
+        limit.CreateLowAttr(low)
+        limit.CreateHighAttr(high)
+    return made
+
+
+@pytest.mark.parametrize("free", [("rotX", "rotZ"), ("transY", "rotX", "rotY", "rotZ"), ("transX", "transZ")])
+@pytest.mark.filterwarnings("ignore:links are authored")
+def test_joint_with_its_bodies_swapped_moves_the_other_way(free: tuple[str, ...], rng: np.random.Generator) -> None:
+    """Its frame in body1, as seen from that in body0, is `T(x) T(y) T(z) R(x) R(y) R(z)`: here by hand."""
+    values = dict(zip(free, rng.uniform(-0.8, 0.8, len(free)).tolist(), strict=True))
+    expected = Gf.Matrix4d(1.0)
+    for name in reversed(free):
+        axis = Gf.Vec3d.Axis("XYZ".index(name[-1]))
+        one = Gf.Matrix4d(1.0)
+        if name.startswith("rot"):
+            one.SetRotate(Gf.Rotation(axis, math.degrees(values[name])))
+        else:
+            one.SetTranslate(axis * values[name])
+        # Gf multiplies rows from the left: the last one turns first
+        expected = expected * one
+    for backward in (False, True):
+        made = generic(free, backward=backward)
+        scene = read_scene(made.stage)
+        model, _ = build_model(scene, 0.001)
+        data = mujoco.MjData(model)
+        for axis in scene.articulations[0].axes:
+            assert (axis.lower, axis.upper) == pytest.approx(
+                (-2.0, 1.0) if axis.linear else (math.radians(-2), math.radians(1)), rel=1e-6
+            )
+            data.joint(f"{HINGE}:{axis.usd_name}").qpos[0] = values[axis.usd_name]
+        mujoco.mj_kinematics(model, data)
+        joint = UsdPhysics.Joint(made.stage.GetPrimAtPath(HINGE))
+        first, second = (local(joint, side) * world(data, str(body(joint, side).GetTargets()[0])) for side in (0, 1))
+        np.testing.assert_allclose(np.array(second * first.GetInverse()), np.array(expected), atol=1e-6)
+
+
+def body(joint: UsdPhysics.Joint, side: int) -> Usd.Relationship:
+    return joint.GetBody1Rel() if side else joint.GetBody0Rel()
+
+
+def local(joint: UsdPhysics.Joint, side: int) -> Gf.Matrix4d:
+    """The frame of a joint in one of its bodies, for rows from the left."""
+    place, turn = (joint.GetPrim().GetAttribute(f"physics:local{what}{side}").Get() for what in ("Pos", "Rot"))
+    return Gf.Matrix4d(Gf.Rotation(Gf.Quatd(turn).GetNormalized()), Gf.Vec3d(place))
+
+
+def world(data: mujoco.MjData, path: str) -> Gf.Matrix4d:
+    found = data.body(path)
+    return Gf.Matrix4d(Gf.Rotation(Gf.Quatd(*found.xquat.tolist())), Gf.Vec3d(*found.xpos.tolist()))
+
+
+# where they begin
+
+
+@pytest.mark.parametrize("linear", [False, True])
+@pytest.mark.parametrize("seed", range(20))
+def test_position_is_found_back(linear: bool, seed: int) -> None:
+    """On any axis through any point; and how far a body is beside it."""
+    rng = np.random.default_rng(seed)
+    direction, anchor = rng.normal(size=3), rng.normal(size=3)
+    direction /= np.linalg.norm(direction)
+    axis = Axis("a", "/a", "linear" if linear else "angular", linear, anchor, direction)
+    position = float(rng.uniform(-2, 2) if linear else rng.uniform(-3.1, 3.1))
+    along, through = Gf.Vec3d(*direction.tolist()), Gf.Vec3d(*anchor.tolist())
+    if linear:
+        pose = Frame(along * position, Gf.Quatd(1.0))
+    else:
+        turn = Gf.Quatd(Gf.Rotation(along, math.degrees(position)).GetQuat())
+        # either quaternion of a rotation
+        pose = Frame(through - turn.Transform(through), turn * (1 if seed % 2 else -1))
+    assert position_in(axis, pose) == pytest.approx((position, 0.0), abs=1e-9)
+    aside = Gf.Cross(along, Gf.Vec3d(0.3, 0.4, 0.5))
+    found, off = position_in(axis, Frame(pose.place + aside.GetNormalized() * 0.25, pose.turn))
+    assert (found, off) == pytest.approx((position, 0.25), abs=1e-9)
+
+
+def posed(degrees: float, *, kind: str = "Revolute", **joint: object) -> SmallStage:
+    """The pendulum, with its bob turned about the hinge, or shifted along it."""
+    made = pendulum(kind=kind, at=(0, 0, 0.5), in_child=(0, 0, 0.2), **joint)
+    turn = quaternion((0, 1, 0), degrees if kind == "Revolute" else 0)
+    place = Gf.Vec3d(0, 0, 0.5) - Gf.Vec3d(Gf.Quatd(turn).Transform(Gf.Vec3d(0, 0, 0.2)))
+    prim = made.stage.GetPrimAtPath(BOB)
+    prim.GetAttribute("xformOp:translate").Set(place + Gf.Vec3d(0, 0 if kind == "Revolute" else degrees, 0))
+    UsdGeom.Xformable(prim).AddOrientOp().Set(turn)
+    return made
+
+
+@pytest.mark.parametrize(("kind", "value", "expected"), [("Revolute", 35.0, math.radians(35)), ("Prismatic", 0.3, 0.3)])
+def test_joint_begins_where_its_link_is_authored(kind: str, value: float, expected: float) -> None:
+    """And the simulator has the link there."""
+    made = posed(value, kind=kind)
+    scene = read_scene(made.stage)
+    model, _ = build_model(scene, 0.001)
+    data = mujoco.MjData(model)
+    data.qpos[:], _ = initial_state(scene, model)
+    assert data.qpos[0] == pytest.approx(expected, abs=1e-6)
+    mujoco.mj_kinematics(model, data)
+    place = made.stage.GetPrimAtPath(BOB).GetAttribute("xformOp:translate").Get()
+    np.testing.assert_allclose(data.body(BOB).xpos, place, atol=1e-6)
+
+
+def test_authored_state_goes_before_the_pose() -> None:
+    """No warning is given."""
+    made = posed(35.0, limits=(-20, 20))
+    made.state(HINGE, position=10.0)
+    assert the_axis(made).position == pytest.approx(math.radians(10), rel=1e-6)
+
+
+def test_pose_outside_the_limits_is_told() -> None:
+    """The warning has the position, and the joint begins at 0."""
+    with pytest.warns(UserWarning, match=rf"limits .* do not let them be.*{HINGE} \(0.6109, limits -0.3491 … 0.3491\)"):
+        assert the_axis(posed(35.0, limits=(-20, 20))).position == 0.0
+
+
+def test_pose_that_no_position_reaches_is_told() -> None:
+    """A link beside its hinge."""
+    made = pendulum()
+    made.stage.GetPrimAtPath(BOB).GetAttribute("xformOp:translate").Set(Gf.Vec3d(0.3, 0, 0))
+    with pytest.warns(UserWarning, match=rf"joints cannot take them: {HINGE}\. These joints begin at 0"):
+        assert the_axis(made).position == 0.0
+
+
+def test_one_warning_names_several_joints() -> None:
+    """Four of them, and how many more."""
+    made = SmallStage()
+    made.root("/World/Robot")
+    made.body(BASE)
+    made.joint("/World/Robot/fix", "Fixed", None, BASE)
+    for number in range(6):
+        made.body(f"/World/Robot/l{number}", (1.0, 0, 0))
+        made.joint(f"/World/Robot/j{number}", "Revolute", BASE, f"/World/Robot/l{number}")
+    with pytest.warns(UserWarning, match=r"/j0, .*/j1, .*/j2, .*/j3 and 2 more\. These") as caught:
+        read_scene(made.stage)
+    assert len(caught) == 1
+
+
+# MuJoCo's attributes
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value", "field", "angular"),
+    [
+        ("mjc:armature", 0.07, "armature", False),
+        ("mjc:frictionloss", 0.3, "friction", False),
+        ("mjc:damping", 0.01, "damping", False),
+        ("mjc:stiffness", 5.0, "stiffness", False),
+        ("mjc:springref", 30.0, "rest", True),
+        ("mjc:ref", 20.0, "reference", True),
+    ],
+)
+@pytest.mark.parametrize("unit", ["degree", "radian", None])
+@pytest.mark.parametrize("kind", ["Revolute", "Prismatic"])
+def test_attribute_of_mujoco_is_read(
+    attribute: str, value: float, field: str, angular: bool, unit: str | None, kind: str
+) -> None:
+    """Gains are per radian; angles are in degrees, or in radians if the scene authors so."""
+    made = pendulum(kind=kind)
+    made.attribute(HINGE, attribute, value)
+    if unit is not None:
+        scene = made.stage.GetPrimAtPath("/World/physicsScene")
+        scene.CreateAttribute("mjc:compiler:angle", Sdf.ValueTypeNames.Token).Set(unit)
+    in_degrees = angular and kind == "Revolute" and unit != "radian"
+    assert getattr(the_axis(made), field) == pytest.approx(math.radians(value) if in_degrees else value, rel=1e-6)
+
+
+def test_spring_pulls_to_its_rest() -> None:
+    """In MuJoCo: k (rest − q)."""
+    made = pendulum()
+    made.attribute(HINGE, "mjc:stiffness", 5.0)
+    made.attribute(HINGE, "mjc:springref", 30.0)
+    model, _ = build_model(read_scene(made.stage), 0.001)
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    assert data.qfrc_passive[0] == pytest.approx(5 * math.radians(30), rel=1e-6)
+
+
+def test_spring_is_found_for_a_time_constant() -> None:
+    """MuJoCo's stiffness is I / (T r)², its damping 2 I / T."""
+    made = pendulum()
+    hinge = made.stage.GetPrimAtPath(HINGE)
+    hinge.CreateAttribute("mjc:springdamper", Sdf.ValueTypeNames.DoubleArray).Set([0.5, 0.7])
+    model, _ = build_model(read_scene(made.stage), 0.001)
+    stiffness, damping = model.jnt_stiffness[0], model.dof_damping[0]
+    assert stiffness > 0 and damping / stiffness == pytest.approx(2 * 0.5 * 0.7**2, rel=1e-6)
+
+
+def test_reference_is_where_the_link_is_authored() -> None:
+    """Its position there, and no movement."""
+    made = pendulum()
+    made.attribute(HINGE, "mjc:ref", 20.0)
+    scene = read_scene(made.stage)
+    model, _ = build_model(scene, 0.001)
+    data = mujoco.MjData(model)
+    data.qpos[:], _ = initial_state(scene, model)
+    mujoco.mj_kinematics(model, data)
+    assert data.qpos[0] == pytest.approx(math.radians(20), rel=1e-6)
+    np.testing.assert_allclose(data.body(BOB).xquat, [1, 0, 0, 0], atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("values", "limited", "drive", "expected"),
+    [
+        ((-3.0, 5.0), "auto", None, 5.0),
+        ((-3.0, 5.0), "false", None, math.inf),
+        ((0.0, 0.0), "auto", None, math.inf),
+        ((-3.0, 5.0), "true", 2.0, 2.0),
+    ],
+)
+def test_force_range_limits_the_drive(
+    values: tuple[float, float], limited: str, drive: float | None, expected: float
+) -> None:
+    """Where the drive has no limit of its own."""
+    made = pendulum()
+    for name, value in zip(("min", "max"), values, strict=True):
+        made.attribute(HINGE, f"mjc:actuatorfrcrange:{name}", value)
+    prim = made.stage.GetPrimAtPath(HINGE)
+    prim.CreateAttribute("mjc:actuatorfrclimited", Sdf.ValueTypeNames.Token).Set(limited)
+    if drive is not None:
+        made.drive(HINGE, maxForce=drive)
+    assert the_axis(made).drive_limit == expected
+
+
+def test_newton_goes_before_mujoco() -> None:
+    """Where both are authored."""
+    made = pendulum()
+    made.attribute(HINGE, "newton:armature", 0.25)
+    made.attribute(HINGE, "mjc:armature", 0.5)
+    made.attribute(HINGE, "newton:friction", 0.75)
+    made.attribute(HINGE, "mjc:frictionloss", 0.5)
+    assert (the_axis(made).armature, the_axis(made).friction) == pytest.approx((0.25, 0.75))
+
+
+def test_static_friction_is_taken_and_told() -> None:
+    """MuJoCo has one."""
+    made = pendulum()
+    prim = made.stage.GetPrimAtPath(HINGE)
+    prim.AddAppliedSchema("PhysxJointAxisAPI:angular")
+    for name, value in (("static", 0.4), ("dynamic", 0.3)):
+        made.attribute(HINGE, f"physxJointAxis:angular:{name}FrictionEffort", value)
+    with pytest.warns(UserWarning, match=f"friction of {HINGE} differ"):
+        assert the_axis(made).friction == pytest.approx(0.4)
+
+
+# loops
+
+
+def four_bar(kind: str) -> SmallStage:
+    """A crank, a coupler and a rocker on a base, closed at the far end of the coupler; the crank is driven."""
+    made = SmallStage()
+    made.root("/World/Robot")
+    links = {"base": (0, 0, 0), "crank": (0, 0, 0), "coupler": (0, 0, 0.3), "rocker": (1, 0, 0)}
+    for name, place in links.items():
+        made.body(f"/World/Robot/{name}", place)
+    made.joint("/World/Robot/fix", "Fixed", None, BASE)
+    robot = "/World/Robot"
+    made.joint(f"{robot}/a", "Revolute", BASE, f"{robot}/crank")
+    made.joint(f"{robot}/b", "Revolute", f"{robot}/crank", f"{robot}/coupler", at=(0, 0, 0.3))
+    made.joint(f"{robot}/c", "Revolute", BASE, f"{robot}/rocker", at=(1, 0, 0))
+    ends = {"at": (1, 0, 0), "in_child": (0, 0, 0.3)}
+    if kind == "Fixed":
+        # a bar that moves with the coupler has to be a hinge: an extra link welded to one and hinged to the other
+        made.body(f"{robot}/pin", (1, 0, 0.3))
+        made.joint(f"{robot}/d", "Revolute", f"{robot}/rocker", f"{robot}/pin", at=(0, 0, 0.3))
+        ends = {"at": (1, 0, 0)}
+    far = f"{robot}/{'pin' if kind == 'Fixed' else 'rocker'}"
+    prim = made.joint(f"{robot}/loop", kind, f"{robot}/coupler", far, **ends)
+    UsdPhysics.Joint(prim).CreateExcludeFromArticulationAttr(True)
+    return made
+
+
+@pytest.mark.parametrize(("kind", "found"), [("Fixed", "fixed"), ("Revolute", "hinge"), ("Spherical", "ball")])
+def test_four_bar_linkage_stays_closed_while_it_is_driven(kind: str, found: str) -> None:
+    """Within a millimeter at the pin, and within 0.01 rad for a fixed joint."""
+    scene = read_scene(four_bar(kind).stage)
+    assert [loop.kind for loop in scene.loops] == [found]
+    model, _ = build_model(scene, 0.001)
+    data = mujoco.MjData(model)
+    crank = model.joint("/World/Robot/a").dofadr[0]
+    far = "pin" if kind == "Fixed" else "rocker"
+    pin = (1.0, 0, 0), (0.0, 0, 0.0 if kind == "Fixed" else 0.3)
+    apart = turned = moved = 0.0
+    for _ in range(2000):
+        data.qfrc_applied[crank] = 1.5 * math.sin(4 * data.time)
+        mujoco.mj_step(model, data)
+        one, other = data.body("/World/Robot/coupler"), data.body(f"/World/Robot/{far}")
+        points = [link.xpos + link.xmat.reshape(3, 3) @ point for link, point in zip((one, other), pin, strict=True)]
+        moved = max(moved, abs(data.qpos[crank]))
+        apart = max(apart, float(np.linalg.norm(points[0] - points[1])))
+        turned = max(turned, float(np.abs(one.xmat - other.xmat).max()))
+    assert apart < 1e-3
+    assert moved > 0.3
+    assert kind != "Fixed" or turned < 1e-2
+
+
+# joints that are no robot's
+
+
+@pytest.mark.filterwarnings("ignore:joints belong to no robot")
+def test_drive_of_a_joint_outside_any_articulation_acts() -> None:
+    """Beside a robot, a door that a drive holds at 30 degrees, and another that it turns."""
+    made = pendulum()
+    for name, values in (
+        ("shut", {"stiffness": 20.0, "damping": 2.0, "targetPosition": 30.0}),
+        ("turning", {"damping": 2.0, "targetVelocity": 90.0}),
+    ):
+        made.body(f"/World/{name}")
+        made.joint(f"/World/{name}_hinge", "Revolute", None, f"/World/{name}", axis="Z")
+        made.drive(f"/World/{name}_hinge", **values)
+    scene = read_scene(made.stage)
+    assert [axis.name for articulation in scene.articulations for axis in articulation.axes] == ["hinge"]
+    model, _ = build_model(scene, 0.001)
+    data = mujoco.MjData(model)
+    for _ in range(3000):
+        mujoco.mj_step(model, data)
+    assert data.joint("/World/shut_hinge").qpos[0] == pytest.approx(math.radians(30), abs=1e-3)
+    assert data.joint("/World/turning_hinge").qvel[0] == pytest.approx(math.radians(90), rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value", "part"), [("physxRigidBody:disableGravity", True, 1.0), ("mjc:body:gravcomp", 0.5, 0.5)]
+)
+def test_weight_can_be_taken_from_a_body(attribute: str, value: bool | float, part: float) -> None:
+    """All of it, or a part."""
+    made = SmallStage()
+    made.body("/World/ball")
+    made.attribute("/World/ball", attribute, value)
+    model, _ = build_model(read_scene(made.stage), 0.001)
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    assert data.qacc[2] == pytest.approx(-9.81 * (1 - part), abs=1e-9)
+
+
+def test_reading_says_nothing_of_what_is_right() -> None:
+    """A link that is authored within its limits, inertias that a body has."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read_scene(posed(15.0, limits=(-20, 20)).stage)

@@ -1,0 +1,430 @@
+"""The articulation over arrays, on the host of arrays: selection, getters, setters, buffers."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+import warp as wp
+from calls import calls
+from isaacsim.core.experimental.actuators.base.errors import HostError
+from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
+from isaacsim.core.experimental.actuators.simulators.articulation import ArrayArticulation, DofArrays, Robot
+
+NAMES = ["hip", "knee", "ankle"]
+ROBOTS = 4
+# setter, getter, the flat array behind them
+STATE = [
+    ("set_dof_positions", "get_dof_positions", "positions"),
+    ("set_dof_velocities", "get_dof_velocities", "velocities"),
+    ("set_dof_position_targets", "get_dof_position_targets", "position_targets"),
+    ("set_dof_velocity_targets", "get_dof_velocity_targets", "velocity_targets"),
+    ("set_dof_efforts", "get_dof_efforts", "efforts"),
+]
+MOVED_ALONG = {"positions": "position_targets", "velocities": "velocity_targets"}
+SETTERS = [setter for setter, _, _ in STATE]
+GETTERS = [getter for _, getter, _ in STATE]
+# rows, columns as users write them, and as lists
+INDICES = [
+    (None, None, [0, 1, 2, 3], [0, 1, 2]),
+    ([1], None, [1], [0, 1, 2]),
+    (None, [2, 0], [0, 1, 2, 3], [2, 0]),
+    ([3, 1], [1], [3, 1], [1]),
+    (2, 1, [2], [1]),
+    ([True, False, False, True], [False, True, True], [0, 3], [1, 2]),
+    (wp.array([0, 2], dtype=wp.int32, device="cpu"), np.array([0]), [0, 2], [0]),
+    ([], None, [], [0, 1, 2]),
+]
+
+
+@pytest.fixture
+def host() -> ArraysHost:
+    """Four robots of three joints, every number in the arrays different."""
+    made = ArraysHost(NAMES, ROBOTS)
+    made.play()
+    for start, array in enumerate(vars(made.arrays()).values()):
+        array[:] = 100 * start + np.arange(array.size)
+    return made
+
+
+@pytest.fixture
+def legs(host: ArraysHost) -> ArrayArticulation:
+    """All four robots."""
+    return host.articulation("/Robot_.*")
+
+
+def grid(host: ArraysHost, name: str) -> np.ndarray:
+    """A flat array as (robots, joints), copied."""
+    return getattr(host.arrays(), name).reshape(ROBOTS, len(NAMES)).copy()
+
+
+# selection
+
+
+@pytest.mark.parametrize(
+    ("paths", "expected"),
+    [
+        ("/Robot_0", [0]),
+        ("/Robot_.*", [0, 1, 2, 3]),
+        ("/Robot_[13]", [1, 3]),
+        (["/Robot_2", "/Robot_0"], [2, 0]),
+        (["/Robot_2", "/Robot_.*"], [2, 0, 1, 3]),
+        ("/Robot", [0, 1, 2, 3]),
+        ("Robot_1", [1]),
+        ("/Robot_1/", [1]),
+    ],
+)
+def test_paths_select_robots(host: ArraysHost, paths: str | list[str], expected: list[int]) -> None:
+    """In the order of the patterns, each robot once; the prototype's path means all of its copies."""
+    assert host.articulation(paths).paths == [f"/Robot_{i}" for i in expected]
+
+
+@pytest.mark.parametrize(
+    ("paths", "message"),
+    [
+        ("/Nobody", r"articulation path '/Nobody' matches none .*/Robot"),
+        ("/Robot_", "matches none"),
+        ("/Robot_1/knee", "matches none"),
+        (["/Robot_0", "/Nobody"], "'/Nobody' matches none"),
+        ("/Robot_[", "must be a regular expression"),
+        ([], "articulation paths are empty"),
+    ],
+)
+def test_path_without_a_robot_is_refused(host: ArraysHost, paths: str | list[str], message: str) -> None:
+    """The message names the pattern."""
+    with pytest.raises(ValueError, match=message):
+        host.articulation(paths)
+
+
+@pytest.mark.parametrize("path", ["/Robot_{}", "/World/envs/env_{}/Robot"])
+def test_a_list_of_paths_costs_as_much_as_it_is_long(path: str) -> None:
+    """Four times as many robots, named one by one, take four times the calls."""
+
+    def select(count: int) -> int:
+        robots = [Robot(path.format(i), (), (), ("/World/Robot", ()), env=i, offset=0) for i in range(count)]
+        host = Mixed()
+        host.robots = lambda: robots
+        return calls(ArrayArticulation, host, [robot.path for robot in robots])
+
+    select(16)
+    assert select(256) < 5 * select(64)
+
+
+class Mixed:
+    """A host with two kinds of robots."""
+
+    generation = 0
+
+    def robots(self) -> list[Robot]:
+        """One joint here, another one there."""
+        return [
+            Robot("/A", ("/A/x",), ("x",), ("/A", ("/A/x",)), env=0, offset=0),
+            Robot("/B", ("/B/y",), ("y",), ("/B", ("/B/y",)), env=0, offset=1),
+        ]
+
+    def arrays(self) -> DofArrays:
+        """Two joints."""
+        return DofArrays.zeros(2)
+
+
+def test_robots_with_different_joints_are_refused() -> None:
+    """Both are named, with their joints."""
+    with pytest.raises(ValueError, match=r"</B> has joints \['y'\], </A> has \['x'\]"):
+        ArrayArticulation(Mixed(), "/.")
+
+
+def test_length_is_the_number_of_robots(legs: ArrayArticulation) -> None:
+    """As Isaac Sim counts."""
+    assert len(legs) == ROBOTS
+
+
+def test_names_and_counts_are_known_before_play() -> None:
+    """Only state needs physics."""
+    robots = ArraysHost(NAMES, ROBOTS).articulation("/Robot_.*")
+    assert (robots.dof_names, robots.num_dofs, robots.device) == (NAMES, 3, "cpu")
+
+
+def test_paths_of_joints_are_per_robot(legs: ArrayArticulation) -> None:
+    """One row of names for each."""
+    assert legs.dof_paths == [[f"/Robot_{i}/joints/{name}" for name in NAMES] for i in range(ROBOTS)]
+
+
+@pytest.mark.parametrize(("names", "expected"), [("knee", [1]), (["ankle", "hip"], [2, 0]), ([], []), (("hip",), [0])])
+def test_joint_names_become_columns(legs: ArrayArticulation, names: object, expected: list[int]) -> None:
+    """In the order asked for, int32."""
+    columns = legs.get_dof_indices(names)
+    assert (columns.numpy().tolist(), columns.dtype) == (expected, wp.int32)
+
+
+def test_unknown_joint_lists_the_known_ones(legs: ArrayArticulation) -> None:
+    """Both are in the message."""
+    with pytest.raises(ValueError, match=r"'toe': not in </Robot_0>\. Available: \['hip', 'knee', 'ankle'\]"):
+        legs.get_dof_indices(["hip", "toe"])
+
+
+def test_joints_of_one_name_go_by_path() -> None:
+    """The name alone is of none of them; the error lists the paths."""
+    paths = ["/R/left/knee", "/R/right/knee", "/R/hip"]
+    robots = ArraysHost(["knee", "knee", "hip"], path="/R", dof_paths=paths).articulation("/R")
+    assert robots.get_dof_indices(["/R/right/knee", "hip"]).numpy().tolist() == [1, 2]
+    with pytest.raises(
+        ValueError, match=r"'knee': not in </R>\. Available: \['/R/left/knee', '/R/right/knee', 'hip'\]"
+    ):
+        robots.get_dof_indices("knee")
+
+
+@pytest.mark.parametrize(("env_ids", "rows"), [([2], [1]), ([0, 3], [0]), ([1], []), ([], [])])
+def test_environments_become_rows(host: ArraysHost, env_ids: list[int], rows: list[int]) -> None:
+    """Only of the robots selected."""
+    assert host.articulation(["/Robot_0", "/Robot_2"]).envs_to_rows(env_ids) == rows
+
+
+# getters and setters
+
+
+@pytest.mark.parametrize(("setter", "getter", "name"), STATE)
+@pytest.mark.parametrize(("indices", "dof_indices", "rows", "columns"), INDICES)
+def test_getter_returns_the_rows_and_columns_asked_for(
+    host: ArraysHost, legs: ArrayArticulation, setter, getter, name, indices, dof_indices, rows, columns
+) -> None:
+    """Every way of writing an index."""
+    got = getattr(legs, getter)(indices=indices, dof_indices=dof_indices).numpy()
+    np.testing.assert_array_equal(got, grid(host, name)[np.ix_(rows, columns)])
+
+
+@pytest.mark.parametrize(("setter", "getter", "name"), STATE)
+@pytest.mark.parametrize(("indices", "dof_indices", "rows", "columns"), INDICES)
+def test_setter_writes_those_and_no_others(
+    host: ArraysHost, legs: ArrayArticulation, setter, getter, name, indices, dof_indices, rows, columns
+) -> None:
+    """The rest of the array keeps its numbers."""
+    expected = grid(host, name)
+    expected[np.ix_(rows, columns)] = -1.5
+    getattr(legs, setter)(-1.5, indices=indices, dof_indices=dof_indices)
+    np.testing.assert_array_equal(grid(host, name), expected)
+
+
+@pytest.mark.parametrize(("setter", "getter", "name"), STATE)
+def test_setter_places_rows_in_the_order_of_indices(
+    host: ArraysHost, legs: ArrayArticulation, setter, getter, name
+) -> None:
+    """Descending indices too."""
+    getattr(legs, setter)([[1, 2], [3, 4]], indices=[3, 0], dof_indices=[2, 1])
+    assert (grid(host, name)[3, [2, 1]].tolist(), grid(host, name)[0, [2, 1]].tolist()) == ([1, 2], [3, 4])
+
+
+@pytest.mark.parametrize(("name", "also"), MOVED_ALONG.items())
+def test_setting_state_moves_its_targets_along(host: ArraysHost, legs: ArrayArticulation, name: str, also: str) -> None:
+    """As Isaac Sim does, so that drives do not pull back; for what was set only."""
+    expected = grid(host, also)
+    expected[2, 1] = 0.25
+    getattr(legs, f"set_dof_{name}")(0.25, indices=[2], dof_indices=[1])
+    np.testing.assert_array_equal(grid(host, also), expected)
+
+
+@pytest.mark.parametrize(("setter", "getter", "name"), STATE)
+def test_setter_touches_no_other_quantity(
+    host: ArraysHost, legs: ArrayArticulation, setter: str, getter: str, name: str
+) -> None:
+    """But for the targets that go with positions and velocities."""
+    moved = (name, MOVED_ALONG.get(name))
+    before = {other: grid(host, other) for other in vars(host.arrays()) if other not in moved}
+    getattr(legs, setter)(-1.5)
+    for other, values in before.items():
+        np.testing.assert_array_equal(grid(host, other), values, err_msg=other)
+
+
+@pytest.mark.parametrize("getter", GETTERS)
+def test_getter_returns_a_copy(host: ArraysHost, legs: ArrayArticulation, getter: str) -> None:
+    """Writing into it changes nothing."""
+    before = {name: grid(host, name) for name in vars(host.arrays())}
+    getattr(legs, getter)().fill_(-1.0)
+    for name, values in before.items():
+        np.testing.assert_array_equal(grid(host, name), values, err_msg=name)
+
+
+@pytest.mark.parametrize("getter", GETTERS)
+def test_getter_returns_float32_on_the_cpu(legs: ArrayArticulation, getter: str) -> None:
+    """A Warp array."""
+    got = getattr(legs, getter)()
+    assert (got.dtype, str(got.device)) == (wp.float32, "cpu")
+
+
+@pytest.mark.parametrize("setter", SETTERS)
+@pytest.mark.parametrize(
+    ("values", "arguments", "message"),
+    [
+        (np.nan, {}, "must be finite"),
+        ([1.0, 2.0], {}, r"must fit \(4, 3\)"),
+        ([1.0, 2.0], {"indices": [0], "dof_indices": [0, 1, 2]}, r"must fit \(1, 3\)"),
+        (0.0, {"indices": [4]}, "robot index 4"),
+        (0.0, {"dof_indices": [3]}, "DOF index 3"),
+        (0.0, {"indices": [-1]}, "robot index -1"),
+        (0.0, {"indices": [True, False]}, "robot mask"),
+    ],
+)
+def test_wrong_arguments_change_nothing(
+    host: ArraysHost, legs: ArrayArticulation, setter: str, values: object, arguments: dict, message: str
+) -> None:
+    """They are refused before anything is written."""
+    before = {name: grid(host, name) for name in vars(host.arrays())}
+    with pytest.raises(ValueError, match=message):
+        getattr(legs, setter)(values, **arguments)
+    for name, kept in before.items():
+        np.testing.assert_array_equal(grid(host, name), kept, err_msg=name)
+
+
+@pytest.mark.parametrize("getter", [*GETTERS, "get_dof_gains"])
+@pytest.mark.parametrize("arguments", [{"indices": [4]}, {"dof_indices": [-1]}])
+def test_getter_refuses_indices_out_of_range(legs: ArrayArticulation, getter: str, arguments: dict) -> None:
+    """Negative ones too."""
+    with pytest.raises(ValueError, match="must be in 0 … "):
+        getattr(legs, getter)(**arguments)
+
+
+# gains
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"stiffnesses": 7.0}, (7.0, None)),
+        ({"dampings": 3.0}, (None, 3.0)),
+        ({"stiffnesses": 7.0, "dampings": 3.0}, (7.0, 3.0)),
+        ({"stiffnesses": 0.0, "dampings": 0.0, "update_default_gains": False}, (0.0, 0.0)),
+        ({}, (None, None)),
+    ],
+)
+def test_gains_are_set_as_far_as_given(
+    host: ArraysHost, legs: ArrayArticulation, given: dict, expected: tuple[float | None, float | None]
+) -> None:
+    """None leaves a gain as it is."""
+    wanted = [grid(host, "stiffnesses"), grid(host, "dampings")]
+    for array, value in zip(wanted, expected, strict=True):
+        if value is not None:
+            array[1, 2] = value
+    legs.set_dof_gains(**given, indices=[1], dof_indices=[2])
+    np.testing.assert_array_equal([grid(host, "stiffnesses"), grid(host, "dampings")], wanted)
+
+
+def test_gains_are_read_back_bit_equal(legs: ArrayArticulation, rng: np.random.Generator) -> None:
+    """In float32."""
+    gains = rng.uniform(0, 1e4, (2, ROBOTS, 3)).astype(np.float32)
+    legs.set_dof_gains(*gains)
+    np.testing.assert_array_equal([got.numpy() for got in legs.get_dof_gains()], gains)
+
+
+@pytest.mark.parametrize("bad", [np.nan, [1.0, 2.0]])
+def test_wrong_damping_leaves_the_stiffness_alone(host: ArraysHost, legs: ArrayArticulation, bad: object) -> None:
+    """Both are set, or none."""
+    before = grid(host, "stiffnesses")
+    with pytest.raises(ValueError, match="dampings"):
+        legs.set_dof_gains(1.0, bad)
+    np.testing.assert_array_equal(grid(host, "stiffnesses"), before)
+
+
+# buffers
+
+
+@pytest.mark.parametrize(
+    "paths", ["/Robot_.*", "/Robot_2", "/Robot_[02]", "/Robot_[13]", ["/Robot_3", "/Robot_0"], "/Robot_[013]"]
+)
+@pytest.mark.parametrize("name", ["positions", "velocities", "position_targets", "velocity_targets"])
+def test_buffers_hold_the_rows_after_refresh(host: ArraysHost, paths: str | list[str], name: str) -> None:
+    """Evenly spaced or not, in any order."""
+    robots = host.articulation(paths)
+    buffers = robots.buffers()
+    getattr(host.arrays(), name)[:] += 0.5
+    buffers.refresh()
+    np.testing.assert_array_equal(getattr(buffers, name), getattr(robots, f"get_dof_{name}")().numpy())
+
+
+@pytest.mark.parametrize("paths", ["/Robot_.*", "/Robot_2", "/Robot_[02]", ["/Robot_3", "/Robot_0"], "/Robot_[013]"])
+@pytest.mark.parametrize("name", ["efforts", "position_targets", "velocity_targets"])
+def test_what_is_written_to_buffers_arrives_after_commit(host: ArraysHost, paths: str | list[str], name: str) -> None:
+    """In the rows of these robots and no others."""
+    robots = host.articulation(paths)
+    expected = grid(host, name)
+    values = np.arange(len(robots) * 3, dtype=np.float32).reshape(-1, 3) - 50
+    expected[[int(path[-1]) for path in robots.paths]] = values
+    buffers = robots.buffers()
+    buffers.refresh()
+    getattr(buffers, name)[:] = values
+    buffers.commit()
+    np.testing.assert_array_equal(grid(host, name), expected)
+
+
+def test_efforts_of_others_survive_the_round_trip(host: ArraysHost) -> None:
+    """Values set after play on an undriven joint stay, also with rows that must be copied."""
+    buffers = host.articulation("/Robot_[013]").buffers()
+    host.arrays().efforts[:] = 7.0
+    buffers.refresh()
+    buffers.efforts[:, 0] = 1.0
+    buffers.commit()
+    np.testing.assert_array_equal(grid(host, "efforts"), [[1, 7, 7], [1, 7, 7], [7, 7, 7], [1, 7, 7]])
+
+
+@pytest.mark.parametrize("paths", ["/Robot_.*", "/Robot_2", "/Robot_[02]"])
+def test_evenly_spaced_rows_are_the_hosts_memory(host: ArraysHost, paths: str) -> None:
+    """No copy in the hot path."""
+    assert np.shares_memory(host.articulation(paths).buffers().positions, host.arrays().positions)
+
+
+@pytest.mark.parametrize("paths", [list(order) for order in itertools.permutations(["/Robot_0", "/Robot_1"])])
+def test_buffers_are_in_the_order_of_the_paths(host: ArraysHost, paths: list[str]) -> None:
+    """Rows are the articulation's."""
+    first = host.articulation(paths).buffers().positions[:, 0]
+    assert first.tolist() == [3.0 * int(path[-1]) for path in paths]
+
+
+def test_buffers_of_robots_without_joints_are_empty() -> None:
+    """A wrapper on them finds nothing to do."""
+    host = ArraysHost([], 2)
+    host.play()
+    assert host.articulation("/Robot_.*").buffers().positions.shape == (2, 0)
+
+
+# life cycle
+
+CALLS = [*((getter, ()) for getter in [*GETTERS, "get_dof_gains", "buffers"]), *((s, (0.0,)) for s in SETTERS)]
+
+
+@pytest.mark.parametrize(("method", "arguments"), [*CALLS, ("set_dof_gains", (0.0, 0.0))])
+@pytest.mark.parametrize("stopped", [False, True])
+def test_state_needs_running_physics(method: str, arguments: tuple, stopped: bool) -> None:
+    """Before play and after stop."""
+    host = ArraysHost(NAMES)
+    if stopped:
+        host.play()
+        host.stop()
+    with pytest.raises(HostError, match=r"physics is not running.*Call play\(\)"):
+        getattr(host.articulation("/Robot"), method)(*arguments)
+
+
+def test_articulation_made_before_play_works_after() -> None:
+    """And again after the next one."""
+    host = ArraysHost(NAMES)
+    robots = host.articulation("/Robot")
+    host.play()
+    host.stop()
+    host.play()
+    robots.set_dof_positions(0.5)
+    assert host.arrays().positions.tolist() == [0.5] * 3
+
+
+class Growing(ArraysHost):
+    """A host whose robots change between two plays."""
+
+    def grow(self) -> None:
+        """Give the robot another joint."""
+        self._robots = ArraysHost([*NAMES, "toe"]).robots()
+
+
+def test_articulation_follows_robots_made_anew() -> None:
+    """Names, counts and rows are those of the last play."""
+    host = Growing(NAMES)
+    robots = host.articulation("/Robot")
+    host.grow()
+    host.play()
+    assert (robots.num_dofs, robots.get_dof_positions().numpy().shape) == (4, (1, 4))

@@ -1,0 +1,509 @@
+"""Which host is the current one."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import weakref
+from dataclasses import dataclass
+from pathlib import Path
+
+import isaacsim.core.experimental.actuators as aa
+import numpy as np
+import pytest
+from fakes.contract import our_callbacks, stage_with_robots
+from fakes.kit_world import ISAAC, KINDS, KitWorld
+from isaacsim.core.experimental.actuators.base.errors import HostError
+from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
+from isaacsim.core.experimental.actuators.simulators.bus import EventBus
+from isaacsim.core.experimental.actuators.simulators.current import (
+    Articulation,
+    close_kit_host,
+    current_host,
+    current_stage,
+)
+from isaacsim.core.experimental.actuators.simulators.opened import enter, leave
+from pxr import Usd
+from stages import stage_of
+
+
+def host(path: str = "/Robot", **arguments: object) -> ArraysHost:
+    """A host with one robot of one joint."""
+    return ArraysHost(["hinge"], path=path, **arguments)
+
+
+def test_no_host_says_how_to_open_one() -> None:
+    """The message is a recipe."""
+    with pytest.raises(HostError, match=r"no simulation is open\. Open one first: `sim = Simulation"):
+        current_host()
+
+
+def test_entered_host_is_current() -> None:
+    """Until it leaves."""
+    mine = host()
+    enter(mine)
+    assert current_host() is mine
+
+
+def test_last_entered_host_is_current() -> None:
+    """The innermost wins."""
+    first, last = host(), host()
+    enter(first)
+    enter(last)
+    assert current_host() is last
+
+
+def test_leaving_gives_back_the_one_before() -> None:
+    """As blocks nest."""
+    first, last = host(), host()
+    enter(first)
+    enter(last)
+    leave(last)
+    assert current_host() is first
+
+
+def test_outer_host_may_leave_first() -> None:
+    """In any order."""
+    first, last = host(), host()
+    enter(first)
+    enter(last)
+    leave(first)
+    assert current_host() is last
+
+
+def test_leaving_twice_changes_nothing() -> None:
+    """And does not take another one out."""
+    first, last = host(), host()
+    enter(first)
+    enter(last)
+    leave(last)
+    leave(last)
+    assert current_host() is first
+
+
+def test_entering_again_moves_to_the_inside() -> None:
+    """One place per host."""
+    first, last = host(), host()
+    enter(first)
+    enter(last)
+    enter(first)
+    leave(first)
+    assert current_host() is last
+
+
+def test_forgotten_host_drops_out() -> None:
+    """Being current keeps no host alive."""
+    outer, inner = host(), host()
+    enter(outer)
+    enter(inner)
+    del inner
+    gc.collect()
+    assert current_host() is outer
+
+
+def test_use_host_is_current_inside_only() -> None:
+    """And the outer one afterwards."""
+    outer, inner = host(), host()
+    enter(outer)
+    with aa.use_host(inner):
+        inside = current_host()
+    assert (inside, current_host()) == (inner, outer)
+
+
+def test_use_host_holds_its_host() -> None:
+    """No other reference is needed."""
+    with aa.use_host(host("/Held")):
+        gc.collect()
+        assert current_host().articulation("/Held").paths == ["/Held"]
+
+
+def test_use_host_ends_with_an_error_too() -> None:
+    """The block's error passes, the host does not stay."""
+    with pytest.raises(ArithmeticError), aa.use_host(host()):
+        raise ArithmeticError
+    with pytest.raises(HostError):
+        current_host()
+
+
+class Partial:
+    """A simulator with the given members only."""
+
+    def __init__(self, **members: object) -> None:
+        vars(self).update(members)
+
+
+def whole_bus() -> dict[str, object]:
+    """All members of a bus."""
+    return {"ready": False, "on_ready": None, "on_pre_step": None, "on_stop": None}
+
+
+@pytest.mark.parametrize("missing", ["stage", "bus", "articulation"])
+def test_host_without_a_member_is_refused(missing: str) -> None:
+    """The message names its class, the member and the remedy."""
+    members = {"stage": None, "bus": EventBus(), "articulation": None}
+    del members[missing]
+    with pytest.raises(HostError, match=rf"^Partial has no {missing}: .*use_host.*Add what is missing"):
+        aa.use_host(Partial(**members)).__enter__()
+
+
+@pytest.mark.parametrize("missing", ["ready", "on_ready", "on_pre_step", "on_stop"])
+def test_bus_without_a_member_is_refused(missing: str) -> None:
+    """As the host is."""
+    members = whole_bus()
+    del members[missing]
+    with pytest.raises(HostError, match=rf"^Partial has no {missing}: .*use_host.*PhysicsBus"):
+        aa.use_host(Partial(stage=None, bus=Partial(**members), articulation=None)).__enter__()
+
+
+def test_all_that_is_missing_is_named_at_once() -> None:
+    """One message."""
+    with pytest.raises(HostError, match=r"^Partial has no ready, on_stop: "):
+        aa.use_host(Partial(stage=None, bus=Partial(on_ready=None, on_pre_step=None), articulation=None)).__enter__()
+
+
+def test_bus_without_a_hash_is_refused() -> None:
+    """The message says what takes the hash away."""
+
+    @dataclass
+    class ValueBus:
+        ready: bool = False
+        on_ready = on_pre_step = on_stop = None
+
+    with pytest.raises(HostError, match=r"unhashable type: 'ValueBus'.*use_host.*no __eq__ without __hash__"):
+        aa.use_host(Partial(stage=None, bus=ValueBus(), articulation=None)).__enter__()
+
+
+def test_bus_without_weak_references_is_refused() -> None:
+    """The message says what forbids them."""
+
+    class SlimBus:
+        __slots__ = ()
+        ready = on_ready = on_pre_step = on_stop = None
+
+    with pytest.raises(HostError, match=r"weak reference to 'SlimBus'.*use_host.*no __slots__ without __weakref__"):
+        aa.use_host(Partial(stage=None, bus=SlimBus(), articulation=None)).__enter__()
+
+
+def test_bus_made_anew_each_time_is_refused() -> None:
+    """Notes kept by one would not be found by the next."""
+
+    class Fresh:
+        stage = articulation = None
+        bus = property(lambda self: Partial(**whole_bus()))
+
+    with pytest.raises(HostError, match=r"^Fresh\.bus: must be the same object each time"):
+        aa.use_host(Fresh()).__enter__()
+
+
+def test_refused_host_is_not_current() -> None:
+    """Nothing was changed."""
+    outer = host()
+    with aa.use_host(outer):
+        with pytest.raises(HostError, match="has no"):
+            aa.use_host(Partial()).__enter__()
+        assert current_host() is outer
+
+
+def test_host_may_leave_inside_its_block() -> None:
+    """Closing a simulation inside `use_host` is no error at the end of the block."""
+    mine = host()
+    with aa.use_host(mine):
+        leave(mine)
+    with pytest.raises(HostError):
+        current_host()
+
+
+def test_use_host_nests_with_itself() -> None:
+    """The inner block's end leaves the outer one's host current."""
+    mine = host()
+    with aa.use_host(mine):
+        with aa.use_host(mine):
+            pass
+        assert current_host() is mine
+
+
+def test_current_stage_is_the_hosts() -> None:
+    """Whatever it calls a stage."""
+    stage = object()
+    mine = host(stage=stage)
+    enter(mine)
+    assert current_stage() is stage
+
+
+def test_used_stage_is_current_inside_only() -> None:
+    """With no simulation anywhere."""
+    stage = object()
+    with aa.use_stage(stage) as given:
+        assert (given, current_stage()) == (stage, stage)
+    with pytest.raises(HostError):
+        current_stage()
+
+
+def test_used_stage_ends_with_an_error_too() -> None:
+    """The block's error passes, the stage does not stay."""
+    with pytest.raises(ArithmeticError), aa.use_stage(object()):
+        raise ArithmeticError
+    with pytest.raises(HostError):
+        current_stage()
+
+
+def test_innermost_of_host_and_used_stage_has_the_stage() -> None:
+    """Either may stand inside the other, and each comes back when the inner one ends."""
+    outer, middle, inner = object(), object(), object()
+    with aa.use_stage(outer), aa.use_host(host(stage=middle)):
+        assert current_stage() is middle
+        with aa.use_stage(inner):
+            assert current_stage() is inner
+        assert current_stage() is middle
+
+
+def test_used_stage_hides_no_host() -> None:
+    """A stage brings no physics: robots are those of the host around it."""
+    mine = host()
+    with aa.use_host(mine), aa.use_stage(object()):
+        assert current_host() is mine
+    with aa.use_stage(object()), pytest.raises(HostError, match="no simulation is open"):
+        current_host()
+
+
+@pytest.mark.parametrize("opened", [False, True])
+def test_no_stage_names_three_ways_to_one(opened: bool) -> None:
+    """The same message without a host and with one that has no stage."""
+    mine = host()
+    if opened:
+        enter(mine)
+    with pytest.raises(
+        HostError, match=r"^no USD stage is current.*`stage=\.\.\.`.*use_stage\(.*Simulation\(.*use_host\("
+    ):
+        current_stage()
+
+
+def test_host_without_stage_hides_the_stage_around_it() -> None:
+    """Nothing is authored on a stage that the host does not simulate."""
+    with aa.use_stage(object()), aa.use_host(host()), pytest.raises(HostError, match="no USD stage is current"):
+        current_stage()
+
+
+def test_articulation_comes_from_the_current_host() -> None:
+    """The innermost has its own robots."""
+    outer, inner = host("/Outer"), host("/Inner")
+    enter(outer)
+    with aa.use_host(inner):
+        assert Articulation("/.*").paths == ["/Inner"]
+
+
+def test_articulation_needs_a_host() -> None:
+    """The message is that of `current_host`."""
+    with pytest.raises(HostError, match="no simulation is open"):
+        Articulation("/Robot")
+
+
+# inside Kit
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_kits_host_is_current_where_none_is_open(kind: str) -> None:
+    """Isaac Sim's where there is Isaac Sim."""
+    with KitWorld(kind):
+        assert type(current_host()).__name__ == ("IsaacSimHost" if kind in ISAAC else "KitHost")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_kits_host_is_made_once(kind: str) -> None:
+    """And kept, with its callbacks, until it is closed."""
+    with KitWorld(kind):
+        first = current_host()
+        gc.collect()
+        assert current_host() is first
+        close_kit_host()
+        assert current_host() is not first
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_kits_host_is_whole(kind: str) -> None:
+    """It satisfies the contract of `use_host`."""
+    with KitWorld(kind), aa.use_host(current_host()) as given:
+        assert current_host() is given
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_explicit_host_wins_over_kit(kind: str) -> None:
+    """Inside its block; afterwards Kit is back."""
+    with KitWorld(kind):
+        with aa.use_host(host()) as mine:
+            assert current_host() is mine
+        assert current_host() is not mine
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_kits_stage_is_current(kind: str) -> None:
+    """Whichever is open now; `use_stage` wins inside its block."""
+    first, second, mine = (Usd.Stage.CreateInMemory() for _ in range(3))
+    with KitWorld(kind) as world:
+        world.open(first)
+        assert current_stage() is first
+        world.open(second)
+        assert current_stage() is second
+        with aa.use_stage(mine):
+            assert current_stage() is mine
+
+
+def test_used_stage_leaves_kits_host_current() -> None:
+    """A stage brings no physics, and hides none."""
+    with KitWorld("kit-core"):
+        with aa.use_stage(object()):
+            inside = current_host()
+        assert inside is current_host()
+
+
+def test_host_without_stage_hides_kits_stage() -> None:
+    """Nothing is authored on a stage that the host does not simulate."""
+    with KitWorld("kit-core") as world:
+        world.open(Usd.Stage.CreateInMemory())
+        with aa.use_host(host()), pytest.raises(HostError, match="no USD stage is current"):
+            current_stage()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_stage_in_kit_is_said(kind: str) -> None:
+    """As outside."""
+    with KitWorld(kind), pytest.raises(HostError, match="no USD stage is current"):
+        current_stage()
+
+
+def test_actuators_are_added_to_kits_stage(robots) -> None:
+    """Without naming it, as the documented function works."""
+    with KitWorld("isaac-physx") as world:
+        world.open(stage_of(robots / "pendulum.usda"))
+        prim = aa.add_actuator("/World/Pendulum", "hinge", "second", aa.PDControlConfig(1.0, 0.1))
+        assert prim.GetStage() is world.usd_context.get_stage()
+
+
+def test_kit_without_an_application_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Modules of Kit can be there without an application that runs."""
+    with KitWorld("kit-core") as world:
+
+        def no_application() -> object:
+            raise RuntimeError("Failed to acquire interface")
+
+        for get_app in (no_application, lambda: None):
+            monkeypatch.setattr(sys.modules["omni.kit.app"], "get_app", get_app)
+            with pytest.raises(HostError, match="no simulation is open"):
+                current_host()
+        assert world.log.error == []
+
+
+def test_broken_installation_of_ours_is_no_plain_kit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An import that fails inside our host is shown, not taken for a Kit without Isaac Sim."""
+    with KitWorld("isaac-physx"):
+        monkeypatch.setitem(sys.modules, "isaacsim.core.experimental.actuators.simulators.kit.events", None)
+        with pytest.raises(ModuleNotFoundError, match=r"kit\.events") as caught:
+            current_host()
+        # nothing else was tried after it
+        assert caught.value.__context__ is None
+
+
+# Isaac Sim's extensions, switched on later
+
+
+def test_isaac_sims_host_takes_over_when_it_appears() -> None:
+    """Choose again what was chosen without it; what the plain host serves goes on with it until it is closed."""
+    with KitWorld("kit-core") as world:
+        world.open(stage_with_robots())
+        plain = current_host()
+        old = aa.ArticulationActuators("/World/Robot_0")
+        world.enable_isaac()
+        isaac = current_host()
+        assert [type(one).__name__ for one in (plain, isaac)] == ["KitHost", "IsaacSimHost"]
+        assert current_host() is isaac
+        aa.add_actuator("/World/Robot_1", "hip", "hip_motor", aa.PDControlConfig(1.0, 0.1))
+        new = aa.ArticulationActuators("/World/Robot_1")
+        assert isinstance(new.articulation, world.articulation_class)
+        world.play()
+        for _ in range(2):
+            world.physics.arrays["position_targets"][:] = 1.0
+            world.update()
+        assert (world.physics.arrays["actuation_forces"] != 0).sum(axis=1).tolist() == [2, 1]
+        old.close()
+        assert not world.physics.arrays["actuation_forces"][0].any()
+        new.close()
+        assert (world.log.error, world.log.warn) == ([], [])
+
+
+@pytest.mark.filterwarnings("ignore:.*driven by two actuator wrappers")
+@pytest.mark.parametrize("first", [True, False], ids=["plain first", "plain last"])
+def test_drives_are_given_back_by_the_last_of_two_hosts(first: bool) -> None:
+    """Know of each other's drives: a joint that one has taken is no free joint to the other."""
+    with KitWorld("kit-core") as world:
+        world.open(stage_with_robots())
+        old = aa.ArticulationActuators("/World/Robot_0")
+        world.enable_isaac()
+        new = aa.ArticulationActuators("/World/Robot_0")
+        world.play()
+        before = world.physics.arrays["stiffnesses"].copy()
+        world.update(steps=2)
+        driven = world.physics.arrays["stiffnesses"] == 0
+        assert driven.sum() == 2
+        (old if first else new).close()
+        assert (world.physics.arrays["stiffnesses"] == 0).tolist() == driven.tolist()
+        (new if first else old).close()
+        after = world.physics.arrays["stiffnesses"]
+        assert after.all()
+        np.testing.assert_array_equal(after[~driven], before[~driven])
+
+
+def test_two_wrappers_of_two_hosts_are_warned_of() -> None:
+    """As two of one host."""
+    with KitWorld("kit-core") as world:
+        world.open(stage_with_robots())
+        old = aa.ArticulationActuators("/World/Robot_0")
+        world.play()
+        world.update()
+        world.stop()
+        world.enable_isaac()
+        world.play()
+        world.update()
+        with pytest.warns(UserWarning, match="driven by two actuator wrappers"):
+            new = aa.ArticulationActuators("/World/Robot_0")
+        new.close()
+        old.close()
+
+
+def test_former_host_is_closed_with_the_other() -> None:
+    """Leave no callback behind, even while its robots are referenced."""
+    with KitWorld("kit-core") as world:
+        world.open(stage_with_robots())
+        held = Articulation("/World/Robot_0")
+        world.enable_isaac()
+        current_host()
+        close_kit_host()
+        assert our_callbacks(world) == []
+        assert held.paths == ["/World/Robot_0"]
+
+
+def test_former_host_ends_when_nobody_needs_it() -> None:
+    """Hold it no longer than those who use it do."""
+    with KitWorld("kit-core") as world:
+        plain = weakref.ref(current_host())
+        world.enable_isaac()
+        current_host()
+        gc.collect()
+        assert plain() is None
+
+
+def test_half_of_isaac_sim_is_none() -> None:
+    """Stay with the plain host until both of its extensions are there."""
+    with KitWorld("kit-core") as world:
+        plain = current_host()
+        world.enable_isaac()
+        prims = sys.modules.pop("isaacsim.core.experimental.prims")
+        assert current_host() is plain
+        sys.modules["isaacsim.core.experimental.prims"] = prims
+        assert current_host() is not plain
+
+
+def test_urdf_has_no_stage_and_says_so(tmp_path: Path) -> None:
+    """Errors of functions that need a stage name the source of the simulation."""
+    (tmp_path / "robot.urdf").write_text('<robot name="r"><link name="base"/></robot>')
+    with aa.Simulation(tmp_path / "robot.urdf"), pytest.raises(HostError, match="came from URDF or MJCF"):
+        current_stage()

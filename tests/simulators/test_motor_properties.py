@@ -1,0 +1,248 @@
+"""Armature and friction of motors: in the simulator while attached, given back after."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import isaacsim.core.experimental.actuators as aa
+import numpy as np
+import pytest
+from isaacsim.core.experimental.actuators.compat.isaac_lab import IdealPDActuatorCfg
+from isaacsim.core.experimental.actuators.files.usd.stage import open_stage
+from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
+from isaacsim.core.experimental.actuators.simulators.authoring import motors_of
+from physics_engines import ENGINES, installed
+from places import ROBOTS
+from pxr import Sdf
+
+PANDA = "/World/Panda"
+PD = aa.PDControlConfig(100.0, 10.0)
+ARMATURE = {"panda_joint[1-4]": 0.3, "panda_joint[5-7]": 0.05}
+WANTED = np.array([0.3] * 4 + [0.05] * 3)
+
+
+def inertias(robot: Any) -> np.ndarray:
+    """Diagonal of the mass matrix."""
+    return np.diagonal(robot.get_mass_matrices().numpy()[0]).copy()
+
+
+def frictions(robot: Any) -> list[np.ndarray]:
+    return [part.numpy()[0] for part in robot.get_dof_friction_properties()]
+
+
+def wrap(**properties: Any) -> aa.ArticulationActuators:
+    motor = aa.MotorConfig(PD, [aa.MaxEffortClampingConfig("joint")], **properties)
+    return aa.ArticulationActuators.from_configs(PANDA, {"panda_joint.*": motor})
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_armature_is_in_the_mass_matrix_until_close(early: bool) -> None:
+    """With the wrapper made before or after play, and through stop and play."""
+    with aa.Simulation(ROBOTS / "franka_panda.usda") as sim:
+        made = wrap(armature=ARMATURE) if early else None
+        sim.play()
+        robot: Any = aa.Articulation(PANDA)
+        authored = np.full(7, 0.1)
+        made = made or wrap(armature=ARMATURE)
+        for _ in range(2):
+            with_motors = inertias(robot)
+            np.testing.assert_allclose(robot.get_dof_armatures().numpy()[0], WANTED, rtol=1e-6)
+            sim.stop()
+            sim.play()
+        made.close()
+        np.testing.assert_allclose(with_motors - inertias(robot), WANTED - authored, atol=1e-6)
+        np.testing.assert_allclose(robot.get_dof_armatures().numpy()[0], authored, rtol=1e-6)
+
+
+def test_friction_is_static_and_dynamic_and_given_back() -> None:
+    """Viscous friction stays."""
+    with aa.Simulation(ROBOTS / "franka_panda.usda") as sim:
+        sim.play()
+        robot: Any = aa.Articulation(PANDA)
+        robot.set_dof_friction_properties(0.01, 0.01, 0.02)
+        made = wrap(friction=0.5)
+        expected = np.full(7, 0.5), np.full(7, 0.5), np.full(7, 0.02)
+        np.testing.assert_allclose(frictions(robot), expected, rtol=1e-6)
+        made.close()
+        np.testing.assert_allclose(frictions(robot), [[0.01] * 7, [0.01] * 7, [0.02] * 7], rtol=1e-6)
+
+
+def test_viscous_friction_is_given_back_too() -> None:
+    """By pattern, as the others; dry friction stays."""
+    with aa.Simulation(ROBOTS / "franka_panda.usda") as sim:
+        sim.play()
+        robot: Any = aa.Articulation(PANDA)
+        robot.set_dof_friction_properties(0.01, 0.01, 0.02)
+        made = wrap(viscous_friction={"panda_joint[1-4]": 0.5, "panda_joint[5-7]": 0.1})
+        expected = [0.01] * 7, [0.01] * 7, [0.5] * 4 + [0.1] * 3
+        np.testing.assert_allclose(frictions(robot), expected, rtol=1e-6)
+        made.close()
+        np.testing.assert_allclose(frictions(robot), [[0.01] * 7, [0.01] * 7, [0.02] * 7], rtol=1e-6)
+
+
+def test_what_somebody_set_since_stays() -> None:
+    """Close restores only what is still as it was set."""
+    with aa.Simulation(ROBOTS / "franka_panda.usda") as sim:
+        sim.play()
+        robot: Any = aa.Articulation(PANDA)
+        made = wrap(armature=0.3)
+        robot.set_dof_armatures(0.7, dof_indices=[2])
+        made.close()
+        np.testing.assert_allclose(robot.get_dof_armatures().numpy()[0], [0.1, 0.1, 0.7, 0.1, 0.1, 0.1, 0.1], rtol=1e-6)
+
+
+def test_the_last_of_several_wrappers_restores() -> None:
+    """What the joints had is noted once, by the first."""
+    with aa.Simulation(ROBOTS / "franka_panda.usda") as sim:
+        sim.play()
+        robot: Any = aa.Articulation(PANDA)
+        first = wrap(armature=0.3)
+        with pytest.warns(UserWarning, match="driven by two actuator wrappers"):
+            second = wrap(armature=0.4)
+        first.close()
+        np.testing.assert_allclose(robot.get_dof_armatures().numpy(), 0.4, rtol=1e-6)
+        second.close()
+        np.testing.assert_allclose(robot.get_dof_armatures().numpy(), 0.1, rtol=1e-6)
+
+
+def test_values_per_robot() -> None:
+    """Copies of a robot may differ."""
+    with aa.Simulation(ROBOTS / "pendulum.usda", num_envs=3) as sim:
+        sim.play()
+        robots: Any = aa.Articulation("/World/envs/env_.*/Pendulum")
+        before = robots.get_dof_armatures().numpy()
+        motor = aa.MotorConfig(PD, armature=[0.1, 0.2, 0.3])  # pyright: ignore[reportArgumentType]
+        with aa.ArticulationActuators.from_configs(robots.paths, {"hinge": motor}):
+            np.testing.assert_allclose(robots.get_dof_armatures().numpy()[:, 0], [0.1, 0.2, 0.3], rtol=1e-6)
+        assert (robots.get_dof_armatures().numpy() == before).all()
+
+
+@pytest.mark.parametrize("way", ["motors", "pairs"])
+def test_rotor_before_a_gear_is_the_armature_until_close(way: str) -> None:
+    """Of motors by pattern and of actuators of a program: the inertia times the square of the ratio, by robot."""
+    with aa.Simulation(ROBOTS / "pendulum.usda", num_envs=3) as sim:
+        sim.play()
+        robots: Any = aa.Articulation("/World/envs/env_.*/Pendulum")
+        before, inertia = robots.get_dof_armatures().numpy(), np.array([1e-4, 2e-4, 3e-4])
+        gear = aa.TransmissionConfig(-10.0, rotor_inertia=inertia)  # pyright: ignore[reportArgumentType]
+        law = aa.PDControlConfig(1.0, 0.02)
+        by_pattern = {"hinge": [law, gear]}
+        with (
+            aa.ArticulationActuators.from_configs(robots.paths, by_pattern)
+            if way == "motors"
+            else aa.ArticulationActuators.from_actuators(
+                robots.paths, [(aa.ActuatorConfig(law, others=[gear]), "hinge")]
+            )
+        ):
+            np.testing.assert_allclose(robots.get_dof_armatures().numpy()[:, 0], 100.0 * inertia, rtol=1e-6)
+        assert (robots.get_dof_armatures().numpy() == before).all()
+
+
+def test_a_motor_without_controller_is_no_more_than_its_properties() -> None:
+    """The drive goes on."""
+    with aa.Simulation(ROBOTS / "franka_panda.usda") as sim:
+        sim.play()
+        robot: Any = aa.Articulation(PANDA)
+        robot.set_dof_gains(30.0, 3.0)
+        made = aa.ArticulationActuators.from_configs(PANDA, {".*": aa.MotorConfig(armature=0.3)})
+        assert made.actuators == [] and (robot.get_dof_gains()[0].numpy() == 30.0).all()
+        np.testing.assert_allclose(robot.get_dof_armatures().numpy(), 0.3, rtol=1e-6)
+        sim.step()
+        made.close()
+        np.testing.assert_allclose(robot.get_dof_armatures().numpy(), 0.1, rtol=1e-6)
+
+
+def test_a_host_that_cannot_take_them_is_named_once() -> None:
+    """With the joints, one warning for each property; the motors drive."""
+    host = ArraysHost(["hip", "knee"])
+    with aa.use_host(host):
+        host.play()
+        motors = {"hip": aa.MotorConfig(PD, armature=0.1), "knee": aa.MotorConfig(PD, armature=0.2)}
+        with pytest.warns(
+            UserWarning, match="armature of joints hip, knee has no effect: .* set_dof_armatures"
+        ) as caught:
+            made = aa.ArticulationActuators.from_configs("/Robot", motors)
+        assert len(caught) == 1 and caught[0].filename == __file__
+        assert made.actuated_dof_indices == [0, 1]
+        made.close()
+
+
+# ---- a rotor behind a spring
+
+ROTOR = aa.ElasticTransmissionConfig(50.0, rotor_inertia=2e-5, stiffness=60.0, damping=0.2, backlash=0.01)
+
+
+def pendulum(tmp_path: Path) -> Path:
+    """A pendulum with an armature."""
+    file = Path(shutil.copy(ROBOTS / "pendulum.usda", tmp_path))
+    stage = open_stage(file)
+    stage.GetPrimAtPath("/World/Pendulum/joints/hinge").CreateAttribute(
+        "newton:armature", Sdf.ValueTypeNames.Float
+    ).Set(0.03)
+    stage.Save()
+    return file
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_rotor_behind_a_spring_is_no_armature_while_attached(early: bool, tmp_path: Path) -> None:
+    """The actuator moves it; the armature of the file comes back."""
+    motors = {".*": [aa.PDControlConfig(0.01, 0.001), ROTOR]}
+    with aa.Simulation(pendulum(tmp_path)) as sim:
+        made = aa.ArticulationActuators.from_configs("/World/Pendulum", motors) if early else None
+        sim.play()
+        robot: Any = aa.Articulation("/World/Pendulum")
+        made = made or aa.ArticulationActuators.from_configs("/World/Pendulum", motors)
+        assert robot.get_dof_armatures().numpy().item() == 0.0
+        assert inertias(robot).item() == pytest.approx(0.26, rel=1e-5)
+        robot.set_dof_position_targets(0.5)
+        for _ in range(100):
+            sim.step()
+        assert robot.get_dof_positions().numpy().item() > 0.1
+        made.close()
+        assert robot.get_dof_armatures().numpy().item() == pytest.approx(0.03, rel=1e-6)
+
+
+def test_file_has_the_rotor_as_armature(tmp_path: Path) -> None:
+    """For programs that know no spring; read again, the joint has none, and the transmission is the same."""
+    file = pendulum(tmp_path)
+    stage = open_stage(file)
+    motors = {".*": [aa.PDControlConfig(0.01, 0.001), ROTOR]}
+    aa.add_motors("/World/Pendulum", motors, stage=stage, overwrite_existing=True)
+    stage.Save()
+    with aa.Simulation(file) as sim:
+        sim.play()
+        robot: Any = aa.Articulation("/World/Pendulum")
+        alone = robot.get_dof_armatures().numpy().item()
+        made = aa.ArticulationActuators("/World/Pendulum")
+        assert robot.get_dof_armatures().numpy().item() == 0.0
+        (motor,) = motors_of(sim, "/World/Pendulum").values()
+        (found,) = motor.others
+        assert isinstance(found, aa.ElasticTransmissionConfig)
+        assert list(vars(found).values()) == [
+            one if isinstance(one, str) else pytest.approx(one, rel=1e-6) for one in vars(ROTOR).values()
+        ]
+        made.close()
+        assert alone == robot.get_dof_armatures().numpy().item() == pytest.approx(0.05, rel=1e-6)
+
+
+@pytest.mark.parametrize(("before", "given"), [((5.0, 4.0), (2.0, 1.0)), ((1.0, 0.5), (6.0, 5.0))])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_static_and_dynamic_friction_of_groups(
+    engine: str, before: tuple[float, float], given: tuple[float, float]
+) -> None:
+    """PhysX compares the two at each setting, MuJoCo has only the dynamic one; both are restored."""
+    is_one = engine == "mujoco"
+    static, dynamic = given
+    frictions_of = {"friction": static, "dynamic_friction": dynamic}
+    group = IdealPDActuatorCfg(joint_names_expr=[".*"], stiffness=1.0, damping=1.0, **frictions_of)
+    with aa.Simulation(ROBOTS / "arm_2dof.usda", engine=installed(engine)) as sim:
+        sim.play()
+        robot = aa.Articulation("/World/Arm")
+        robot.set_dof_friction_properties(before[0], before[0] if is_one else before[1])
+        former = frictions(robot)
+        actuators = aa.ArticulationActuators.from_groups("/World/Arm", {"all": group})
+        assert [part[0] for part in frictions(robot)[:2]] == [dynamic if is_one else static, dynamic]
+        actuators.close()
+        np.testing.assert_array_equal(frictions(robot), former)

@@ -1,0 +1,117 @@
+"""Copies between columns of arrays: what hosts keep their mirrors in step with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from isaacsim.core.experimental.actuators.base.native import core
+from isaacsim.core.experimental.actuators.simulators.transfer import in_turn, transfer
+
+if core is None:
+    pytest.skip("the native core was not built", allow_module_level=True)
+
+
+def test_columns_are_copied_between_float_and_double() -> None:
+    """Values beyond float32 become infinite."""
+    source, target = np.array([[1.5, 1e300, 3.0]]), np.zeros((1, 4), np.float32)
+    core.Transfer([(source, [2, 1], target, [0, 3])]).run()
+    assert target.tolist() == [[3.0, 0.0, 0.0, np.inf]]
+    back = np.zeros((1, 3))
+    core.Transfer([(target, [0], back, [1])]).run()
+    assert back.tolist() == [[0.0, 3.0, 0.0]]
+
+
+def test_what_is_watched_is_finite_or_not() -> None:
+    """Every number of every row, and nothing between the rows."""
+    wide = np.full((3, 8), np.nan)
+    watched = wide[:, 2:7]
+    watched[:] = 1e300
+    run = core.Transfer([], watched).run
+    assert run() is True
+    for value in (np.nan, np.inf, -np.inf):
+        for place in np.ndindex(watched.shape):
+            watched[place] = value
+            assert run() is False
+            watched[place] = -0.0
+    assert core.Transfer([]).run() is True
+
+
+def test_what_is_called_in_turn_is_called_before_the_transfer() -> None:
+    """Natively where all of it is native; the result is that of the transfer."""
+    velocities, copied = np.array([[3.0]]), np.zeros((1, 1))
+    limits = core.VelocityLimits(np.ones((1, 1)), [0], [0], [], np.zeros((1, 1)), velocities, 0.1)
+    copies = transfer((velocities, [0], copied, [0]), watched=velocities)
+    calls: list[str] = []
+    for first in ([limits.run, None], [limits.run, lambda: calls.append("python")]):
+        velocities[:] = 3.0
+        assert in_turn(first, copies)() is True
+        assert copied[0, 0] == 1.0
+        velocities[:] = np.nan
+        assert in_turn(first, copies)() is False
+    assert calls == ["python", "python"]
+    assert in_turn([None], copies) is copies
+
+
+@pytest.mark.parametrize(
+    ("watched", "words"),
+    [(np.zeros((2, 3), np.float32), "float64"), (np.zeros((2, 6))[:, ::2], "contiguous"), (np.zeros(3), "two-dim")],
+)
+def test_what_cannot_be_watched_is_refused(watched: np.ndarray, words: str) -> None:
+    """It would be read as something else."""
+    with pytest.raises(ValueError, match=words):
+        core.Transfer([], watched)
+
+
+def crooked(shape: tuple[int, int], dtype: Any) -> np.ndarray:
+    """An array whose numbers stand at odd addresses."""
+    size = np.dtype(dtype).itemsize
+    return np.zeros(int(np.prod(shape)) * size + 1, np.uint8)[1:].view(dtype).reshape(shape)
+
+
+@pytest.mark.parametrize("columns", [([0, 1, 2], [1, 2, 3]), ([2, 0], [0, 3])], ids=["neighbours", "disorder"])
+@pytest.mark.parametrize("target", [np.float32, np.float64])
+@pytest.mark.parametrize("source", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", ["plain", "strided", "crooked"])
+def test_however_arrays_lie_their_numbers_arrive(kind: str, source: Any, target: Any, columns: Any) -> None:
+    """Side by side, every other number, or at odd addresses; other columns are left alone."""
+
+    def made(width: int, dtype: Any) -> np.ndarray:
+        if kind == "crooked":
+            return crooked((3, width), dtype)
+        return np.zeros((6, 2 * width), dtype)[::2, ::2] if kind == "strided" else np.zeros((3, width), dtype)
+
+    one, other = made(3, source), made(4, target)
+    one[:] = np.random.default_rng(1).normal(size=one.shape)
+    expected = other.copy()
+    expected[:, columns[1]] = one[:, columns[0]]
+    core.Transfer([(one, columns[0], other, columns[1])]).run()
+    np.testing.assert_array_equal(other, expected)
+
+
+def read_only() -> np.ndarray:
+    array = np.zeros((2, 3), np.float32)
+    array.flags.writeable = False
+    return array
+
+
+@pytest.mark.parametrize(
+    ("item", "words"),
+    [
+        ((np.zeros((1, 2)), [0], np.zeros((1, 2))), "source, columns, target, columns"),
+        ((np.zeros((1, 2)), [0], np.zeros((1, 2)), [0, 1]), "as many of the source"),
+        ((np.zeros((1, 2)), [0], np.zeros((2, 2)), [0]), "as many rows"),
+        ((np.zeros((1, 2)), [2], np.zeros((1, 2)), [0]), "column = 2"),
+        ((np.zeros((1, 2)), [0], np.zeros((1, 2)), [-1]), "column = -1"),
+        ((np.zeros((1, 2), int), [0], np.zeros((1, 2)), [0]), "float32 or float64"),
+        ((np.zeros((1, 2), ">f8"), [0], np.zeros((1, 2)), [0]), "float32 or float64"),
+        ((np.zeros(2), [0], np.zeros((1, 2)), [0]), "two-dimensional"),
+        (([[0.0]], [0], np.zeros((1, 2)), [0]), "a NumPy array"),
+        ((np.zeros((2, 3), np.float32), [0], read_only(), [0]), "writeable"),
+    ],
+)
+def test_what_does_not_fit_is_refused(item: tuple, words: str) -> None:
+    """Before anything is copied."""
+    with pytest.raises(ValueError, match=words):
+        core.Transfer([item])

@@ -1,0 +1,153 @@
+"""`actuators compare`: exit code 1 where motions differ, and the causes by name."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from isaacsim.core.experimental.actuators import save_motors
+from isaacsim.core.experimental.actuators.base.native import core
+from isaacsim.core.experimental.actuators.tools.commands.main import main
+from physics_engines import ENGINES, installed
+from seeded_faults import ARM, ARM_XML, MOTOR_FAULTS, exchanged_names, good_motors, joint_motors, lab_file, usd_file
+from small_stages import pendulum
+
+pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
+SHORT = ["--seconds", "1"]
+
+
+@pytest.fixture
+def configs(tmp_path: Path) -> list[str]:
+    """Options for good motors, and for the same with a gain in degrees."""
+    bad = good_motors()
+    MOTOR_FAULTS["kp in degrees"][1](bad)
+    save_motors(tmp_path / "a.json", good_motors())
+    save_motors(tmp_path / "b.json", bad)
+    return ["--config", str(tmp_path / "a.json"), "--config-b", str(tmp_path / "b.json")]
+
+
+@pytest.mark.slow
+def test_a_gain_in_degrees(configs: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Cause, values, time and joint, and a hint."""
+    picture = tmp_path / "plot.png"
+    assert main(["compare", ARM, *configs, *SHORT, "--plot", str(picture)]) == 1
+    text = capsys.readouterr().out
+    for words in ("gains", "extension", "PD.kp", "800", "4.584e+04", "180/π: degrees in place of radians?"):
+        assert words in text
+    assert "first: arm_2dof.usda, a.json, 0.00416667 s; second: arm_2dof.usda, b.json, 0.00416667 s" in text
+    assert "The motions part at" in text
+    assert "With these causes equal the motions agree." in text
+    assert picture.stat().st_size > 1000
+
+
+def test_json_has_numbers(configs: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", ARM, *configs, *SHORT, "--json"]) == 1
+    said = json.loads(capsys.readouterr().out)
+    (cause,) = said["causes"]
+    assert (cause["cause"], cause["joints"]) == ("gains", "extension")
+    assert cause["share"] == pytest.approx(100.0)
+    assert cause["after"] < 1e-3 < cause["before"]
+    assert said["values"] == [
+        {
+            "cause": "gains",
+            "joints": ["extension"],
+            "property": "PD.kp",
+            "first": 800.0,
+            "second": pytest.approx(800 * 57.3),
+        }
+    ]
+
+
+def test_what_agrees(configs: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Also within a tolerance, with what differs nevertheless."""
+    assert main(["compare", ARM, ARM, *SHORT]) == 0
+    assert "The motions agree: 1 s, largest difference 0 mrad" in capsys.readouterr().out
+    assert main(["compare", ARM, *configs, *SHORT, "--tolerance", "3"]) == 0
+    assert "without effect on this motion or explained by the above: gains" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_two_files_of_different_formats(capsys: pytest.CaptureFixture[str]) -> None:
+    """Drives are compared with motors, and links of one file alone are named."""
+    assert main(["compare", ARM, str(ARM_XML), *SHORT]) == 1
+    text = capsys.readouterr().out
+    for words in ("effort mode", "physics step", "Drives of shoulder, extension", "Links that only one side has"):
+        assert words in text
+
+
+def test_joints_in_another_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Exchanged names, and a program that goes by number and so does not see them."""
+    other = str(exchanged_names(tmp_path))
+    assert main(["compare", str(ARM_XML), other, *SHORT]) == 1
+    text = capsys.readouterr().out
+    assert "joint order" in text
+    assert "The joints have another order: shoulder, extension, and extension, shoulder." in text
+    assert main(["compare", str(ARM_XML), other, *SHORT, "--by-index"]) == 0
+
+
+def test_two_simulators(capsys: pytest.CaptureFixture[str]) -> None:
+    """A difference that no value explains is attributed to the simulators."""
+    installed("physx")
+    assert main(["compare", ARM, "--engines", "mujoco,physx", *SHORT]) == 1
+    text = capsys.readouterr().out
+    assert "engine (integrator, solver)" in text
+    assert "1/4 of the physics step on both sides" in text
+
+
+@pytest.mark.slow
+def test_a_robot_of_isaac_lab(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Against motors in USD, as exported, and with one fault; the words name whose model it is."""
+    robot = str(usd_file(tmp_path, joint_motors()))
+    lab = str(lab_file(tmp_path, joint_motors()))
+    assert main(["compare", robot, "--lab", lab, *SHORT]) == 0
+    text = capsys.readouterr().out
+    assert "The motions agree: 1 s, largest difference 0 mrad" in text
+    assert "this package's implementation of its models; Isaac Lab does not run." in text
+    motors = joint_motors()
+    MOTOR_FAULTS["kp in degrees"][1](motors)
+    wrong = lab_file(tmp_path, motors)
+    wrong.write_text(wrong.read_text().replace("ACTUATORS = ", "ONE = {}\nOTHER = "))
+    assert main(["compare", robot, "--lab", f"{wrong}:OTHER", *SHORT]) == 1
+    text = capsys.readouterr().out
+    assert "first: arm.usda, 0.00416667 s; second: arm.usda, Isaac Lab's lab.py:OTHER, 0.00416667 s" in text
+    assert "gains: PD.kp of extension is 800 and 4.584e+04: a factor of 57.3, 180/π: degrees in place of rad" in text
+    assert "With these causes equal the motions agree." in text
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_implicit_robot_of_isaac_lab(engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Gains and limits of its cfg are those of the drives of the simulator."""
+    made = pendulum()
+    made.drive("/World/Robot/hinge", stiffness=1.0, damping=0.1, maxForce=4.0)
+    robot, lab = tmp_path / "robot.usda", tmp_path / "lab.py"
+    made.stage.Export(str(robot))
+    given = ["compare", str(robot), "--lab", str(lab), *SHORT, "--engines", installed(engine)]
+    text = (
+        "import math\nK = 180 / math.pi\nARM = ArticulationCfg(actuators={'arm': ImplicitActuatorCfg("
+        "joint_names_expr=['.*'], stiffness=K, damping=0.1 * K, effort_limit_sim=4.0)})"
+    )
+    lab.write_text(text)
+    assert main(given) == 0
+    lab.write_text(text.replace("stiffness=K", "stiffness=1.0"))
+    assert main(given) == 1
+    assert "a factor of 57.3, 180/π: degrees in place of radians?" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ([ARM, "--lab", "missing.py"], "missing.py"),
+        ([ARM, "--lab", "missing.py", "--config-b", "b.json"], "must not be given with --config-b"),
+        ([ARM], "must be compared with something"),
+        ([ARM, ARM, "--engines", "mujoco,mujoco,mujoco"], "must be one name or two"),
+        ([ARM, ARM, "--engines", "bullet"], "must be one of mujoco, physx, mujoco_warp, newton"),
+        ([ARM, ARM, "--tolerance", "0"], "must be a finite number > 0"),
+        ([ARM, ARM, "--seconds", "-1"], "must be a finite number > 0"),
+        ([ARM, ARM, "--plot", "plot.exe"], "must end with"),
+        ([ARM, "missing.usda"], "no such file"),
+    ],
+)
+def test_wrong_arguments_are_told(given: list[str], why: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", *given]) == 1
+    assert why in capsys.readouterr().err

@@ -1,0 +1,18 @@
+"""Text of cfgs: names and losses of strangers are no code."""
+
+from __future__ import annotations
+
+import ast
+
+from isaacsim.core.experimental.actuators.tools.export.lab import lab_text
+from isaacsim.core.experimental.actuators.tools.export.robot import ExportedJoint, ExportedRobot
+
+
+def test_names_are_literals() -> None:
+    """Quotes, lines and patterns in names stay text, and match only themselves."""
+    name = 'a"]\nimport os\n.*'
+    joint = ExportedJoint(name, False, None, {"kp": 1.0, "kd": 0.5}, ())
+    text = lab_text(ExportedRobot("r\nimport os", "/r", (joint,)), ["loss\nimport os"])
+    imports = [one for one in ast.walk(ast.parse(text)) if isinstance(one, ast.Import)]
+    assert imports == []
+    assert r"\\.\\*" in text

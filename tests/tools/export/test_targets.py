@@ -1,0 +1,133 @@
+"""The table of targets, and what every one of them does."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from pathlib import Path
+from typing import get_args, get_type_hints
+
+import isaacsim.core.experimental.actuators as aa
+import pytest
+from isaacsim.core.experimental.actuators.tools.commands.arguments import Export
+from isaacsim.core.experimental.actuators.tools.export.robot import FEATURES, read_robot
+from isaacsim.core.experimental.actuators.tools.export.targets import TARGETS, export
+from places import REPOSITORY, ROBOTS
+
+ARM = ROBOTS / "arm_2dof.usda"
+PAGE = REPOSITORY / "docs" / "tutorials" / "out_to_the_robot.md"
+
+
+def test_the_command_has_all_targets() -> None:
+    """Its choices are the lines of the table."""
+    assert get_args(get_type_hints(Export)["to"]) == tuple(TARGETS)
+
+
+def test_the_page_has_the_table() -> None:
+    """A column a target, a line a feature."""
+    lines = [f"| what | {' | '.join(f'`{name}`' for name in TARGETS)} |"]
+    for feature, words in FEATURES.items():
+        marks = ["yes" if feature in target.says else "-" for target in TARGETS.values()]
+        lines.append(f"| {words} | {' | '.join(marks)} |")
+    text = PAGE.read_text("utf-8")
+    assert [line for line in lines if line not in text] == []
+
+
+def test_a_motor_file_comes_back(tmp_path: Path) -> None:
+    """All of it."""
+    robot = read_robot(ARM)
+    assert export(robot, "yaml", tmp_path / "motors.yaml") == []
+    assert aa.load_motors(tmp_path / "motors.yaml") == robot.motors
+
+
+def test_names_of_joints_are_patterns_in_a_motor_file(tmp_path: Path) -> None:
+    """Each matches its joint alone, whatever signs are in it."""
+    robot, names = read_robot(ARM), ['q")', "left-hip.x"]
+    joints = tuple(dataclasses.replace(joint, name=name) for joint, name in zip(robot.joints, names, strict=True))
+    export(dataclasses.replace(robot, joints=joints), "yaml", tmp_path / "motors.yaml")
+    patterns = list(aa.load_motors(tmp_path / "motors.yaml"))
+    assert patterns == ['q"\\)', r"left-hip\.x"]
+    assert all(re.fullmatch(pattern, name) for pattern, name in zip(patterns, names, strict=True))
+
+
+@pytest.mark.parametrize("target", [name for name in TARGETS if name not in ("yaml", "c")])
+def test_strict_refuses_a_loss_and_writes_nothing(target: str, tmp_path: Path) -> None:
+    """Without it the loss is returned."""
+    motor = aa.MotorConfig(aa.PDControlConfig(3.0, 1.0), others=[aa.EncoderConfig()])
+    robot, out = read_robot(ARM, {".*": motor}), tmp_path / "out"
+    with pytest.raises(ValueError, match="law feedback encoder of 2 joints: shoulder, extension"):
+        export(robot, target, out, strict=True)
+    assert not out.exists()
+    with pytest.warns(UserWarning, match=r"^Lost: law feedback encoder of 2 joints: shoulder, extension\."):
+        export(robot, target, out)
+    said = export(robot, target, out, lossy=True)
+    # what is lost comes last
+    first = said.index("Lost: law feedback encoder of 2 joints: shoulder, extension.")
+    assert all(one.startswith("Lost: ") is (at >= first) for at, one in enumerate(said))
+
+
+@pytest.mark.parametrize(
+    "target", [name for name, one in TARGETS.items() if "max_effort" in one.says and "dc_motor" not in one.says]
+)
+def test_a_limit_of_the_effort_is_the_peak_of_a_dc_motor(target: str, tmp_path: Path) -> None:
+    """Where that is all that is said of it; the smaller one of two limits."""
+    limits = [aa.DCMotorClampingConfig(30.0, 3.0, 12.25), aa.MaxEffortClampingConfig(17.3)]
+    export(
+        read_robot(ARM, {".*": [aa.PDControlConfig(3.0, 1.0), *limits]}), target, out := tmp_path / "out", lossy=True
+    )
+    text = "".join(one.read_text("utf-8") for one in (out.iterdir() if out.is_dir() else [out]))
+    assert "12.25" in text and "17.3" not in text
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_setpoint_of_limited_velocity_is_carried_or_named(target: str, tmp_path: Path) -> None:
+    """With the gains of the controller, as those of a PID."""
+    law = aa.SlewedPIDControlConfig(3.0, 0.5, 1.0, max_rate=2.0, integral_max=0.25)
+    robot, out = read_robot(ARM, {".*": aa.MotorConfig(law)}), tmp_path / ("out.yaml" if target == "yaml" else "out")
+    lost = export(robot, target, out, lossy=True)
+    named = "Lost: largest velocity of the setpoint of 2 joints (2 rad/s or m/s): shoulder, extension." in lost
+    assert named is (target not in ("yaml", "c"))
+    for joint in robot.joints:
+        gains = {name: joint.features[name] for name in ("kp", "ki", "kd", "integral_max", "max_rate")}
+        assert gains == {"kp": 3.0, "ki": 0.5, "kd": 1.0, "integral_max": 0.25, "max_rate": 2.0} and joint.laws == ()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_rounded_delays_are_noted_where_they_are_steps(target: str, tmp_path: Path) -> None:
+    """A motor file and a header have the seconds; where none is said, it is lost."""
+    robot = read_robot(ARM, {".*": [aa.PDControlConfig(3.0, 1.0), aa.TimedDelayConfig(0.0113)]}, dt=0.004)
+    said = export(robot, target, tmp_path / f"out.{target}", lossy=True)
+    rounded = "In steps, rounded up: a command delay of 0.0113 s is 3 · 0.004 s = 0.012 s, of shoulder, extension."
+    assert (rounded in said) is (target in ("lab", "mjlab"))
+    assert any("Lost: command delay" in one for one in said) is (target in ("mjcf", "ros2", "urdf"))
+
+
+def test_a_fragment_says_how_to_get_a_whole_file(tmp_path: Path) -> None:
+    """For a robot that is of another kind; only targets that are robot files can be one."""
+    robot = read_robot(ARM)
+    for target in TARGETS:
+        said = export(robot, target, tmp_path / f"{target}.yaml", lossy=True)
+        hints = [one for one in said if "is a fragment" in one]
+        assert len(hints) == (target in ("mjcf", "urdf")), target
+    with pytest.raises(ValueError, match=r"into = .*: must be None for the target lab\. It is for mjcf, urdf\."):
+        export(robot, "lab", tmp_path / "lab", into=ROBOTS / "arm_2dof.xml")
+
+
+def test_a_whole_file_needs_joints_of_the_robot(tmp_path: Path) -> None:
+    """And must be of its kind; nothing is written without."""
+    out, into = tmp_path / "out.xml", tmp_path / "into.xml"
+    into.write_text((ROBOTS / "arm_2dof.xml").read_text().replace('"shoulder"', '"shoulder_pitch"'))
+    with pytest.raises(ValueError, match=r"into\.xml: has no joints shoulder \(shoulder_pitch\?\): must have each"):
+        export(read_robot(ARM), "mjcf", out, into=into)
+    with pytest.raises(ValueError, match=r"its outermost element is <mujoco>: must be <robot>"):
+        export(read_robot(ARM), "urdf", out, into=into)
+    with pytest.raises(FileNotFoundError, match=r"missing\.urdf: no such file\. Correct the path\."):
+        export(read_robot(ARM), "urdf", out, into=tmp_path / "missing.urdf")
+    assert not out.exists()
+
+
+def test_unknown_target_is_refused(tmp_path: Path) -> None:
+    """By name, before anything is written."""
+    with pytest.raises(ValueError, match=r"target = 'sdf': must be one of yaml, mjcf, .*\. Correct the name\."):
+        export(read_robot(ARM), "sdf", tmp_path / "out")
+    assert not (tmp_path / "out").exists()

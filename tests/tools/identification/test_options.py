@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from isaacsim.core.experimental.actuators.tools.identification.options import FitOptions
+from isaacsim.core.experimental.actuators.tools.identification.parameters import PARAMETERS
+
+JOINTS = ("hip", "left_knee", "right_knee")
+
+
+def test_the_first_line_that_matches_counts() -> None:
+    options = FitOptions(
+        bounds={"left_.*/viscous": (0.0, 2.0), "viscous": (0.0, 3.0)}, priors={".*_knee/kp": (50.0, 5.0)}
+    )
+    assert [options.rules(joint)["viscous"].bounds[1] for joint in JOINTS] == [3.0, 2.0, 3.0]
+    assert [options.rules(joint)["kp"].spread for joint in JOINTS] == [math.inf, 5.0, 5.0]
+    assert options.rules("left_knee")["kp"].start == 50.0
+    assert options.rules("hip")["coulomb"] == PARAMETERS["coulomb"]
+
+
+def test_parameters_and_groups_are_of_the_joints_of_their_pattern() -> None:
+    options = FitOptions(
+        parameters=["hip/max_effort", "electrical.inductance"],
+        bounds={"electrical.inductance": (0.0, 0.01)},
+        shared=["delay", ".*_knee/coulomb"],
+    )
+    assert [options.further(joint) for joint in JOINTS] == [
+        ["max_effort", "electrical.inductance"],
+        ["electrical.inductance"],
+        ["electrical.inductance"],
+    ]
+    assert options.rules("hip")["electrical.inductance"].bounds == (0.0, 0.01)
+    assert options.alike("delay", JOINTS) == [[0, 1, 2]]
+    assert options.alike("coulomb", JOINTS) == [[1, 2]]
+    assert options.alike("viscous", JOINTS) == []
+    options.require_joints(JOINTS)
+    with pytest.raises(ValueError, match="hip/max_effort: must match one of the joints knee"):
+        options.require_joints(["knee"])
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"models": ["friktion"]}, "models: friktion: must be of as in the file, "),
+        ({"shared": ["friktion"]}, "friktion: must be one of armature, "),
+        ({"parameters": ["electrical.inductance"]}, "electrical.inductance: has no usual range: must have bounds"),
+        ({"bounds": {"kp": (2.0, 1.0)}}, r"bounds of kp = \(2, 1\): must be finite, and rise"),
+        ({"bounds": {"kp": (0.0, math.inf)}}, r"bounds of kp = \(0, inf\): must be finite"),
+        ({"priors": {"kp": (2.0, 0.0)}}, r"prior of kp = \(2, 0\): must be a value and a standard deviation > 0"),
+        ({"bounds": {"(/kp": (0.0, 1.0)}}, r"\(/kp: what stands before the / must be a regular expression, but"),
+        ({"search": 40}, "search = 40: must be 0, for fits begin with the best of 512 starts"),
+        ({"refine": -1}, "refine = -1: must be a number, at least 0"),
+        ({"mass_error": 2.0}, "mass_error = 2.0: must be a share of the masses"),
+    ],
+)
+def test_bad_options_are_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        FitOptions(**given)

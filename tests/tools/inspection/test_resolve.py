@@ -1,0 +1,130 @@
+"""Applied values after play, and their rules."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import isaacsim.core.experimental.actuators as aa
+import pytest
+from isaacsim.core.experimental.actuators.base.errors import ActuatorParseError
+from isaacsim.core.experimental.actuators.tools.inspection.resolve import Resolved, resolve
+from places import ROBOTS
+from robot_files import OF_SHOULDER, SHOULDER, edited, number, without
+
+pytest.importorskip("mujoco", reason="the embedded simulator is not installed")
+ARM = ROBOTS / "arm_2dof.usda"
+
+
+def table(rows: list[Resolved]) -> dict[tuple[str, str], Resolved]:
+    return {(row.joint, row.property): row for row in rows}
+
+
+@pytest.mark.parametrize("file", sorted([*ROBOTS.glob("*.usda"), ROBOTS / "arm_2dof.xml"]), ids=lambda file: file.name)
+def test_of_a_file_alone_its_values_hold(file: Path) -> None:
+    """The values in the files of shipped robots are applied."""
+    rows = resolve(file)
+    assert rows
+    for row in rows:
+        assert row.config is None
+        if row.file is not None and row.applied is not None:
+            assert row.applied == pytest.approx(row.file, rel=1e-5), row
+        elif row.applied is not None:
+            assert row.rule in ("default", "nothing drives it")
+    plain = {"kp", "kd", "actuator_limit", "effort_limit", "velocity_limit", "armature"} | {
+        "friction",
+        "viscous_friction",
+    }
+    assert {row.property for row in rows} - {"delay.delay_steps"} == plain
+    delayed = {
+        joint for robot in aa.inspect_robots(file) for one in robot.actuators if one.delay for joint in one.joints
+    }
+    assert {row.joint for row in rows if row.property == "delay.delay_steps"} == delayed
+
+
+def test_stages_without_a_row_of_their_own_have_their_parameters() -> None:
+    """The motors of a configuration replace those of the file, which has none here."""
+    found = table(resolve(ARM, {".*": [aa.PDControlConfig(80.0, 4.0), aa.DelayConfig(3)]}))[
+        "shoulder", "delay.delay_steps"
+    ]
+    assert (found.file, found.config, found.applied, found.unit) == (None, 3.0, 3.0, "physics steps")
+
+
+def test_friction_is_that_of_the_stage_or_of_the_simulator() -> None:
+    """The table says who computes it."""
+    for in_engine, applied, rule in ((True, 0.5, "computed by the simulator"), (False, 0.0, "which replaces it")):
+        motor = [aa.PDControlConfig(80.0, 4.0), aa.FrictionConfig(0.5, 0.25, in_engine=in_engine)]
+        found = table(resolve(ARM, {".*": motor}))
+        rows = [found["shoulder", name] for name in ("friction", "viscous_friction")]
+        assert [row.applied for row in rows] == [applied, applied / 2]
+        assert [row.rule for row in rows] == [f"friction stage, {rule}"] * 2
+
+
+def test_a_configuration_takes_the_place_of_actuators() -> None:
+    """Its gains, limit and armature apply; a joint without a motor has its drive, without gains here."""
+    motor = aa.MotorConfig(aa.PDControlConfig(80.0, 4.0), [aa.MaxEffortClampingConfig(70.0)], armature=0.01)
+    found = table(resolve(ARM, {"shoulder": motor}))
+    kp, limit = found["shoulder", "kp"], found["shoulder", "actuator_limit"]
+    assert (kp.file, kp.config, kp.applied, kp.unit) == (200.0, 80.0, 80.0, "N·m/rad")
+    assert kp.rule == "motor of the configuration, and the drive is off"
+    assert (limit.file, limit.config, limit.applied) == (60.0, 70.0, 70.0)
+    assert limit.rule.endswith("the joint's 60 bounds its drive only")
+    armature = found["shoulder", "armature"]
+    assert (armature.file, armature.config, armature.rule) == (None, 0.01, "configuration")
+    assert armature.applied == pytest.approx(0.01)
+    left = found["extension", "kp"]
+    assert (left.file, left.config, left.applied) == (2000.0, None, 0.0)
+    assert left.rule == "no motor in the configuration: the drive is left"
+    assert found["extension", "actuator_limit"].applied is None
+
+
+def test_geared_motor_is_resolved_at_the_joint() -> None:
+    """Gains and limit by the ratio; the armature is that of the rotor."""
+    gear = aa.TransmissionConfig(-10.0, rotor_inertia=1e-4)
+    motor = aa.MotorConfig(aa.PDControlConfig(0.8, 0.04), [aa.MaxEffortClampingConfig(5.0)], others=[gear])
+    found = table(resolve(ARM, {"shoulder": motor}))
+    for name, value in {"kp": 80.0, "kd": 4.0, "actuator_limit": 50.0}.items():
+        row = found["shoulder", name]
+        assert (row.config, row.applied) == (pytest.approx(value), pytest.approx(value))
+    armature = found["shoulder", "armature"]
+    assert armature.applied == pytest.approx(0.01) and armature.rule.startswith("rotor of the transmission")
+    assert found["shoulder", "transmission.ratio"].applied == -10.0
+
+
+def test_a_value_by_pattern_and_a_motor_limit() -> None:
+    """Each joint has its own; the limit of a DC motor is the smaller of stall and peak."""
+    motor = aa.MotorConfig(
+        aa.PDControlConfig({"shoulder": 10.0, "extension": 20.0}, 1.0), [aa.DCMotorClampingConfig(30.0, 5.0, 25.0)]
+    )
+    found = table(resolve(ARM, {".*": motor}))
+    assert [found[joint, "kp"].applied for joint in ("shoulder", "extension")] == [10.0, 20.0]
+    assert [found[joint, "kp"].config for joint in ("shoulder", "extension")] == [10.0, 20.0]
+    assert found["shoulder", "actuator_limit"].applied == found["shoulder", "actuator_limit"].config == 25.0
+
+
+def test_drives_hold_where_there_is_no_actuator(tmp_path: Path) -> None:
+    """With their gains in SI; an undriven joint is reported."""
+    file = edited(tmp_path, without(OF_SHOULDER), number(SHOULDER, "drive:angular:physics:stiffness", 1.0))
+    found = table(resolve(file))
+    kp = found["shoulder", "kp"]
+    assert kp.file == pytest.approx(math.degrees(1.0)) and kp.applied == pytest.approx(math.degrees(1.0))
+    assert kp.rule == "drive of the file"
+    bare = table(resolve(edited(tmp_path, without(OF_SHOULDER), name="bare.usda")))
+    assert bare["shoulder", "kp"].rule == "nothing drives it"
+
+
+def test_broken_actuators_are_an_error(tmp_path: Path) -> None:
+    """As nothing would be applied."""
+    with pytest.raises(ActuatorParseError, match="newton:kp"):
+        resolve(edited(tmp_path, number(OF_SHOULDER, "newton:kp", -1.0)))
+
+
+def test_the_limit_of_the_joint_is_a_number_there() -> None:
+    """Each joint has its own; a motor without a limit has none."""
+    taken = aa.MotorConfig(aa.PDControlConfig(80.0, 4.0), [aa.MaxEffortClampingConfig("joint")])
+    found = table(resolve(ARM, {".*": taken}))
+    limits = [found[joint, "actuator_limit"] for joint in ("shoulder", "extension")]
+    assert [(row.config, row.applied) for row in limits] == [(60.0, 60.0), (100.0, 100.0)]
+    assert limits[0].rule == "motor of the configuration, and the drive is off"
+    free = table(resolve(ARM, {".*": aa.MotorConfig(aa.PDControlConfig(80.0, 4.0))}))["shoulder", "actuator_limit"]
+    assert (free.applied, free.rule.endswith("the joint's 60 bounds its drive only")) == (math.inf, True)

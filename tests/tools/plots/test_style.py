@@ -1,0 +1,138 @@
+"""Style of plots: labels without overlap, and saved pictures."""
+
+from __future__ import annotations
+
+import sys
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from isaacsim.core.experimental.actuators.tools.plots import style
+
+
+@given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=12).map(sorted))
+def test_labels_are_apart_and_inside(places: list[float]) -> None:
+    """Labels keep the order of their curves; those with enough room do not move."""
+    moved = style.separate(places, 0.08)
+    assert (np.diff(moved) >= 0.08 - 1e-9).all() and moved[0] >= -1e-9 and moved[-1] <= 1 + 1e-9
+    if all(after - before >= 0.08 for before, after in pairwise(places)):
+        np.testing.assert_allclose(moved, places, atol=1e-9)
+
+
+def test_close_labels_share_the_room_around_their_mean() -> None:
+    """No other label moves."""
+    np.testing.assert_allclose(style.separate([0.1, 0.5, 0.5, 0.9], 0.1), [0.1, 0.45, 0.55, 0.9])
+
+
+def test_curves_are_named_where_they_end(tmp_path: Path) -> None:
+    """In their colors; also on a logarithmic scale; a curve without numbers has none."""
+    drawn = style.figure(4, 3)
+    panel: Any = drawn.subplots()
+    style.dress([panel])
+    panel.set_yscale("log")
+    panel.set_ylim(1.0, 100.0)
+    curves = {"low": [5.0, 1.0], "middle": [1.0, 10.0], "none": [np.nan, np.nan]}
+    style.label_ends(panel, [(np.array(values), name, style.RED) for name, values in curves.items()])
+    assert {text.get_text(): round(text.xy[1], 6) for text in panel.texts} == {"low": 0.0, "middle": 0.5}
+    assert style.save(drawn, tmp_path / "out.svg") is drawn and (tmp_path / "out.svg").exists()
+
+
+def test_curves_that_end_alike_are_named_in_their_order() -> None:
+    """The first is on top."""
+    _, (panel,) = style.panels(4, 3)
+    panel.set_ylim(0.0, 1.0)
+    found: Any = panel
+    style.lines(panel, [0.0, 1.0], np.array([[1.0, 0.0], [0.5, 0.5001]]), ["first", "second"])
+    places = {text.get_text(): text.xy[1] for text in found.texts}
+    assert places["first"] - places["second"] == pytest.approx(0.075)
+    assert [line.get_color() for line in found.lines] == [style.COLORS[0], style.COLORS[1]]
+
+
+@given(st.lists(st.floats(-3.0, 3.0), min_size=1, max_size=9, unique_by=lambda end: round(end, 2)))
+@pytest.mark.slow
+def test_labels_have_the_order_of_their_curves(ends: list[float]) -> None:
+    """Labels of different ends never cross, also of ends that are close or beyond the panel."""
+    _, (panel,) = style.panels(4, 3)
+    panel.set_ylim(0.0, 1.0)
+    found: Any = panel
+    style.label_ends(panel, [(np.array([0.0, end]), str(number), style.RED) for number, end in enumerate(ends)])
+    named = {int(text.get_text()): text.xy[1] for text in found.texts}
+    # closer than a line is wide they are equal
+    for lower, upper in pairwise(sorted(range(len(ends)), key=lambda number: ends[number])):
+        assert named[lower] < named[upper] or ends[upper] - ends[lower] <= 0.004
+
+
+def test_key_explains_lines_and_areas_above_the_panel() -> None:
+    """Beside the title, where it covers no curve; nothing to explain needs no key."""
+    drawn, (panel,) = style.panels(4, 3)
+    style.key(panel, {})
+    assert panel.get_legend() is None
+    style.key(panel, {"target": {"linestyle": "--"}}, {"sticks": style.RED})
+    legend: Any = panel.get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == ["target", "sticks"]
+    drawn.draw_without_rendering()
+    assert legend.get_window_extent().y0 >= panel.get_window_extent().y1
+
+
+def test_a_mark_is_a_dashed_line_with_its_words() -> None:
+    _, (panel, other) = style.panels(6, 4, "panels", rows=2)
+    style.mark(panel, "target", y=0.5)
+    style.mark(other, x=0.2)
+    assert [line.get_linestyle() for one in (panel, other) for line in one.lines] == ["--", "--"]
+    assert list(panel.lines[0].get_ydata()) == [0.5, 0.5]
+    assert list(other.lines[0].get_xdata()) == [0.2, 0.2]
+    legend = panel.get_legend()
+    assert legend is not None and [text.get_text() for text in legend.get_texts()] == ["target"]
+    assert other.get_legend() is None
+
+
+def test_panels_share_axes_and_have_a_headline() -> None:
+    """Columns share the x axis, rows the y axis."""
+    drawn, (upper, lower) = style.panels(4, 3, "What it shows", rows=2, heights=[2, 1])
+    found: Any = drawn
+    upper.set_xlim(0.0, 7.0)
+    upper.set_ylim(0.0, 7.0)
+    assert lower.get_xlim() == (0.0, 7.0) != lower.get_ylim()
+    assert found.get_suptitle() == "What it shows"
+    _, (left, right) = style.panels(4, 3, columns=2)
+    left.set_ylim(0.0, 7.0)
+    assert right.get_ylim() == (0.0, 7.0)
+
+
+def test_what_is_shown_ends_when_all_curves_rest() -> None:
+    """With a margin; a curve that does not settle is shown to its end."""
+    time = np.arange(0.0, 10.0, 0.01)
+    quick, slow = np.exp(-4.0 * time), np.exp(-2.0 * time)
+    rests = np.log(50.0) / 2.0
+    shown = style.until_rest(time, np.stack([quick, slow], axis=1))
+    assert time[shown][-1] == pytest.approx(1.6 * rests, abs=0.05)
+    assert style.until_rest(time, np.stack([quick, np.sin(9.0 * time)], axis=1)) == slice(0, len(time))
+
+
+def test_bands_hold_their_share_of_the_samples() -> None:
+    """Bands around the median, labelled from the outside in."""
+    _, (panel,) = style.panels(4, 3)
+    found: Any = panel
+    samples = np.tile(np.arange(101.0), (2, 1))
+    style.bands(panel, [0.0, 1.0], samples, "robots", (50, 100))
+    reached = [band.get_paths()[0].get_extents().intervaly.tolist() for band in found.collections]
+    assert reached == [[25.0, 75.0], [0.0, 100.0]]
+    assert found.lines[0].get_ydata().tolist() == [50.0, 50.0]
+    assert [text.get_text() for text in found.texts] == ["median", "50 % of robots", "all robots"]
+
+
+def test_shades_are_of_one_family() -> None:
+    """From dark to light, all visible on white."""
+    lightness = [sum(int(color[at : at + 2], 16) for at in (1, 3, 5)) for color in style.shades(5)]
+    assert lightness == sorted(lightness) and lightness[-1] < 600
+
+
+def test_missing_matplotlib_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error names the extra."""
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ModuleNotFoundError, match=r"A plot needs matplotlib.*pip install"):
+        style.figure(1, 1)

@@ -1,0 +1,91 @@
+"""Units of joints: one kind has its own, both are named only where both are shown."""
+
+from __future__ import annotations
+
+import pytest
+from isaacsim.core.experimental.actuators.tools.plots.units import (
+    BOTH,
+    SLIDING,
+    TURNING,
+    Units,
+    are_mixed,
+    heading,
+    numbers_of,
+    unit_of,
+    units_of,
+    with_unit,
+)
+
+
+@pytest.mark.parametrize(
+    ("turns", "units"),
+    [
+        ([True, True], TURNING),
+        ([False], SLIDING),
+        ([True, False], BOTH),
+        # a joint of an unknown kind may be either
+        ([True, None], BOTH),
+        ([False, None], BOTH),
+        (None, BOTH),
+        ([], BOTH),
+    ],
+)
+def test_units_are_those_of_the_joints(turns: list[bool | None] | None, units: Units) -> None:
+    """Both are named if both are there, or if the kind of a joint is unknown."""
+    assert units_of(turns) == units
+
+
+def test_numbers_have_a_unit_if_it_is_known() -> None:
+    """Two units beside a number would be none."""
+    assert with_unit("80", TURNING.effort) == "80 N·m"
+    assert with_unit("80", BOTH.effort) == "80"
+
+
+@pytest.mark.parametrize(
+    ("turns", "words"),
+    [
+        ([True, True], "effort [N·m]"),
+        ([False], "effort [N]"),
+        # the numbers below it have their own
+        ([True, False], "effort"),
+        ([True, False, None], "effort"),
+        ([True, None], "effort [N·m or N]"),
+        (None, "effort [N·m or N]"),
+    ],
+)
+def test_heading_has_the_unit_of_all_joints_below_it(turns: list[bool | None] | None, words: str) -> None:
+    """Without one each number has its own; joints of an unknown kind have none."""
+    assert heading("effort", "effort", turns) == words
+    assert are_mixed(turns) == (words == "effort")
+
+
+@pytest.mark.parametrize(
+    ("unit", "turns", "said"),
+    [
+        ("N·m/rad or N/m", True, "N·m/rad"),
+        ("N·m/rad or N/m", False, "N/m"),
+        ("N·m/rad or N/m", None, "N·m/rad or N/m"),
+        ("Ω", False, "Ω"),
+        ("", True, ""),
+    ],
+)
+def test_parameter_has_the_unit_of_its_joint(unit: str, turns: bool | None, said: str) -> None:
+    """One without two units has its own at each joint."""
+    assert unit_of(unit, turns) == said
+
+
+@pytest.mark.parametrize("turns", [None, [True, True], [None, False]])
+def test_numbers_below_a_unit_stay_numbers(turns: list[bool | None] | None) -> None:
+    """A missing one is a hyphen."""
+    assert numbers_of(["2000", None], "stiffness", turns) == ["2000", "-"]
+
+
+def test_numbers_of_joints_of_both_kinds_have_their_own_unit() -> None:
+    """They end at one place, and a missing one has no unit."""
+    shown = numbers_of(["80", "2000", None, "5"], "stiffness", [True, False, True, None])
+    assert shown == ["  80 N·m/rad", "2000 N/m", "   -", "   5 N·m/rad or N/m"]
+
+
+def test_units_of_both_kinds_are_those_of_each() -> None:
+    """As fields of configurations name them."""
+    assert (BOTH.damping, BOTH.integral) == ("N·m·s/rad or N·s/m", "N·m/(rad·s) or N/(m·s)")

@@ -1,0 +1,97 @@
+"""Recordings of joints that vibrate, and of joints that do not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import isaacsim.core.experimental.actuators as aa
+import numpy as np
+import pytest
+from places import ROBOTS
+
+DT = 0.005
+TIME = np.arange(0.0, 2.0, DT)
+
+
+@pytest.mark.parametrize("frequency", [12.3, 31.0, 77.7, 100.0])
+@pytest.mark.parametrize("count", [400, 377])
+def test_tone_is_measured_in_spite_of_motion(frequency: float, count: int, rng: np.random.Generator) -> None:
+    """Up to half the rate, within 1 %; the second joint moves and does not vibrate."""
+    time = TIME[:count]
+    moves = 0.3 * np.sin(2 * np.pi * 0.6 * time) + 1e-4 * rng.normal(size=count)
+    buzzing = moves + 0.01 * np.cos(2 * np.pi * frequency * time)
+    (found,) = aa.buzz(np.stack([moves, buzzing], axis=1), DT)
+    assert found.joint == 1
+    assert found.frequency == pytest.approx(frequency, rel=0.01)
+    assert found.amplitude == pytest.approx(0.01, rel=0.03)
+
+
+@pytest.mark.parametrize(
+    "calm",
+    [
+        np.zeros_like(TIME),
+        0.3 * TIME + 0.1 * TIME**2,
+        # a decaying oscillation
+        0.5 - 0.5 * np.exp(-4 * TIME) * np.cos(2 * np.pi * 8 * TIME),
+        # steps from target to target
+        0.2 * np.sign(np.sin(2 * np.pi * TIME)),
+        np.random.default_rng(0).normal(size=len(TIME)),
+        # negligible
+        1e-7 * np.sin(2 * np.pi * 40 * TIME),
+    ],
+    ids=["rest", "ramp", "ringing", "jumps", "noise", "tiny"],
+)
+def test_what_is_no_tone_is_no_buzz(calm: np.ndarray) -> None:
+    """Motion, decaying oscillation, noise."""
+    assert aa.buzz(calm, DT) == []
+
+
+def test_strongest_comes_first_and_threshold_counts() -> None:
+    """The order is that of amplitudes."""
+    tone = np.sin(2 * np.pi * 40 * TIME)
+    both = np.stack([0.01 * tone, 0.03 * tone], axis=1)
+    assert [one.joint for one in aa.buzz(both, DT)] == [1, 0]
+    assert [one.joint for one in aa.buzz(both, DT, threshold=0.02)] == [1]
+
+
+def recorded(kd: float, dt: float) -> np.ndarray:
+    """Positions of a pendulum held by its motor, after a second to arrive."""
+    with aa.Simulation(ROBOTS / "pendulum.usda", dt) as sim:
+        motor = {"hinge": [aa.PDControlConfig(100.0, kd), aa.MaxEffortClampingConfig(10.0)]}
+        actuators = aa.ArticulationActuators.from_configs("/World/Pendulum", motor)
+        sim.play()
+        robot: Any = actuators.articulation
+        robot.set_dof_position_targets(0.1)
+        positions = []
+        for step in range(3 * round(1 / dt)):
+            sim.step()
+            if step * dt >= 1.0:
+                positions.append(robot.get_dof_positions().numpy()[0].copy())
+        return np.array(positions)
+
+
+@pytest.mark.parametrize("dt", [1 / 60, 1 / 240])
+@pytest.mark.filterwarnings("ignore:.*will vibrate")
+def test_simulation_that_is_told_to_vibrate_buzzes(dt: float) -> None:
+    """At twice the stable gains it reverses at each step; at half of them it is calm."""
+    limit = 2 * 0.26 / dt
+    (found,) = aa.buzz(recorded(2 * limit, dt), dt)
+    assert found.frequency == pytest.approx(0.5 / dt, rel=0.02)
+    # the clamp's effort over a step: half the speed that it removes, over half a step
+    assert found.amplitude == pytest.approx(10.0 / 0.26 * dt**2 / 4, rel=0.3)
+    assert aa.buzz(recorded(limit / 2, dt), dt) == []
+
+
+@pytest.mark.parametrize(
+    ("positions", "dt", "words"),
+    [
+        (np.zeros(39), DT, "with 40 steps or more"),
+        (np.zeros((2, 50, 1)), DT, r"must be \(steps, joints\)"),
+        (np.full(50, np.nan), DT, "finite"),
+        (np.zeros(50), 0.0, "dt = 0.0: must be"),
+    ],
+)
+def test_recordings_that_cannot_be_read_are_refused(positions: np.ndarray, dt: float, words: str) -> None:
+    """The error has subject and rule."""
+    with pytest.raises(ValueError, match=words):
+        aa.buzz(positions, dt)

@@ -1,0 +1,123 @@
+"""The closed loop, compared with the formula of one joint, and with the step itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from isaacsim.core.experimental.actuators.tools.stability.loop import Loop
+
+
+def loop(inverse: np.ndarray, kp: object, kd: object, ki: object = 0.0, weight: float = 1.0) -> Loop:
+    gains = [np.broadcast_to(np.asarray(gain, float), len(inverse)) for gain in (kp, kd, ki)]
+    return Loop(inverse, np.array(gains), weight)
+
+
+def coupled(rng: np.random.Generator, joints: int) -> np.ndarray:
+    """Inverse mass matrix of coupled joints."""
+    root = rng.normal(size=(joints, joints))
+    return np.linalg.inv(root @ root.T + np.diag(rng.uniform(0.01, 1.0, joints)))
+
+
+@pytest.mark.parametrize(
+    ("dt", "kp", "limit"), [(1 / 200, 100.0, 99.79), (1 / 1000, 100.0, 500.15), (1 / 200, 2000, 95.04)]
+)
+def test_one_joint_is_stable_up_to_the_known_damping(dt: float, kp: float, limit: float) -> None:
+    """`kd·dt + kp·dt²/2 < 2·I`, of an inertia of 0.2501 kg·m²."""
+    inverse = np.array([[1 / 0.2501]])
+    assert loop(inverse, kp, limit * 0.999).is_stable(dt)
+    assert not loop(inverse, kp, limit * 1.001).is_stable(dt)
+
+
+@pytest.mark.parametrize("gain", [1e308, np.inf])
+def test_gains_that_no_number_holds_are_unstable(gain: float) -> None:
+    """It counts as growth if the eigenvalues cannot be computed."""
+    unstable = loop(np.array([[1e6]]), gain, 0.0)
+    assert unstable.radius(1.0) == np.inf
+    assert not unstable.is_stable(1.0)
+
+
+def test_joints_together_are_stable_where_their_demand_is_below_two(rng: np.random.Generator) -> None:
+    """For PD laws the largest eigenvalue of `M⁻¹·(Kd·dt + Kp·dt²/2)` decides."""
+    for joints in (2, 7, 20):
+        inverse, dt = coupled(rng, joints), 1 / 240
+        kp, kd = rng.uniform(0, 1e4, joints), rng.uniform(0, 100, joints)
+        kd[0] = kp[-1] = 0.0
+        largest = np.linalg.eigvals(inverse * (kd * dt + kp * dt**2 / 2)).real.max()
+        assert loop(inverse, kp, kd).margin(dt) == pytest.approx(2 / largest, rel=2e-4)
+
+
+@pytest.mark.parametrize("weight", [1.0, 0.75, 33 / 64, 0.5])
+def test_one_joint_with_positions_between_two_velocities(weight: float) -> None:
+    """`kd·dt + (2·w − 1)·kp·dt²/2 <= 2·I`, and `kd >= (1 − w)·kp·dt`, independent of the inertia."""
+    inertia, dt, kp = 0.25, 1 / 200, 2000.0
+    most = (2 * inertia - (2 * weight - 1) * kp * dt**2 / 2) / dt
+    least = (1 - weight) * kp * dt
+    for kd, stable in ((most * 0.999, True), (most * 1.001, False), (least * 1.001 + 1e-3, True)):
+        assert loop(np.array([[1 / inertia]]), kp, kd, weight=weight).is_stable(dt) is stable
+    if weight < 1:
+        short = loop(np.array([[1 / inertia]]), kp, least * 0.999, weight=weight)
+        assert short.margin(dt) == 0.0 and short.smallest_armatures(dt, np.zeros(1)) == np.inf
+        assert short.largest_step(dt) == pytest.approx(0.999 * dt, rel=2e-4)
+    beyond = loop(np.array([[1 / inertia]]), kp, most * 1.1, weight=weight)
+    assert loop(
+        1 / (inertia + beyond.smallest_armatures(dt, np.zeros(1))[:, None]), kp, most * 1.1, weight=weight
+    ).margin(dt) == pytest.approx(1, rel=1e-3)
+
+
+@pytest.mark.parametrize("weight", [1.0, 33 / 64])
+@pytest.mark.parametrize("ki", [0.0, 300.0, 1e5])
+@pytest.mark.slow
+def test_radius_is_the_growth_of_steps_taken_one_by_one(rng: np.random.Generator, ki: float, weight: float) -> None:
+    """A long run of the laws grows, or decays, as the eigenvalues predict."""
+    inverse, dt = coupled(rng, 3), 1 / 100
+    kp, kd, kis = np.array([400.0, 50.0, 0.0]), np.array([4.0, 1.0, 2.0]), np.array([ki, 0.0, ki])
+    q, v, z = rng.normal(size=(3, 3))
+    log = 0.0
+    for step in range(8000):
+        z = z - dt * q
+        before = v
+        v = v + dt * inverse @ (-kp * q - kd * v + kis * z)
+        q = q + dt * ((1 - weight) * before + weight * v)
+        # an unused integral only accumulates
+        size = np.linalg.norm([q, v, z * (kis > 0)])
+        q, v, z = q / size, v / size, z / size
+        log += np.log(size) if step >= 4000 else 0.0
+    assert loop(inverse, kp, kd, kis, weight).radius(dt) == pytest.approx(np.exp(log / 4000), abs=2e-3)
+
+
+def test_joints_without_gains_are_free() -> None:
+    """They neither vibrate nor affect the others."""
+    inverse = np.linalg.inv(np.array([[2.0, 0.9], [0.9, 1.0]]))
+    both = loop(inverse, [100.0, 0.0], [10.0, 0.0])
+    assert both.margin(0.01) == pytest.approx(both.joint(0).margin(0.01), rel=1e-9)
+    assert both.joint(1).margin(0.01) == both.joint(1).largest_step(0.01) == np.inf
+
+
+def test_largest_step_is_where_it_turns(rng: np.random.Generator) -> None:
+    """The search starts on either side."""
+    one = loop(coupled(rng, 4), 300.0, 20.0)
+    step = one.largest_step(1e-2)
+    assert one.largest_step(1e-6) == pytest.approx(step, rel=3e-4)
+    assert one.is_stable(step) and not one.is_stable(step * 1.001)
+
+
+def test_lacking_armature_is_just_enough(rng: np.random.Generator) -> None:
+    """With it the robot is stable, with 0.1 % less it is not; joints with enough need none."""
+    inverse = coupled(rng, 5)
+    kd = np.array([200.0, 100.0, 1e-3, 50.0, 0.0])
+    one = loop(inverse, 50.0, kd)
+    assert not one.is_stable(1 / 60)
+    lacking = one.smallest_armatures(1 / 60, np.zeros(5))
+    assert lacking[0] > 0.0 and lacking[2] == 0.0
+    for share, stable in ((1.0, True), (0.998, False)):
+        whole = np.linalg.inv(np.linalg.inv(inverse) + np.diag(lacking * share))
+        assert loop(whole, 50.0, kd).is_stable(1 / 60) is stable
+    assert not one.smallest_armatures(1e-5, np.zeros(5)).any()
+
+
+def test_an_integral_against_no_damping_is_mended_by_no_step() -> None:
+    """It grows slowly at every rate; margin and step are 0 and the armature infinite."""
+    one = loop(np.array([[4.0]]), 100.0, 0.0, 10.0)
+    assert one.margin(0.005) == one.largest_step(0.005) == 0.0
+    assert one.smallest_armatures(0.005, np.zeros(1)) == np.inf
+    assert loop(np.array([[4.0]]), 100.0, 5.0, 10.0).is_stable(0.005)
