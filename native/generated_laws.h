@@ -949,13 +949,14 @@ inline Values<V, 5> elastic_effort(V effort, V position, V velocity, V dt, V ine
     const V before = results_1.at[0];
     const V gained = results_1.at[1];
     const V angle = started(rotor_position, position);
+    const auto is_light = rotor_inertia <= splat<V>(1e-20f);
     const auto results_2 = spring_step(rotor_inertia * started(rotor_velocity, velocity) + dt * (ratio * effort),
-            rotor_inertia + dt * drag, known * (velocity + gained) - dt * before, known, angle - position, dt, dt *
-            stiffness, damping, half_backlash);
+            pick(is_light, known, rotor_inertia + dt * drag), known * (velocity + gained) - dt * before, known, angle -
+            position, dt, dt * stiffness, damping, half_backlash);
     const V found = results_2.at[0];
     const V speed = results_2.at[1];
-    const V total = pick(rotor_inertia > splat<V>(1e-20f), found, ratio * effort);
-    return {{total, angle + dt * speed, speed, velocity, total}};
+    const V total = pick(is_light, ratio * effort, found);
+    return {{total, pick(is_light, position, angle + dt * speed), pick(is_light, velocity, speed), velocity, total}};
 }
 
 template <class V>

@@ -387,8 +387,9 @@ def elastic_law(effort, q, qd, h, told, load, whole, th, thd, qd_before, f_befor
         np.where(gap & early, touch, np.where(gap & pulls, apart, spring))
         for apart, touch, spring in ((0, stop, f), (P / M, at_stop, w))
     )
-    f = np.where(J > 1e-20, f, N * effort)
-    return f, th + h * w, w, qd, f
+    is_light = J <= 1e-20
+    f = np.where(is_light, N * effort, f)
+    return f, np.where(is_light, q, th + h * w), np.where(is_light, qd, w), qd, f
 
 
 def mixed(bits):

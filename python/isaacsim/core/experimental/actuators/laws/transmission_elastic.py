@@ -37,7 +37,8 @@ The load of the joint shows in its velocity: τ_e = I·(v − v′)/h − f′, 
 simulator gives the whole load, τ_e is the negative of that. After a reset θ, θ̇ and v′ are q, v and v of the step, and
 f′ is 0.
 
-Edges: inertias of rotor and joint below 1e-20 count as that; such a rotor, which a config refuses, hands its effort on.
+Edges: inertias of rotor and joint below 1e-20 count as that; such a rotor, which a config refuses, hands its effort on
+and moves with the joint.
 Parameters out of range, and an inertia that is not known, give NaN, which the plan's guard turns into zero and a fault.
 Source: the linearly implicit Euler method for two masses and a spring; contact that is decided at the end of the step
 as in Moreau's scheme (Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical Systems, 2008).
@@ -247,9 +248,11 @@ def elastic_effort(
     known = LIGHTEST if given < LIGHTEST else given
     before, gained = step_before(load_is_whole, load, spring_effort, velocity - started(previous_velocity, velocity))
     angle = started(rotor_position, position)
+    is_light = rotor_inertia <= LIGHTEST
     found, speed = spring_step(
         rotor_inertia * started(rotor_velocity, velocity) + dt * (ratio * effort),
-        rotor_inertia + dt * drag,
+        # slopes of a quotient by next to nothing are not finite
+        known if is_light else rotor_inertia + dt * drag,
         known * (velocity + gained) - dt * before,
         known,
         angle - position,
@@ -259,8 +262,8 @@ def elastic_effort(
         half_backlash,
     )
     # without inertia it hands on the effort, to the bit
-    total = found if rotor_inertia > LIGHTEST else ratio * effort
-    return total, angle + dt * speed, speed, velocity, total
+    total = ratio * effort if is_light else found
+    return total, position if is_light else angle + dt * speed, velocity if is_light else speed, velocity, total
 
 
 class TransmissionElastic(Transmission):

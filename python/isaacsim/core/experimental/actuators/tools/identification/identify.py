@@ -26,6 +26,7 @@ from .intervals import find_intervals
 from .joints import Joints
 from .learned import Learning, with_networks
 from .log import MotorLog
+from .models import FIRST
 from .options import FitOptions
 from .parts import Shipped, replays_of, split
 from .refine import refined
@@ -82,7 +83,10 @@ def identify(
             cases = choice.cases
             tried, best = choice.joints.ladder(choice.fits, cases)
             chosen = best.score.name
-            joints, fits = with_effects(best, tried, noise)
+            joints, fits = best.joints, best.fits
+            if FIRST in options.models:
+                # what other models are chosen for has no friction that effects would be told from
+                joints, fits = with_effects(best, tried, noise)
             joints = joints.on_all()
             fits = joints.fit(chosen, cases, fits, way="near")
             joints, fits, untold = joints.settled(chosen, fits, cases)

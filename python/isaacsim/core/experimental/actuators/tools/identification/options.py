@@ -6,7 +6,7 @@ import dataclasses
 import math
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...specs.patterns import pattern_problem
@@ -113,9 +113,8 @@ class FitOptions:
         """Return the line of each parameter of a joint, with its bounds and its prior."""
         found = {}
         for name in dict.fromkeys((*PARAMETERS, *(_parts(key)[1] for key in self.parameters))):
-            bounds = _first(self.bounds, name, joint)
-            rule = rule_of(name, bounds or self._bounds(name))
-            if (known := _first(self.priors, name, joint)) is not None:
+            rule = rule_of(name, self._given(self.bounds, name, joint) or self._bounds(name))
+            if (known := self._given(self.priors, name, joint)) is not None:
                 rule = dataclasses.replace(rule, start=known[0], spread=known[1])
             found[name] = rule
         return found
@@ -128,6 +127,13 @@ class FitOptions:
         """Return the numbers of joints that have a parameter alike, in groups."""
         keys = [key for key in self.shared if _parts(key)[1] == name]
         return [[j for j, joint in enumerate(joints) if _matches(key, joint)] for key in keys]
+
+    @staticmethod
+    def _given(pairs: Mapping[str, tuple[float, float]], name: str, joint: str) -> tuple[float, float] | None:
+        """Return the first pair of a parameter of a joint; a rotor behind a spring has that of the armature."""
+        names = (name, "armature") if name == "rotor_inertia" else (name,)
+        found = (pair for one in names for key, pair in pairs.items() if _parts(key)[1] == one and _matches(key, joint))
+        return next(found, None)
 
     def _bounds(self, name: str) -> tuple[float, float] | None:
         """Return some bounds of a parameter that the table lacks."""
@@ -144,10 +150,3 @@ def _parts(key: str) -> tuple[str, str]:
 
 def _matches(key: str, joint: str) -> bool:
     return re.fullmatch(_parts(key)[0], joint) is not None
-
-
-def _first(given: Mapping[str, tuple[float, float]], name: str, joint: str) -> tuple[float, float] | None:
-    found: Iterable[tuple[float, float]] = (
-        value for key, value in given.items() if _parts(key)[1] == name and _matches(key, joint)
-    )
-    return next(iter(found), None)
