@@ -15,11 +15,11 @@ from pair_worlds import Actuators, Arrays, Binding, Record, Script, Wrapper, eng
 ROBOTS = 17
 IMPLICIT_TOLERANCE, FRICTION_TOLERANCE, NETWORK_TOLERANCE = 1e-5, 1e-4, 2e-5
 """How far implicit efforts of the two engines are apart, relative to the largest effort of the robot's joint."""
-JUMPING = ("ClampingEnvelope", "ControllerServo")
-"""Laws that jump: an effort of the end of the step that is on a jump may be on either side of it."""
-FEW, UNSETTLED_TOLERANCE = 0.05, 0.05
-"""Part of the efforts that may be further apart, and how far: of a bent limit with friction behind it, whose last line
-is one of several."""
+JUMPING = ("EnvelopeClamping", "ServoControl", "quadratic_when_opposed")
+"""Laws and choices that jump: an effort of the end of the step that is on a jump may be on either side of it."""
+FEW, NEAR, UNSETTLED_TOLERANCE = 0.05, 10.0, 0.1
+"""Part of the efforts of the end of the step that may be further apart, by this factor; and how far, of a bent limit
+with friction behind it, whose last line is one of several."""
 
 
 @dataclasses.dataclass
@@ -258,26 +258,26 @@ def _as_promised(joint: Joint, one: Record, alone: Callable[[], Record]) -> str:
         return off_by(one.efforts, other.efforts, NETWORK_TOLERANCE)
     if joint.mode == MODES[0]:
         return one.differs_from(other)
-    if any(name in JUMPING for name in names):
+    if any(word in joint.name for word in JUMPING):
         return ""
     has_friction = any("Friction" in name for name in names)
     most = FRICTION_TOLERANCE if has_friction else IMPLICIT_TOLERANCE
-    few = FEW if has_friction and "ClampingDCMotorCutoff" in names else 0.0
-    return off_by(one.efforts, other.efforts, most, few) or ("" if one.faults == other.faults else "other faults")
+    furthest = UNSETTLED_TOLERANCE if has_friction and "ClampingDCMotorCutoff" in names else NEAR * most
+    return off_by(one.efforts, other.efforts, most, furthest) or ("" if one.faults == other.faults else "other faults")
 
 
-def off_by(found: np.ndarray, expected: np.ndarray, most: float, few: float = 0.0) -> str:
+def off_by(found: np.ndarray, expected: np.ndarray, most: float, furthest: float = 0.0) -> str:
     """How far efforts `(steps, robots, …)` are off, relative to the largest of their robot; else an empty text.
 
     Args:
         found: Efforts.
         expected: What they should be.
         most: How far they may be off.
-        few: Part of them that may be off by `UNSETTLED_TOLERANCE`.
+        furthest: How far `FEW` of them may be off.
     """
     scale = np.maximum(np.abs(expected).max(axis=0, keepdims=True), 1e-6)
     off = np.abs(found.astype(np.float64) - expected) / scale
-    if np.mean(~(off <= most)) <= few and (off <= max(most, UNSETTLED_TOLERANCE * (few > 0.0))).all():
+    if np.mean(~(off <= most)) <= FEW and (off <= max(most, furthest)).all():
         return ""
     at = np.unravel_index(np.argmax(np.where(np.isnan(off), np.inf, off)), off.shape)
     return f"{float(found[at])!r} for {float(expected[at])!r} at {tuple(map(int, at))}, by {off[at]:.2g}"
