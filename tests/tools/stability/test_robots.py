@@ -303,9 +303,10 @@ def test_cures_cure(panda: Any) -> None:
 
 
 def test_warning_gives_the_numbers_once(panda: Any) -> None:
-    """Also if physics already runs when the wrapper is made; it names the joints and remedies."""
+    """Before the first step if physics already runs when the wrapper is made; it names the joints and remedies."""
+    actuators = panda(1 / 240, 0.0)
     with pytest.warns(UserWarning, match="will vibrate") as told:
-        actuators = panda(1 / 240, 0.0)
+        actuators.step_actuators(1 / 240)
     (one,) = (each for each in told if "will vibrate" in str(each.message))
     words = ("/World/Panda> will vibrate at dt = 0.00417 s", "panda_joint7 has kp = 400, kd = 40, inertia 0.0047")
     assert all(word in str(one.message) for word in (*words, "dt <= 0.000233 s", "needs an armature of 0.12"))

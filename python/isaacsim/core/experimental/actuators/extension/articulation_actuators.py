@@ -456,7 +456,7 @@ class ArticulationActuators(ActuatorSet):
     # stepping
 
     def physics_ready(self) -> None:
-        """Warn if the first robot will vibrate or chatter, once; called whenever physics starts."""
+        """Warn if the first robot will vibrate or chatter, once: when physics starts, or before the first step."""
         loops = self._loops()
         texts = [loops.warning(), loops.chatter_warning()] if loops.known and not self._has_warned else []
         for text in filter(None, texts):

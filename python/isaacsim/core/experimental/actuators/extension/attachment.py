@@ -65,7 +65,7 @@ class Steppable(Protocol):
         ...
 
     def physics_ready(self) -> None:
-        """Physics runs, and the actuators are bound to it."""
+        """Physics starts, or where it runs already, the actuators are about to step for the first time."""
         ...
 
 
@@ -116,7 +116,7 @@ class Attachment:
         self._owner = weakref.ref(owner)
         self._bus, self._robots = bus, robots
         self._axes, self._auto_step, self._properties = axes, auto_step, properties
-        self._is_plain, self._steps_alone = is_plain, False
+        self._is_plain, self._is_alone, self._steps_alone, self._is_first = is_plain, False, False, True
         # takes signals of joints over before a step
         self._follow: Callable[[], None] = nothing
         self.num_robots, self.paths = robots.num_robots, list(robots.articulation.paths)
@@ -171,7 +171,7 @@ class Attachment:
         """Attach `assembly` to physics, at once when it runs and from now on whenever it does; close after an error."""
         self._assembly = assembly
         if self._bus.ready:
-            self._on_ready()
+            self._attach()
         # the stop comes first
         for one in subscribe(self._bus, ready=self._on_ready, stop=self._on_stop, reset=self._on_reset):
             self._subscriptions.append(one)
@@ -210,6 +210,8 @@ class Attachment:
         """Compute the efforts of the coming physics step and hand them over; see `step_actuators`."""
         if (buffers := self.buffers) is None or self.error is not None or not self._axes:
             return self._require_nothing_to_step()
+        if self._is_first:
+            self._begin()
         try:
             # NaN is not less than anything
             if type(dt) is not float:
@@ -222,6 +224,14 @@ class Attachment:
         except BaseException as error:
             self._step_failed(error)
             raise
+
+    def _begin(self) -> None:
+        """Let the owner judge what steps from now on; later steps may do without it."""
+        self._is_first = False
+        # physics of a small robot takes no longer than the calls through the owner and `step`
+        self._steps_alone = self._is_plain and self._is_alone
+        if (owner := self._owner()) is not None:
+            owner.physics_ready()
 
     def resume(self) -> None:
         """Clear the error that stopped stepping, and resume automatic stepping if it is enabled."""
@@ -255,6 +265,11 @@ class Attachment:
     # events
 
     def _on_ready(self) -> None:
+        """Attach to physics that starts."""
+        self._attach()
+        self._begin()
+
+    def _attach(self) -> None:
         """Attach to running physics; an error is stored, for some simulators suppress it."""
         # physics may be initialized again in mid-session, which invalidates the former arrays
         self._unsubscribe_step()
@@ -266,8 +281,6 @@ class Attachment:
         except Exception as error:
             self.error = error
             raise
-        if (owner := self._owner()) is not None:
-            owner.physics_ready()
 
     def _on_reset(self, env_ids: Sequence[int] | None) -> None:
         """Reset the actuators of environments that were reset."""
@@ -317,8 +330,8 @@ class Attachment:
         )
         if problem := without_inertia(self._assembly.parts, self._robots.told):
             raise HostError(f"{self!r}: {type(self.articulation).__name__} tells no inertia of joints. {problem}")
-        # physics of a small robot takes no longer than the calls through the owner and `step`
-        self._steps_alone = self._is_plain and buffers.refresh is nothing is buffers.commit and bool(self._axes)
+        self._is_alone = buffers.refresh is nothing is buffers.commit and bool(self._axes)
+        self._steps_alone, self._is_first = False, True
         if self._follow is not nothing:
             refresh = (
                 self._follow
