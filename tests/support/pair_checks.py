@@ -15,8 +15,8 @@ from pair_worlds import Actuators, Arrays, Binding, Record, Script, Wrapper, eng
 ROBOTS = 17
 IMPLICIT_TOLERANCE, FRICTION_TOLERANCE, NETWORK_TOLERANCE = 1e-5, 1e-4, 2e-5
 """How far implicit efforts of the two engines are apart, relative to the largest effort of the robot's joint."""
-JUMPING = ("EnvelopeClamping", "ServoControl", "quadratic_when_opposed")
-"""Laws and choices that jump: an effort of the end of the step that is on a jump may be on either side of it."""
+JUMPING = ("ClampingEnvelope", "ControllerServo")
+"""Laws that jump: an effort of the end of the step that is on a jump may be on either side of it."""
 FEW, NEAR, UNSETTLED_TOLERANCE = 0.05, 10.0, 0.1
 """Part of the efforts of the end of the step that may be further apart, by this factor; and how far, of a bent limit
 with friction behind it, whose last line is one of several."""
@@ -258,7 +258,7 @@ def _as_promised(joint: Joint, one: Record, alone: Callable[[], Record]) -> str:
         return off_by(one.efforts, other.efforts, NETWORK_TOLERANCE)
     if joint.mode == MODES[0]:
         return one.differs_from(other)
-    if any(word in joint.name for word in JUMPING):
+    if any(name in JUMPING for name in names) or joint.has_choice("quadratic_when_opposed"):
         return ""
     has_friction = any("Friction" in name for name in names)
     most = FRICTION_TOLERANCE if has_friction else IMPLICIT_TOLERANCE

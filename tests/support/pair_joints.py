@@ -99,6 +99,10 @@ class Joint:
         """True if a law has random numbers by the number of its joint, so by how many joints there are before it."""
         return any("joint_number" in one.ASKS for one in self.components)
 
+    def has_choice(self, name: str) -> bool:
+        """True if a stage has this choice, which is false by default."""
+        return any(getattr(stage, name, False) is True for stage in itertools.chain(*self.axes))
+
     def sums(self, other: Joint) -> bool:
         """True if a law gets a sum over the robot to which `other` adds, such as the power of all its motors."""
         asked = {SIGNALS[name].total_of for one in self.components for name in one.ASKS} - {""}

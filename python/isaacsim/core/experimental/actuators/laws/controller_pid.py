@@ -60,12 +60,7 @@ class ControllerPID(Controller):
     LAW = pid_effort
 
     def __init__(
-        self,
-        kp: wp.array,
-        ki: wp.array,
-        kd: wp.array,
-        integral_max: wp.array,
-        const_effort: wp.array | None = None,
+        self, kp: wp.array, ki: wp.array, kd: wp.array, integral_max: wp.array, const_effort: wp.array | None = None
     ) -> None:
         super().__init__(kp, ki, kd, integral_max, const_effort)
         require_given(self, "kp", "ki", "kd", "integral_max")

@@ -77,10 +77,7 @@ class PassiveFrictionCurve(Passive):
     LAW = friction_of_curve
 
     def __init__(
-        self,
-        lookup_speeds: Sequence[float],
-        lookup_efforts: Sequence[float],
-        assumed_inertia: wp.array | None = None,
+        self, lookup_speeds: Sequence[float], lookup_efforts: Sequence[float], assumed_inertia: wp.array | None = None
     ) -> None:
         super().__init__(assumed_inertia)
         table = FrictionCurveConfig(list(lookup_speeds), list(lookup_efforts))

@@ -53,14 +53,7 @@ def is_due(dt: float, clock: float, held: float, steps: float, start: float) -> 
 
 @wp.func
 def hold(
-    effort: float,
-    position: float,
-    velocity: float,
-    dt: float,
-    clock: float,
-    held: float,
-    steps: float,
-    start: float,
+    effort: float, position: float, velocity: float, dt: float, clock: float, held: float, steps: float, start: float
 ):
     """Return the effort of a controller that is due, else the held one; the clock; and the effort to hold."""
     first = wp.isnan(clock)

@@ -305,10 +305,7 @@ class TransmissionElastic(Transmission):
         "previous_velocity": UNSET,
     }
     ASKS: ClassVar[tuple[str, ...]] = ("inertia", "load", "load_is_whole")
-    RECORDED: ClassVar[Mapping[str, str]] = {
-        "rotor_positions": "rotor_position",
-        "rotor_velocities": "rotor_velocity",
-    }
+    RECORDED: ClassVar[Mapping[str, str]] = {"rotor_positions": "rotor_position", "rotor_velocities": "rotor_velocity"}
     PREPARE = elastic_prepare
     MOTOR = rotor_signals
     LAW = elastic_effort

@@ -16,15 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any, ClassVar, Literal, Self, Unpack
 
-from .config import (
-    MAX_TABLE_ROWS,
-    ClampingConfig,
-    Config,
-    ControlConfig,
-    PassiveConfig,
-    checked_table,
-    table_conflicts,
-)
+from .config import MAX_TABLE_ROWS, ClampingConfig, Config, ControlConfig, PassiveConfig, checked_table, table_conflicts
 from .electrical import ElectricalConfig
 from .encoder import EncoderConfig
 from .engine_friction import engine_problems
@@ -41,13 +33,7 @@ from .thermal import ThermalConfig
 from .transmission import ElasticTransmissionConfig, TransmissionConfig
 
 # what several laws have is described once
-_KP: Description = {
-    "attribute": "newton:kp",
-    "type": "float",
-    "unit": "N·m/rad or N/m",
-    "fallback": 0.0,
-    "lower": 0.0,
-}
+_KP: Description = {"attribute": "newton:kp", "type": "float", "unit": "N·m/rad or N/m", "fallback": 0.0, "lower": 0.0}
 _KI: Description = {
     "attribute": "newton:ki",
     "type": "float",
@@ -145,10 +131,7 @@ class PIDControlConfig(ControlConfig):
     """Integral gain [N·m/(rad·s) or N/(m·s)]."""
     kd: float = parameter(**_KD)
     """Derivative gain [N·m·s/rad or N·s/m]."""
-    integral_max: float = parameter(
-        math.inf,
-        **_INTEGRAL_MAX,
-    )
+    integral_max: float = parameter(math.inf, **_INTEGRAL_MAX)
     """Largest integral in either direction [rad·s or m·s], not an effort; inf means no limit."""
     const_effort: float = parameter(0.0, **_CONST)
     """Effort added at every step [N·m or N]."""
@@ -199,10 +182,7 @@ class GearedPIDControlConfig(ControlConfig):
     """Integral gain at the motor [N·m/(rad·s) or N/(m·s)]."""
     kd: float = parameter(**_own("geared", "kd", _KD))
     """Derivative gain at the motor [N·m·s/rad or N·s/m]."""
-    integral_max: float = parameter(
-        math.inf,
-        **_own("geared", "integralMax", _INTEGRAL_MAX),
-    )
+    integral_max: float = parameter(math.inf, **_own("geared", "integralMax", _INTEGRAL_MAX))
     """Largest integral in either direction [rad·s or m·s], not an effort; inf means no limit."""
     gear: float = parameter(1.0, **_GEAR)
     """Turns of the motor per turn of the joint; negative where it turns the other way."""
@@ -241,13 +221,9 @@ class DCMotorClampingConfig(ClampingConfig):
 
     SCHEMA: ClassVar[str] = "NewtonDCMotorClampingAPI"
 
-    saturation_effort: float = parameter(
-        **_STALL,
-    )
+    saturation_effort: float = parameter(**_STALL)
     """Stall effort [N·m or N]; inf switches the speed curve off."""
-    velocity_limit: float = parameter(
-        **_NO_LOAD,
-    )
+    velocity_limit: float = parameter(**_NO_LOAD)
     """No-load speed [rad/s or m/s]; inf switches the speed curve off."""
     max_motor_effort: float | Literal["joint"] = parameter(**_PEAK)
     """Largest effort at any speed [N·m or N]; inf means no limit, `"joint"` that of the joint itself."""

@@ -177,14 +177,7 @@ class EnvelopeClampingConfig(ClampingConfig):
             rows += [(0.0, braking), (0.0, driving_effort)]
         stall = driving_effort * no_load_velocity / (no_load_velocity - full_effort_velocity)
         velocities, efforts = (list(column) for column in zip(*rows, strict=True))
-        return cls(
-            velocities,
-            efforts,
-            stall,
-            no_load_velocity,
-            nominal_voltage,
-            max_driving_effort=driving_effort,
-        )
+        return cls(velocities, efforts, stall, no_load_velocity, nominal_voltage, max_driving_effort=driving_effort)
 
     @classmethod
     def from_pmsm(

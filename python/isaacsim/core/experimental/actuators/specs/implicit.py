@@ -24,12 +24,7 @@ class ImplicitConfig(Config):
     KIND: ClassVar[str] = "effort_mode"
 
     assumed_inertia: float = parameter(
-        0.0,
-        attribute="actuator:implicit:assumedInertia",
-        type="float",
-        unit="kg·m² or kg",
-        fallback=0.0,
-        lower=0.0,
+        0.0, attribute="actuator:implicit:assumedInertia", type="float", unit="kg·m² or kg", fallback=0.0, lower=0.0
     )
     """Effective inertia of the joint [kg·m² or kg] where the simulator provides none.
 
@@ -37,13 +32,7 @@ class ImplicitConfig(Config):
     fault.
     """
     load_share: float = parameter(
-        0.05,
-        attribute="actuator:implicit:loadShare",
-        type="float",
-        unit="",
-        fallback=0.05,
-        lower=0.0,
-        upper=1.0,
+        0.05, attribute="actuator:implicit:loadShare", type="float", unit="", fallback=0.05, lower=0.0, upper=1.0
     )
     """Share of the load that a physics step shows, which the next one takes over, of what the simulator does not tell.
 

@@ -263,10 +263,7 @@ MOTORS: Mapping[str, MotorFigures] = {
     "unitree_m107_24": _of_unitree("type M107-24", (8.8, 16.0, 240.0, 292.5), armature=0.160478022),
     "unitree_n5010_16": _of_unitree("type N5010-16", (27.0, 41.5, 9.5, 17.0)),
     "unitree_n5020_16": _of_unitree(
-        "type N5020-16; arms and ankles of the Unitree G1",
-        (30.86, 40.13, 24.8, 31.9),
-        (0.6, 0.06),
-        0.003609725,
+        "type N5020-16; arms and ankles of the Unitree G1", (30.86, 40.13, 24.8, 31.9), (0.6, 0.06), 0.003609725
     ),
     "unitree_n7520_14_3": _of_unitree(
         "type N7520-14.3; hip pitch, hip yaw and waist yaw of the Unitree G1",
@@ -275,10 +272,7 @@ MOTORS: Mapping[str, MotorFigures] = {
         0.01017752,
     ),
     "unitree_n7520_22_5": _of_unitree(
-        "type N7520-22.5; hip roll and knees of the Unitree G1",
-        (14.5, 22.7, 111.0, 131.0),
-        (2.4, 0.24),
-        0.025101925,
+        "type N7520-22.5; hip roll and knees of the Unitree G1", (14.5, 22.7, 111.0, 131.0), (2.4, 0.24), 0.025101925
     ),
     "unitree_w4010_25": _of_unitree(
         "type W4010-25; wrists of the Unitree G1", (15.3, 24.76, 4.8, 8.6), (0.6, 0.06), 0.00425

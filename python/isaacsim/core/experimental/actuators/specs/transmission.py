@@ -157,9 +157,7 @@ class ElasticTransmissionConfig(TransmissionConfig):
     SCHEMA: ClassVar[str] = "ActuatorElasticTransmissionAPI"
     IS_RIGID: ClassVar[bool] = False
 
-    rotor_inertia: float = parameter(
-        **_of_transmission("rotorInertia", "kg·m² or kg", None, lower=0.0, above=True),
-    )
+    rotor_inertia: float = parameter(**_of_transmission("rotorInertia", "kg·m² or kg", None, lower=0.0, above=True))
     """Inertia of rotor and gear at the motor [kg·m²], above 0."""
     stiffness: float = parameter(**_of_transmission("stiffness", "N·m/rad or N/m", None, lower=0.0, above=True))
     """Stiffness of the spring at the joint [N·m/rad or N/m], above 0."""

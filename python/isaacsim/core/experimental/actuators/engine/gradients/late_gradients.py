@@ -69,12 +69,7 @@ class LateCommands:
         wanted = given["steps"] + given["seconds"] / np.float32(dt) + drawn(given, *map(flat, states))
         acting, late = LateStep.of(now, newest, rings, wanted)
         inner = self.inner.note(
-            [*signals[:2], *acting],
-            [*indices[:2], *[self._places] * 3],
-            parameters[:-NUM_VALUES],
-            inner_state,
-            lag,
-            dt,
+            [*signals[:2], *acting], [*indices[:2], *[self._places] * 3], parameters[:-NUM_VALUES], inner_state, lag, dt
         )
         return _Record(inner, late, dt)
 

@@ -215,13 +215,7 @@ class Insert:
             law = controller.state(self.count, self.device)
         return ComponentState(delay.state(self.count, self.device) if delay is not None else None, law)
 
-    def compute(
-        self,
-        handed: Sequence[wp.array],
-        now: StatesLike,
-        after: StatesLike,
-        dt: float,
-    ) -> None:
+    def compute(self, handed: Sequence[wp.array], now: StatesLike, after: StatesLike, dt: float) -> None:
         """Replace the efforts of the first phase, and write the next state.
 
         On a fault `hold` restores the state of the controller later.

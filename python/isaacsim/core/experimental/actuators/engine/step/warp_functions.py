@@ -136,13 +136,7 @@ def delayed(command: float, ring: wp.array2d[float], newest: int, j: int, lag: i
 
 @wp.func
 def push(
-    command: float,
-    now: wp.array2d[float],
-    after: wp.array2d[float],
-    newest: int,
-    j: int,
-    pushes: int,
-    apart: int,
+    command: float, now: wp.array2d[float], after: wp.array2d[float], newest: int, j: int, pushes: int, apart: int
 ):
     """Write the row after `newest`, which is the oldest row; rows without a command get the oldest command."""
     depth = after.shape[0]

@@ -20,15 +20,7 @@ OVER: Final = ("position", "velocity", "speed")
 
 
 @wp.func
-def curve_row(
-    x: float,
-    point: float,
-    value: float,
-    slope: float,
-    row_point: float,
-    row_value: float,
-    row_slope: float,
-):
+def curve_row(x: float, point: float, value: float, slope: float, row_point: float, row_value: float, row_slope: float):
     """Return point, value and slope of the row if `x` is beyond its point, otherwise those of the previous row."""
     passed = x > row_point
     return row_point if passed else point, row_value if passed else value, row_slope if passed else slope

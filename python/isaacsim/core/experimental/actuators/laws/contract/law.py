@@ -427,8 +427,4 @@ def limit(
     return generated_kernel("limit", text, {"law": owner.LAW, "prepare": owner.PREPARE} | _GATHERING)
 
 
-_GATHERING = {
-    "value_or_zero": value_or_zero,
-    "indexed_or_zero": indexed_or_zero,
-    "curve_at": curve_at,
-}
+_GATHERING = {"value_or_zero": value_or_zero, "indexed_or_zero": indexed_or_zero, "curve_at": curve_at}

@@ -136,10 +136,7 @@ def register_inputs(builder: Any, names: Sequence[str]) -> None:
     if "newton" not in sys.modules or not hasattr(builder, "add_custom_attribute"):
         raise TypeError(f"builder = {builder!r}: must be a ModelBuilder of newton. Give one.")
     model = sys.modules["newton"].Model
-    where = {
-        "frequency": model.AttributeFrequency.JOINT_DOF,
-        "assignment": model.AttributeAssignment.CONTROL,
-    }
+    where = {"frequency": model.AttributeFrequency.JOINT_DOF, "assignment": model.AttributeAssignment.CONTROL}
     for name in names:
         builder.add_custom_attribute(builder.CustomAttribute(name=name, dtype=wp.float32, default=0.0, **where))
 

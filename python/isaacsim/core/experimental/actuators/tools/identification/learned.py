@@ -172,13 +172,7 @@ class Learning:
         seed: Seed of the training.
     """
 
-    def __init__(
-        self,
-        benches: Sequence[Bench],
-        cases: Sequence[Decoupled],
-        folder: Path,
-        seed: int,
-    ) -> None:
+    def __init__(self, benches: Sequence[Bench], cases: Sequence[Decoupled], folder: Path, seed: int) -> None:
         self._benches, self._cases = benches, cases
         self._folder, self._seed = folder, seed
         folder.mkdir(exist_ok=True)
@@ -243,10 +237,7 @@ def with_networks(
         return changed
     changed = dataclasses.replace(changed, models=[*found.models, model])
     better = dataclasses.replace(
-        changed,
-        motors={**found.motors, **learned.motors},
-        chosen=model.name,
-        replays=replays_of(learned.motors),
+        changed, motors={**found.motors, **learned.motors}, chosen=model.name, replays=replays_of(learned.motors)
     )
     pays = better.error < _BETTER * found.error
     said = f"error held out {1e3 * found.error:.3g}, with networks {1e3 * better.error:.3g} mrad or mm"

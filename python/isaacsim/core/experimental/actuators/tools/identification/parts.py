@@ -50,10 +50,7 @@ class Shipped:
     """
 
     def __init__(
-        self,
-        robot: str | os.PathLike[str],
-        motors: Mapping[str, MotorConfig],
-        logs: Sequence[MotorLog],
+        self, robot: str | os.PathLike[str], motors: Mapping[str, MotorConfig], logs: Sequence[MotorLog]
     ) -> None:
         self._ended = threading.Event()
         with contextlib.ExitStack() as stack:

@@ -159,11 +159,7 @@ def _read_parquet(path: Path) -> Table:
     return Table(path, parquet_columns(path, RULE))
 
 
-_TABLES: dict[str, Callable[[Path], Table | Found]] = {
-    ".csv": read_csv,
-    ".npz": read_npz,
-    ".parquet": _read_parquet,
-}
+_TABLES: dict[str, Callable[[Path], Table | Found]] = {".csv": read_csv, ".npz": read_npz, ".parquet": _read_parquet}
 
 _FILES: dict[str, _Read] = {**dict.fromkeys(_TABLES, _read_table), ".mcap": read_bag, ".db3": read_bag}
 # by a file in them
