@@ -168,25 +168,25 @@ class BoundPlan {
         give("totals", kept, [&] { plan.set_totals(std::move(totals)); });
     }
 
-    // Each item holds slots, whether commands are the motor's own, numbers of a linear linkage, sizes and nodes of a
-    // table.
-    using GivenLinkage = std::tuple<std::vector<int32_t>, std::vector<bool>, std::vector<std::vector<float>>,
-                                    std::vector<int>, std::vector<float>>;
+    // Each item holds slots, whether commands are the motor's own, whether it only pulls, numbers of a linear linkage,
+    // sizes and nodes of a table.
+    using GivenLinkage = std::tuple<std::vector<int32_t>, std::vector<bool>, std::vector<bool>,
+                                    std::vector<std::vector<float>>, std::vector<int>, std::vector<float>>;
     void set_linkages(const std::vector<GivenLinkage>& given) {
         std::vector<Linkage> linkages;
-        for (const auto& [slots, own, numbers, rows, nodes] : given)
-            linkages.push_back(made(slots, own, numbers, rows, nodes));
+        for (const auto& [slots, own, pulls, numbers, rows, nodes] : given)
+            linkages.push_back(made(slots, own, pulls, numbers, rows, nodes));
         give("linkages", py::none(), [&] { plan.set_linkages(std::move(linkages)); });
     }
 
     static Linkage made(const std::vector<int32_t>& slots, const std::vector<bool>& own,
-                        const std::vector<std::vector<float>>& numbers, const std::vector<int>& rows,
-                        const std::vector<float>& nodes) {
+                        const std::vector<bool>& pulls, const std::vector<std::vector<float>>& numbers,
+                        const std::vector<int>& rows, const std::vector<float>& nodes) {
         Linkage one;
         const size_t count = slots.size();
         const auto sizes = [&](size_t k) { return numbers[k].size() == (k < 2 ? count * count : count); };
-        bool fits =
-            count >= 1 && count <= kMostLinked && own.size() == count && rows.size() == count && numbers.size() == 7;
+        bool fits = count >= 1 && count <= kMostLinked && own.size() == count && pulls.size() == count &&
+                    rows.size() == count && numbers.size() == 7;
         for (size_t k = 0; fits && k < numbers.size(); ++k) fits &= sizes(k);
         if (!fits || (count > 2 && !nodes.empty())) refuse("numbers of a linkage", "as many as its joints");
         one.count = static_cast<int>(count);
@@ -199,7 +199,7 @@ class BoundPlan {
             }
             one.offset[i] = numbers[2][i];
             one.inertia[i] = numbers[3][i];
-            one.own[i] = own[i];
+            one.own[i] = own[i], one.pulls[i] = pulls[i];
             if (i > 1) continue;
             one.lower[i] = numbers[4][i], one.spacing[i] = numbers[5][i], one.per_spacing[i] = numbers[6][i];
             if (rows[i] < 2) refuse("positions of a linkage", "at least 2");

@@ -1,4 +1,4 @@
-// Linkages: shafts of motors that move up to three joints together, see laws/linkage_shaft.py.
+// Linkages: shafts of motors that move up to eight joints together, see laws/linkage_shaft.py.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace actuators {
 
-constexpr int kMostLinked = 3;
+constexpr int kMostLinked = 8;
 
 // All signals of the joints of a linkage, or of its motors.
 using Linked = float[kSignals][kMostLinked];
@@ -24,9 +24,9 @@ struct Linkage {
     std::vector<int32_t> slots, places;
     // linear: slopes, their inverse, and angles at 0
     float matrix[kMostLinked][kMostLinked] = {}, inverse[kMostLinked][kMostLinked] = {}, offset[kMostLinked] = {};
-    // inertia of the rotor of each shaft, and true if its commands are its own
+    // inertia of the rotor of each shaft, true if its commands are its own, and if it pulls and never pushes
     float inertia[kMostLinked] = {};
-    bool own[kMostLinked] = {};
+    bool own[kMostLinked] = {}, pulls[kMostLinked] = {};
     // table over one or two joints: first position, distance of two positions and its inverse, and number of positions;
     // per node the angle of each shaft followed by its slopes
     float lower[2] = {}, spacing[2] = {}, per_spacing[2] = {};
@@ -110,6 +110,8 @@ struct Linkage {
     // Efforts at the joints of given efforts of the shafts, without what accelerates the rotors as the slopes change.
     void at_joints(const float* q, const float* v, float dt, float* effort) const {
         const Shafts now = at(q);
+        for (int i = 0; i < count; ++i)
+            if (pulls[i] && effort[i] < 0.0f) effort[i] = 0.0f;
         if (is_table()) {
             float ahead[kMostLinked];
             for (int j = 0; j < count; ++j) ahead[j] = q[j] + dt * v[j];

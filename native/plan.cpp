@@ -575,7 +575,7 @@ void Plan::find_ends() {
 void Plan::set_linkages(std::vector<Linkage> linkages) {
     for (const Linkage& one : linkages) {
         if (one.count < 1 || one.count > kMostLinked || static_cast<int>(one.slots.size()) != one.count)
-            refuse("joints of a linkage", "one to three");
+            refuse("joints of a linkage", "one to eight");
         require_slots_once(one.slots, p_.slots, "slots of a linkage");
         int64_t nodes = one.rows[0];
         if (one.count == 2) nodes *= one.rows[1];

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
@@ -241,7 +242,7 @@ LAW = aa.PDControlConfig(1.0, 0.0)
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"pitch": [LAW, DIFFERENTIAL[0]]}, "joint 'roll' must have an actuator with a LinkageConfig, too"),
+        ({"pitch": [LAW, PARALLEL[0]]}, "joint 'roll' must have an actuator with a LinkageConfig, too"),
         ({"knee": [LAW, DIFFERENTIAL[0]], "pitch|roll": [LAW]}, "must have joint 'knee', at which the actuator is"),
         (
             {"pitch": [LAW, DIFFERENTIAL[0]], "roll": [LAW, aa.LinkageConfig(["roll", "pitch"], [1.0, 1.0])]},
@@ -306,3 +307,111 @@ def test_motors_of_a_linkage_run_in_one_plan(rng: np.random.Generator) -> None:
     parts = [sorted(arrays._assembly.dof_names[at] for at in joints) for joints, _ in arrays._assembly.parts]
     assert ["pitch", "roll"] in parts or parts == [sorted(NAMES)]
     assert np.isfinite(step(arrays, drawn(rng, robots))).all()
+
+
+# ---- fewer motors than joints
+
+FINGER = ["MCP", "PIP", "DIP", "wrist"]
+ROWS = {"PIP": [0.0, 1.0, 0.7], "MCP": [1.0, -0.4, 0.2]}
+
+
+def tendon_arrays(rows: dict[str, list[float]], *stages: Any, robots: int = 6, **rest: Any) -> aa.ActuatedArrays:
+    """A finger whose tendons are at some of its joints."""
+    shafts = {joint: aa.LinkageConfig(FINGER[:3], row, **rest) for joint, row in rows.items()}
+    return aa.ActuatedArrays(FINGER, {joint: [*stages, one] for joint, one in shafts.items()}, num_robots=robots)
+
+
+@pytest.mark.usefixtures("_engine")
+@pytest.mark.parametrize("rows", [{"PIP": ROWS["PIP"]}, ROWS], ids=["one tendon", "two tendons"])
+@pytest.mark.parametrize("unilateral", [False, True])
+@pytest.mark.slow("warp")
+def test_tendons_move_more_joints_than_they_are(
+    rows: dict[str, list[float]], unilateral: bool, rng: np.random.Generator
+) -> None:
+    """Efforts are Gᵀτ, feedforward is least squares, and what no tendon sees gets none."""
+    kp, kd, most, robots = 3.0, 0.2, 1.5, 6
+    arrays = tendon_arrays(
+        rows, aa.PDControlConfig(kp, kd), aa.MaxEffortClampingConfig(most), robots=robots, unilateral=unilateral
+    )
+    q, qd, q_target, qd_target, feedforward = (rng.normal(size=(robots, 4)).astype(np.float32) for _ in range(5))
+    found = step(arrays, [q, qd, q_target, qd_target, feedforward])
+    slopes = np.array(list(rows.values()), np.float64)
+    joints = [one[:, :3].astype(np.float64) for one in (q_target - q, qd_target - qd, feedforward)]
+    position, velocity, own = joints[0] @ slopes.T, joints[1] @ slopes.T, joints[2] @ np.linalg.pinv(slopes)
+    efforts = np.clip(kp * position + kd * velocity + own, -most, most)
+    if unilateral:
+        assert (efforts < 0).any()
+        efforts = np.maximum(efforts, 0.0)
+    np.testing.assert_allclose(found[:, :3], efforts @ slopes, rtol=1e-5, atol=1e-5)
+    assert not found[:, 3].any()
+
+
+@pytest.mark.usefixtures("_engine")
+@pytest.mark.slow("warp")
+def test_eight_joints_of_a_linkage(rng: np.random.Generator) -> None:
+    names = [f"joint_{k}" for k in range(8)]
+    slopes = rng.normal(size=(5, 8))
+    at = [names[k] for k in (6, 0, 3, 1, 7)]
+    motors = {
+        joint: [aa.PDControlConfig(2.0, 0.0), aa.LinkageConfig(names, row.tolist())]
+        for joint, row in zip(at, slopes, strict=True)
+    }
+    q = rng.normal(size=(3, 8)).astype(np.float32)
+    arrays = aa.ActuatedArrays(names, motors, num_robots=3)
+    found = arrays.step(q, 0.0 * q, 0.0 * q, DT)
+    np.testing.assert_allclose(found, -2.0 * q @ slopes.T @ slopes, rtol=2e-4, atol=2e-4)
+
+
+def test_power_of_shafts_is_that_of_joints(rng: np.random.Generator) -> None:
+    """θ̇ᵀτ = q̇ᵀGᵀτ."""
+    arrays = tendon_arrays(ROWS, aa.PDControlConfig(3.0, 0.2))
+    q, qd = (rng.normal(size=(6, 4)).astype(np.float32) for _ in range(2))
+    efforts = np.asarray(arrays.step(q, qd, 0.0 * q, DT), np.float64)[:, :3]
+    slopes = np.array(list(ROWS.values()), np.float64)
+    position, velocity = (one[:, :3].astype(np.float64) @ slopes.T for one in (q, qd))
+    shafts = -3.0 * position - 0.2 * velocity
+    np.testing.assert_allclose((velocity * shafts).sum(axis=1), (qd[:, :3] * efforts).sum(axis=1), rtol=1e-5, atol=1e-5)
+
+
+def test_friction_of_a_joint_without_motor_stays_at_the_joint() -> None:
+    shaft = aa.LinkageConfig.tendon({"FFJ2": 1.0, "FFJ1": 0.5})
+    motors = {
+        "FFJ2": [aa.PDControlConfig(2.0, 0.0), shaft],
+        "FFJ1": [aa.FrictionConfig(viscous=0.3, assumed_inertia=1.0)],
+    }
+    arrays = aa.ActuatedArrays(["FFJ2", "FFJ1"], motors)
+    qd = np.array([[0.0, 0.1]], np.float32)
+    found = arrays.step(np.array([[0.2, 0.0]], np.float32), qd, np.zeros((1, 2), np.float32), DT)
+    np.testing.assert_allclose(found, [[-0.4, -0.2 - 0.03]], rtol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("motors", "words"),
+    [
+        ({"a": [aa.PDControlConfig(1.0, 0.0), aa.LinkageConfig.tendon({"a": 1.0, "x": 1.0})]}, "must be a joint of"),
+        (
+            {
+                "a": [aa.PDControlConfig(1.0, 0.0), aa.LinkageConfig.tendon({"a": 1.0, "b": 1.0})],
+                "[bc]": [aa.FrictionConfig(viscous=0.3)],
+            },
+            "'b' must have a motor of its own",
+        ),
+        (
+            {
+                "a": [aa.PDControlConfig(1.0, 0.0), aa.LinkageConfig.tendon({"a": 1.0, "b": 1.0})],
+                "b": [aa.PDControlConfig(1.0, 0.0)],
+            },
+            "joint 'b' must have an actuator with a LinkageConfig",
+        ),
+        (
+            {
+                "a": [aa.PDControlConfig(1.0, 0.0), aa.LinkageConfig(["a", "b", "c"], [1.0, 1.0, 0.0])],
+                "b": [aa.PDControlConfig(1.0, 0.0), aa.LinkageConfig(["a", "b", "c"], [2.0, 2.0, 0.0])],
+            },
+            "must have shafts that determine the joints",
+        ),
+    ],
+)
+def test_tendons_that_do_not_fit_are_refused(motors: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(words)):
+        aa.ActuatedArrays(["a", "b", "c"], motors)

@@ -16,9 +16,9 @@ PLANE: dict[str, Any] = {"lower": [-1.0], "upper": [1.0], "rows": 2, "angles": [
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"joints": []}, "joints has none: must be one to 3 names"),
+        ({"joints": []}, "joints has none: must be one to 8 names"),
         ({"joints": ["a", "a"], "coefficients": [1.0, 1.0]}, "each once"),
-        ({"joints": ["a", "b", "c", "d"], "coefficients": [1.0] * 4}, "must be one to 3 names"),
+        ({"joints": [*"abcdefghi"], "coefficients": [1.0] * 9}, "must be one to 8 names"),
         ({"joints": [1], "coefficients": [1.0]}, r"joints = \[1\]: must be a list of names"),
         ({"joints": ["a"]}, "coefficients must be given, or a table"),
         ({"joints": ["a"], "coefficients": [1.0], **PLANE}, "and not both"),
@@ -94,3 +94,20 @@ def test_ankle_closes_on_both_sides() -> None:
 def test_position_out_of_reach_is_refused() -> None:
     with pytest.raises(ValueError, match=r"shaft\(0\.5,\) = nan: must be finite. The linkage does not reach"):
         LinkageConfig.four_bar("knee", 0.05, 0.2, 0.06, 0.2, 0.5, 2.5)
+
+
+def test_tendons_screws_and_cables() -> None:
+    """Lengths are sums of radii times positions; a screw moves two fingers by half of its way each."""
+    cable = LinkageConfig.underactuated_finger({"MCP": 0.012, "PIP": 0.009})
+    assert (cable.joints, cable.coefficients, cable.unilateral) == (["MCP", "PIP"], [0.012, 0.009], True)
+    tendon = LinkageConfig.tendon({"FFJ2": 1.0, "FFJ1": 0.8}, offset=0.1)
+    assert (tendon.joints, tendon.coefficients, tendon.offset, tendon.unilateral) == (
+        ["FFJ2", "FFJ1"],
+        [1.0, 0.8],
+        0.1,
+        False,
+    )
+    screw = LinkageConfig.screw_gripper(0.002, "left", "right")
+    assert 0.002 * screw.coefficients[0] + 0.002 * screw.coefficients[1] == pytest.approx(2.0 * np.pi)
+    with pytest.raises(ValueError, match=r"lead = 0\.0: must be a finite way per turn"):
+        LinkageConfig.screw_gripper(0.0, "left", "right")

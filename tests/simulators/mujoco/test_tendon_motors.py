@@ -71,10 +71,49 @@ def test_motor_is_at_a_joint_that_its_tendon_moves() -> None:
     assert found["roll"].coefficients == [0, 2] and found["pitch"].coefficients == [1, 1]
 
 
+HAND = """
+<mujoco><option timestep="0.002" gravity="0 0 0"/><default><joint axis="0 1 0" damping=".002" armature="1e-4"/>
+<geom type="capsule" size=".008" fromto="0 0 0 .03 0 0" contype="0" conaffinity="0"/></default><worldbody>
+<body><joint name="FFJ4" axis="0 0 1"/><geom/><body pos=".03 0 0"><joint name="FFJ3"/><geom/>
+<body pos=".03 0 0"><joint name="FFJ2" stiffness=".05"/><geom/>
+<body pos=".03 0 0"><joint name="FFJ1" stiffness=".02"/><geom/></body></body></body></body></worldbody>
+<tendon><fixed name="FFJ0"><joint joint="FFJ1" coef="0.8"/><joint joint="FFJ2" coef="1"/></fixed></tendon>
+<actuator><position name="A_FFJ4" joint="FFJ4" kp="1" kv=".02"/>
+<position name="A_FFJ3" joint="FFJ3" kp="1" kv=".02" forcerange="-.3 .3"/>
+<position name="A_FFJ0" tendon="FFJ0" kp="1" kv=".02" forcerange="-.3 .3"/></actuator></mujoco>
+"""
+
+
+def test_finger_with_a_tendon_over_two_joints_moves_as_in_mujoco(rng: np.random.Generator) -> None:
+    """As its own actuators for two seconds of random targets: no joint is left out."""
+    own, data = mujoco.MjModel.from_xml_string(HAND), None
+    motors = motors_of_model(own)
+    assert set(motors) == {"FFJ4", "FFJ3", "FFJ2"}
+    names = ["FFJ4", "FFJ3", "FFJ2", "FFJ1"]
+    arrays = ActuatedArrays(names, motors)
+    data, driven = mujoco.MjData(own), mujoco.MjData(own)
+    free = mujoco.MjModel.from_xml_string(HAND)
+    free.actuator_gainprm[:], free.actuator_biasprm[:] = 0.0, 0.0
+    for tick in range(1000):
+        if tick % 100 == 0:
+            target = rng.uniform(-0.6, 0.9, 4)
+        data.ctrl[:] = target[0], target[1], 0.8 * target[3] + target[2]
+        q, qd = (one[None].astype(np.float32) for one in (driven.qpos, driven.qvel))
+        driven.qfrc_applied[:] = np.asarray(arrays.step(q, qd, target[None].astype(np.float32), 0.002))[0]
+        mujoco.mj_step(own, data)
+        mujoco.mj_step(free, driven)
+    assert np.abs(data.qpos).max() > 0.1
+    np.testing.assert_allclose(driven.qpos, data.qpos, atol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("tendons", "actuators", "why"),
     [
-        (LEFT, '<position name="a" tendon="left" kp="4"/>', "a tendon of 2 joints with 1 such actuators"),
+        (
+            LEFT + RIGHT + LEFT.replace("left", "same"),
+            BOTH + '<position name="c" tendon="same" kp="4"/>',
+            "a tendon of 2 joints with 3 such actuators",
+        ),
         (LEFT + LEFT.replace("left", "same"), BOTH.replace("right", "same"), "tendons that depend on each other"),
         (
             LEFT + RIGHT,

@@ -29,6 +29,7 @@ class PlannedLinkage:
     Args:
         slots: Slot of each joint, which is also that of its motor.
         own: True for motors whose commands are their own.
+        pulls: True for shafts that pull and never push.
         matrix: Slopes of a linear linkage, `(n, n)`, a row per shaft.
         inverse: Its inverse.
         offset: Angles of the shafts at position 0, `(n,)`.
@@ -41,6 +42,7 @@ class PlannedLinkage:
 
     slots: tuple[int, ...]
     own: tuple[bool, ...]
+    pulls: tuple[bool, ...]
     matrix: np.ndarray
     inverse: np.ndarray
     offset: np.ndarray
@@ -56,11 +58,11 @@ class PlannedLinkage:
         return (np.float32(1.0) / self.spacing).astype(np.float32)
 
     @property
-    def for_core(self) -> tuple[list[int] | list[float] | list[list[float]], ...]:
+    def for_core(self) -> tuple[list[Any], ...]:
         """Arguments of the native core."""
         numbers = self.matrix, self.inverse, self.offset, self.inertia, self.lower, self.spacing, self.per_spacing
         flat = [one.ravel().tolist() for one in numbers]
-        return list(self.slots), list(self.own), flat, self.rows.tolist(), self.nodes.ravel().tolist()
+        return list(self.slots), list(self.own), list(self.pulls), flat, self.rows.tolist(), self.nodes.ravel().tolist()
 
 
 def shaft_of(entry: ActuatorEntry) -> LinkageShaft | None:
@@ -72,6 +74,35 @@ def linked_joints(entries: Iterable[ActuatorEntry]) -> list[set[str]]:
     """Return the joints of each linkage of some actuators."""
     shafts = filter(None, map(shaft_of, entries))
     return [set(joints) for joints in dict.fromkeys(tuple(one.shaft.joints) for one in shafts)]
+
+
+def idle_shafts(specs: Iterable[ActuatorSpec]) -> dict[str, LinkageConfig]:
+    """Return the shafts of joints of linear linkages that have no motor, by joint.
+
+    They see what the motors do not: their coefficients are orthogonal to those of the motors, and to each other. So
+    the efforts at the joints are those of the motors, and a feedforward is the nearest in least squares.
+
+    Args:
+        specs: The actuators of a robot; one with a controller or a linkage has a motor.
+    """
+    shafts: dict[tuple[str, ...], dict[str, list[float]]] = {}
+    driven: set[str] = set()
+    for spec in specs:
+        own = _config_of(spec)
+        driven.update(spec.dof_names if own is not None or spec.controller is not None else ())
+        if own is not None and not own.is_table and len(spec.dof_names) == 1:
+            shafts.setdefault(tuple(own.joints), {})[spec.dof_names[0]] = own.coefficients
+    found: dict[str, LinkageConfig] = {}
+    for joints, rows in shafts.items():
+        idle = [joint for joint in joints if joint not in rows]
+        if driven.isdisjoint(idle) and len(rows) < len(joints):
+            # all right singular vectors behind those of the motors
+            _, _, right = np.linalg.svd(np.array(list(rows.values())))
+            found |= {
+                joint: LinkageConfig(list(joints), row)
+                for joint, row in zip(idle, right[len(rows) :].tolist(), strict=True)
+            }
+    return found
 
 
 def plan_linkages(entries: Sequence[ActuatorEntry], names: Sequence[str]) -> list[PlannedLinkage]:
@@ -129,6 +160,7 @@ def _planned(motors: Sequence[tuple[ActuatorEntry, LinkageShaft]], slots: Sequen
     return PlannedLinkage(
         slots=tuple(slots),
         own=tuple(_has_own_commands(entry) for entry, _ in motors),
+        pulls=tuple(one.unilateral for one in shafts),
         matrix=matrix.astype(np.float32),
         inverse=np.zeros((count, count), np.float32) if first.is_table else np.linalg.inv(matrix).astype(np.float32),
         offset=np.array([one.offset for one in shafts], np.float32),

@@ -24,6 +24,7 @@ from ..specs.motors import MotorConfig, Motors, motor_of, problems_of
 from ..specs.patterns import assigned, by_joint, pattern_problem
 from ..specs.stages import parts_of
 from ..specs.transmission import transmission_of
+from .linkages import idle_shafts
 
 if TYPE_CHECKING:
     from ..laws.networks.checkpoint import Checkpoint
@@ -110,9 +111,40 @@ def resolve_motors(
         if columns and not own:
             spec = fit.spec(motor, pattern, tuple(paths[at] for at in columns), checkpoint)
             found.append(Motor(pattern, columns, spec, fit.values(motor), motor.intervals))
+    found = _with_idle_shafts(found, names, paths, problems)
     if problems:
         raise ValueError("\n".join(problems))
     return sorted(found, key=lambda motor: motor.columns)
+
+
+def _with_idle_shafts(
+    motors: Sequence[Motor], names: Sequence[str], paths: Sequence[str], problems: list[str]
+) -> list[Motor]:
+    """Return motors with shafts that nothing turns, at the joints of linkages that have no motor."""
+    at = {column: number for number, motor in enumerate(motors) for column in motor.columns}
+    found = list(motors)
+    for joint, shaft in idle_shafts(motor.spec for motor in motors if motor.spec is not None).items():
+        if joint not in names:
+            problems.append(
+                f"LinkageConfig.joints = {shaft.joints}: {joint!r} must be a joint of the robot. Correct it."
+            )
+            continue
+        column = names.index(joint)
+        number = at.get(column)
+        motor = Motor(joint, (column,), None, {}) if number is None else found[number]
+        if len(motor.columns) > 1:
+            problems.append(
+                f"motors[{motor.pattern!r}] has {joint!r} and other joints: {joint!r} must have a motor of its own, "
+                f"as one of LinkageConfig.joints = {shaft.joints}. Give it a pattern of its own."
+            )
+            continue
+        spec = motor.spec or ActuatorSpec(motor.pattern, (paths[column],), dof_names=(joint,))
+        idle = dataclasses.replace(motor, spec=dataclasses.replace(spec, others=(shaft, *spec.others)))
+        if number is None:
+            found.append(idle)
+        else:
+            found[number] = idle
+    return found
 
 
 def without_motor(motors: Sequence[Motor], names: Sequence[str]) -> list[str]:

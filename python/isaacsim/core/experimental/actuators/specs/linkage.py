@@ -1,10 +1,10 @@
-"""Config of the linkage between the shafts of two or three motors and their joints, and linkages of known geometry."""
+"""Config of the linkage between the shafts of motors and the joints that they move, and linkages of known geometry."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, Unpack
 
@@ -12,7 +12,7 @@ from ..base.errors import shown
 from .config import MAX_TABLE_ROWS, Config
 from .fields import Description, complaint, described, parameter, parameters_of
 
-MOST_JOINTS = 3
+MOST_JOINTS = 8
 """Largest number of joints of a linkage with coefficients; a table is over one or two."""
 
 
@@ -23,14 +23,17 @@ def _of_linkage(name: str, unit: str, /, **rule: Unpack[Description]) -> Descrip
 
 @dataclass
 class LinkageConfig(Config):
-    """Angle of one motor's shaft as a function of the joints that it moves together with other motors.
+    """Angle of one motor's shaft as a function of the joints that it moves, alone or together with other motors.
 
     `shaft = Σ coefficients·q + offset`, or a table over the positions of one or two joints. The torque of the shaft
-    acts on each joint with the slope of that function, so power is kept. As many motors as joints belong together:
-    each of `joints` has an actuator with a `LinkageConfig` of the same joints. Controller, limits and transmission of
-    an actuator are then those of its motor, whose shaft the linkage turns; friction, position tables and readings of
-    the simulator are those of the joint. Targets and feedforward are converted before the delay, unless those of the
-    transmission are the motor's. The schema is our own.
+    acts on each joint with the slope of that function, so power is kept. Each motor is at one of `joints`, with a
+    `LinkageConfig` of the same joints. Joints that are left without a motor, as those of a finger whose tendon passes
+    several, get an idle shaft, which no effort turns: what the motors do not see of their motion is free. A table
+    needs as many motors as joints. Controller, limits and transmission of an actuator are those of its motor, whose
+    shaft the linkage turns; friction, position tables and readings of the simulator are those of the joint. Targets
+    and feedforward are converted before the delay, unless those of the transmission are the motor's: targets are those
+    of the shaft at the targets of all joints, and a feedforward is the one whose efforts at the joints are nearest,
+    in least squares, to those asked for. The schema is our own.
 
     Raises:
         ValueError: There is not one function, of as many joints, or a number is not finite; a line for each.
@@ -45,7 +48,7 @@ class LinkageConfig(Config):
     KIND: ClassVar[str] = "linkage"
 
     joints: list[str] = parameter(attribute="actuator:linkage:joints", type="token[]", unit="", fallback=None)
-    """Names of the joints that the shaft depends on, the same for all motors of a linkage, one to three."""
+    """Names of the joints that the shaft depends on, the same for all motors of a linkage, one to eight."""
     coefficients: list[float] = parameter((), **_of_linkage("coefficients", ""))
     """Angle of the shaft per position of each joint; empty with a table."""
     offset: float = parameter(0.0, attribute="actuator:linkage:offset", type="float", unit="rad or m", fallback=0.0)
@@ -60,6 +63,8 @@ class LinkageConfig(Config):
     """Angle of the shaft at each node of the table [rad]."""
     slopes: list[float] = parameter((), **_of_linkage("slopes", ""))
     """Change of that angle per change of the first joint at each node, then likewise of the second one."""
+    unilateral: bool = parameter(False, attribute="actuator:linkage:unilateral", type="bool", unit="", fallback=False)
+    """True for a cable, which pulls and never pushes: behind the limits of its motor, a negative effort becomes 0."""
 
     def __post_init__(self) -> None:
         if isinstance(self.joints, str):
@@ -113,6 +118,54 @@ class LinkageConfig(Config):
         return [] if len(self.slopes) == wanted else [_numbers("slopes", self.slopes, wanted)]
 
     # linkages of known geometry
+
+    @classmethod
+    def tendon(cls, coefficients: Mapping[str, float], offset: float = 0.0, unilateral: bool = False) -> Self:
+        """Return the shaft of a tendon over several joints, such as those of a finger.
+
+        Args:
+            coefficients: Length that a unit of motion of each joint takes up, by name of the joint: the radius of its
+                pulley for a length in metres, or a ratio for an angle.
+            offset: Length or angle of the tendon where all joints are at 0.
+            unilateral: True for a cable, which only pulls; springs of the joints or another tendon bring it back.
+
+        Example:
+            >>> LinkageConfig.tendon({"FFJ2": 1.0, "FFJ1": 1.0}).joints
+            ['FFJ2', 'FFJ1']
+        """
+        return cls(list(coefficients), list(coefficients.values()), offset, unilateral=unilateral)
+
+    @classmethod
+    def screw_gripper(cls, lead: float, first: str, second: str) -> Self:
+        """Return the shaft of a screw that moves two fingers by the same way each, as the sum of their ways.
+
+        `shaft = (2π/lead)·(q1 + q2)/2`: half of the force of the nuts is on either finger. The fingers stay free
+        against each other, unless an equality of the simulator holds them together.
+
+        Args:
+            lead: Way of a finger per turn of the screw [m].
+            first: Joint of a finger.
+            second: Joint of the other one.
+
+        Raises:
+            ValueError: `lead` is not a finite number other than 0.
+        """
+        if not (math.isfinite(lead) and lead):
+            raise ValueError(f"lead = {shown(lead)}: must be a finite way per turn [m] other than 0. Correct it.")
+        half = math.pi / lead
+        return cls([first, second], [half, half])
+
+    @classmethod
+    def underactuated_finger(cls, radii: Mapping[str, float], unilateral: bool = True) -> Self:
+        """Return the shaft of a cable over the pulleys of a finger, whose length is `Σ radius·q`.
+
+        The finger closes around what it touches: the cable pulls at each joint with its force times the radius.
+
+        Args:
+            radii: Radius of the pulley at each joint [m], by name of the joint.
+            unilateral: True if the cable only pulls, as cables do.
+        """
+        return cls.tendon(radii, unilateral=unilateral)
 
     @classmethod
     def differential(cls, first: str, second: str, ratio: float = 1.0) -> tuple[Self, Self]:

@@ -99,7 +99,7 @@ KINDS: Final[dict[str, Kind]] = {
         # signals of the joint become those of the motor, and the effort of the motor that at the joint
         Kind("transmission", "Transmission", "a transmission", _EFFORT, coordinates="both"),
         # shafts of several motors and the joints that they move together
-        Kind("linkage", "Linkage", "a linkage", _EFFORT, couples=True),
+        Kind("linkage", "Linkage", "a linkage", _EFFORT, couples=True, alone=True),
         # friction and cogging of the joint: after all limits, and no limit
         Kind("passive", "Passive", "a passive law", _EFFORT, many=True, alone=True),
         # at which end of the step all efforts are computed: last, as it remembers the effort of the joint

@@ -19,6 +19,9 @@ from ..linkages import PlannedLinkage
 
 wp.set_module_options({"enable_backward": False, "fuse_fp": False})
 
+Row = wp.types.vector(MOST_JOINTS, wp.float32)
+Square = wp.types.matrix((MOST_JOINTS, MOST_JOINTS), wp.float32)
+
 
 @wp.struct
 class Links:
@@ -27,13 +30,14 @@ class Links:
     count: wp.array[int]
     slots: wp.array2d[int]
     own: wp.array2d[int]
-    matrix: wp.array[wp.mat33]
-    inverse: wp.array[wp.mat33]
-    offset: wp.array[wp.vec3]
-    inertia: wp.array[wp.vec3]
-    lower: wp.array[wp.vec3]
-    spacing: wp.array[wp.vec3]
-    per_spacing: wp.array[wp.vec3]
+    pulls: wp.array2d[int]
+    matrix: wp.array[Square]
+    inverse: wp.array[Square]
+    offset: wp.array[Row]
+    inertia: wp.array[Row]
+    lower: wp.array[Row]
+    spacing: wp.array[Row]
+    per_spacing: wp.array[Row]
     rows: wp.array2d[int]
     nodes: wp.array[float]
     first: wp.array[int]
@@ -53,12 +57,12 @@ def links_of(linkages: Sequence[PlannedLinkage], device: wp.DeviceLike) -> Links
             row[tuple(map(slice, values.shape))] = values
         return rows
 
-    for name in ("slots", "own", "rows"):
+    for name in ("slots", "own", "pulls", "rows"):
         setattr(found, name, wp.array(padded(name, np.int32), dtype=wp.int32, ndim=2, device=device))
     for name in ("matrix", "inverse"):
-        setattr(found, name, wp.array(padded(name, np.float32), dtype=wp.mat33, device=device))
+        setattr(found, name, wp.array(padded(name, np.float32), dtype=Square, device=device))
     for name in ("offset", "inertia", "lower", "spacing", "per_spacing"):
-        setattr(found, name, wp.array(padded(name, np.float32), dtype=wp.vec3, device=device))
+        setattr(found, name, wp.array(padded(name, np.float32), dtype=Row, device=device))
     found.count = wp.array([len(one.slots) for one in linkages], dtype=wp.int32, device=device)
     found.first = wp.array(np.where(sizes, first, -1), dtype=wp.int32, device=device)
     found.nodes = wp.array(np.concatenate([one.nodes.ravel() for one in linkages]), dtype=wp.float32, device=device)
@@ -66,7 +70,7 @@ def links_of(linkages: Sequence[PlannedLinkage], device: wp.DeviceLike) -> Links
 
 
 @wp.func
-def turned(slopes: wp.mat33, i: int, count: int, v: wp.vec3):
+def turned(slopes: Square, i: int, count: int, v: Row):
     """Return the change of shaft `i` with changes of the joints."""
     total = slopes[i, 0] * v[0]
     for j in range(1, count):
@@ -75,18 +79,18 @@ def turned(slopes: wp.mat33, i: int, count: int, v: wp.vec3):
 
 
 @wp.func
-def shafts_at(links: Links, n: int, q: wp.vec3):
+def shafts_at(links: Links, n: int, q: Row):
     """Return the angles of the shafts, and their change with each joint."""
     count = links.count[n]
-    angles = wp.vec3()
+    angles = Row()
     slopes = links.matrix[n]
     if links.first[n] < 0:
         for i in range(count):
             angles[i] = turned(slopes, i, count, q) + links.offset[n][i]
         return angles, slopes
-    part = wp.vec3()
-    beyond = wp.vec3()
-    cells = wp.vec3()
+    part = Row()
+    beyond = Row()
+    cells = Row()
     for j in range(count):
         last = float(links.rows[n, j] - 1)
         at = (q[j] - links.lower[n][j]) * links.per_spacing[n][j]
@@ -120,10 +124,10 @@ def shafts_at(links: Links, n: int, q: wp.vec3):
 
 
 @wp.func
-def at_shaft(links: Links, n: int, slopes: wp.mat33, joint: wp.vec3):
+def at_shaft(links: Links, n: int, slopes: Square, joint: Row):
     """Return the efforts of the shafts that have given efforts at the joints."""
     count = links.count[n]
-    shaft = wp.vec3()
+    shaft = Row()
     if links.first[n] < 0:
         inverse = links.inverse[n]
         for i in range(count):
@@ -143,7 +147,7 @@ def at_shaft(links: Links, n: int, slopes: wp.mat33, joint: wp.vec3):
 @wp.func
 def taken(values: wp.array2d[float], robot: int, links: Links, n: int):
     """Return a signal of the joints of a linkage."""
-    found = wp.vec3()
+    found = Row()
     for k in range(links.count[n]):
         found[k] = values[robot, links.slots[n, k]]
     return found
@@ -186,9 +190,12 @@ def link_out_kernel(
     position = taken(q, robot, links, n)
     v = taken(qd, robot, links, n)
     shaft = taken(efforts, robot, links, n)
+    for i in range(count):
+        if links.pulls[n, i] == 1 and shaft[i] < 0.0:
+            shaft[i] = 0.0
     _, slopes = shafts_at(links, n, position)
     if links.first[n] >= 0:
-        ahead = wp.vec3()
+        ahead = Row()
         for j in range(count):
             ahead[j] = position[j] + dt[0] * v[j]
         _, then = shafts_at(links, n, ahead)

@@ -1,7 +1,6 @@
 """Actuators on fixed tendons, whose lengths are sums of joint positions, as motors that move several joints together.
 
-As many of them as joints make a linkage. A tendon alone over two joints, as in fingers, leaves one of them free: no
-motor stands for its actuator.
+Those that share joints make a linkage. One tendon over two joints, as in fingers, leaves a motion of them free.
 """
 
 # MuJoCo ships no type stubs
@@ -59,10 +58,14 @@ def tendon_motors(model: mujoco.MjModel, driven: Collection[int]) -> tuple[list[
             problems |= dict.fromkeys(group, why)
             continue
         # each motor is at a joint that its tendon moves much
-        best = max(itertools.permutations(range(len(group))), key=lambda order: _least(matrix[list(order)]))
+        share = np.abs(matrix) / np.abs(matrix).max(axis=1, keepdims=True)
+        rows = range(len(group))
+        best = max(
+            itertools.permutations(range(len(joints)), len(group)), key=lambda columns: share[rows, columns].min()
+        )
         motors += [
-            TendonMotor(group[at], joint, joints, tuple(matrix[at].tolist()))
-            for at, joint in zip(best, joints, strict=True)
+            TendonMotor(actuator, joints[column], joints, tuple(matrix[row].tolist()))
+            for row, (actuator, column) in enumerate(zip(group, best, strict=True))
         ]
     return motors, problems
 
@@ -93,15 +96,10 @@ def _groups(parts: Mapping[int, Mapping[int, float]]) -> list[list[int]]:
 def _problem(joints: tuple[int, ...], matrix: np.ndarray, driven: Collection[int]) -> str:
     """Why actuators on tendons are no linkage; empty if they are one."""
     count, width = matrix.shape
-    if count != width:
-        return f"acts on a tendon of {width} joints with {count} such actuators, which do not determine them"
+    if count > width:
+        return f"acts on a tendon of {width} joints with {count} such actuators, more than joints"
     if width > MOST_JOINTS:
         return f"acts on tendons that connect {width} joints, where a linkage has {MOST_JOINTS} at most"
     if any(joint in driven for joint in joints):
         return "acts on a tendon of joints that have actuators of their own"
-    return "" if np.linalg.matrix_rank(matrix) == width else "acts on tendons that depend on each other"
-
-
-def _least(matrix: np.ndarray) -> float:
-    """The least coefficient between a motor and its joint, per the largest of its tendon."""
-    return float((np.abs(np.diag(matrix)) / np.abs(matrix).max(axis=1)).min())
+    return "" if np.linalg.matrix_rank(matrix) == count else "acts on tendons that depend on each other"

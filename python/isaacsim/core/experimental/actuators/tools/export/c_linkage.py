@@ -12,6 +12,7 @@ import numpy as np
 from ...engine.entry import entry_from_spec
 from ...engine.linkages import PlannedLinkage, plan_linkages
 from ...engine.motors import resolve_motors
+from ...specs.linkage import MOST_JOINTS
 from ...specs.motors import MotorConfig
 from ...specs.stages import KINDS
 from .c_literals import c_float
@@ -51,6 +52,7 @@ def linkage_text(number: int, linkage: PlannedLinkage, joints: Iterable[str]) ->
     rows = {
         "joints": f"{count}",
         "own commands": _array(int(one) for one in linkage.own),
+        "pulls only": _array(int(one) for one in linkage.pulls),
         "slopes": _square(linkage.matrix),
         "inverse": _square(linkage.inverse),
         "angles at 0 [rad]": _floats(linkage.offset),
@@ -84,21 +86,22 @@ def _array(values: Iterable[object]) -> str:
     return f"{{{', '.join(map(str, values))}}}"
 
 
-LINKAGES: dict[str, str] = {
+_TEXTS: dict[str, str] = {
     "linkage": """\
 typedef struct {
-    int count, own[3];
-    float matrix[3][3], inverse[3][3], offset[3], inertia[3], lower[3], spacing[3], per_spacing[3];
-    int rows[3];
+    int count, own[most], pulls[most];
+    float matrix[most][most], inverse[most][most], offset[most], inertia[most];
+    float lower[most], spacing[most], per_spacing[most];
+    int rows[most];
     const float *nodes; /* none for a linear one */
 } @linkage;""",
-    "shafts": "typedef struct { float angle[3], slope[3][3]; } @shafts;",
+    "shafts": "typedef struct { float angle[most], slope[most][most]; } @shafts;",
     "shafts_in_table": """\
 /* between the nodes around a position; beyond the table the slopes at its end hold */
 static inline void @shafts_in_table(const @linkage *of, const float q[], @shafts *found) {
     const int n = of->count, width = n * (1 + n), next = n == 2 ? width : 0, columns = n == 2 ? of->rows[1] : 1;
-    int cell[3] = {0, 0, 0};
-    float part[3] = {0.0f, 0.0f, 0.0f}, beyond[3] = {0.0f, 0.0f, 0.0f};
+    int cell[2] = {0, 0};
+    float part[2] = {0.0f, 0.0f}, beyond[2] = {0.0f, 0.0f};
     for (int j = 0; j < n; ++j) {
         const float last = (float)(of->rows[j] - 1), at = (q[j] - of->lower[j]) * of->per_spacing[j];
         const float inside = at >= 0.0f ? (at <= last ? at : last) : 0.0f;
@@ -159,7 +162,7 @@ static inline void @efforts_of_shafts(const @linkage *of, const @shafts *now, co
     "link_in": """\
 /* Signals of the shafts of motors, of those of their joints; commands that are a motor's own stay as they are. */
 static inline void @link_in(const @linkage *of, const @signals joints[], @signals shafts[]) {
-    float q[3], v[3], q_target[3], v_target[3], given[3], feedforward[3];
+    float q[most], v[most], q_target[most], v_target[most], given[most], feedforward[most];
     for (int j = 0; j < of->count; ++j) {
         q[j] = joints[j].position, v[j] = joints[j].velocity, given[j] = joints[j].feedforward;
         q_target[j] = joints[j].position_target, v_target[j] = joints[j].velocity_target;
@@ -179,12 +182,14 @@ static inline void @link_in(const @linkage *of, const @signals joints[], @signal
     "link_out": """\
 /* Efforts at the joints, of those of the shafts, without what accelerates the rotors as the slopes change. */
 static inline void @link_out(const @linkage *of, const @signals joints[], float dt, float effort[]) {
-    float q[3], v[3], ahead[3], found[3];
+    float q[most], v[most], ahead[most], found[most];
     for (int j = 0; j < of->count; ++j) {
         q[j] = joints[j].position, v[j] = joints[j].velocity;
         ahead[j] = q[j] + dt * v[j];
     }
     const @shafts now = @shafts_at(of, q);
+    for (int i = 0; i < of->count; ++i)
+        if (of->pulls[i] && effort[i] < 0.0f) effort[i] = 0.0f;
     if (of->nodes) {
         const @shafts then = @shafts_at(of, ahead);
         for (int i = 0; i < of->count; ++i) {
@@ -207,4 +212,6 @@ static inline float @settled(float effort, float state[], const float next[], in
     return effort;
 }""",
 }
+
+LINKAGES = {name: text.replace("[most]", f"[{MOST_JOINTS}]") for name, text in _TEXTS.items()}
 """Types and functions of linkages by name, each behind those that it uses."""

@@ -30,7 +30,7 @@ def undamped(checked: Checked) -> Iterator[Finding]:
     for joint, actuator in checked.actuated:
         law = gains(actuator)
         # a friction stage may damp it
-        if any(KINDS[kind].alone for kind, _ in actuator.by_kind):
+        if any(KINDS[kind].alone and not KINDS[kind].couples for kind, _ in actuator.by_kind):
             continue
         if law is not None and law[0] > 0.0 == law[1] == joint.value("viscous_friction"):
             yield Finding(
