@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -57,6 +58,11 @@ LINKED: dict[str, dict[str, list[Config]]] = {
     },
     "rate": {"a": [PD, NOISY, aa.RateConfig(decimation=3), WRIST[0]], "b": [PD, aa.RateConfig(decimation=2), WRIST[1]]},
     "three": {"a": [PD, THREE[0], MOST], "b": [PD, aa.DelayConfig(1), THREE[2]], "c": [PD, NOISY, THREE[1], FRICTION]},
+    "tendons": {
+        "a": [PD, MOST, dataclasses.replace(THREE[0], unilateral=True)],
+        "b": [aa.LinkageConfig(["a", "c", "b"], [0.3, 0.2, -1.0]), FRICTION],
+        "c": [PD, NOISY, THREE[1]],
+    },
     "knee": {"b": [*AT_MOTOR, GEAR, KNEE, FRICTION], "a": [PD, MOST]},
     "ankle": {"a": [*AT_MOTOR, GEAR, ANKLE[1], FRICTION], "b": [*AT_MOTOR, aa.DelayConfig(3), GEAR, ANKLE[0]]},
 }

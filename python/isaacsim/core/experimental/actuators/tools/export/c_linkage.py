@@ -35,9 +35,15 @@ def linkages_of(joints: Sequence[ExportedJoint]) -> list[PlannedLinkage]:
         for name, motor in motors.items()
         if any(KINDS[one.KIND].couples for one in motor.others)
     }
-    found = resolve_motors(linked, list(linked), list(linked), 1)
+    names = [joint.name for joint in joints]
+    found = resolve_motors(linked, names, names, 1)
+    if idle := [motor.pattern for motor in found if motor.pattern not in linked]:
+        raise ValueError(
+            f"joint {idle[0]!r} must have an actuator with a LinkageConfig. Export the file or the "
+            "motors of the robot, which have one."
+        )
     entries = [entry_from_spec(one.spec, 1, "cpu") for one in found if one.spec is not None]
-    return plan_linkages(entries, [joint.name for joint in joints])
+    return plan_linkages(entries, names)
 
 
 def linkage_text(number: int, linkage: PlannedLinkage, joints: Iterable[str]) -> str:
@@ -100,8 +106,8 @@ typedef struct {
 /* between the nodes around a position; beyond the table the slopes at its end hold */
 static inline void @shafts_in_table(const @linkage *of, const float q[], @shafts *found) {
     const int n = of->count, width = n * (1 + n), next = n == 2 ? width : 0, columns = n == 2 ? of->rows[1] : 1;
-    int cell[2] = {0, 0};
-    float part[2] = {0.0f, 0.0f}, beyond[2] = {0.0f, 0.0f};
+    int cell[most] = {0};
+    float part[most] = {0.0f}, beyond[most] = {0.0f};
     for (int j = 0; j < n; ++j) {
         const float last = (float)(of->rows[j] - 1), at = (q[j] - of->lower[j]) * of->per_spacing[j];
         const float inside = at >= 0.0f ? (at <= last ? at : last) : 0.0f;

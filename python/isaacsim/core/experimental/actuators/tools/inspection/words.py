@@ -54,7 +54,8 @@ def _in_words(config: Config) -> str:
     else:
         found = {name: getattr(config, name) for name, _ in parameters_of(config).items()}
         usual = {one.name: one.default for one in dataclasses.fields(cast(Any, config))}
-        found = {name: value for name, value in found.items() if value != usual[name]}
+        # an empty list is none
+        found = {name: value for name, value in found.items() if value != usual[name] and value != []}
     if not found:
         return law
     if len(found) == 1 and len(vars(config)) == 1:
