@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.files.usd.stage import open_stage
 from places import ROBOTS
-from pxr import Usd, UsdGeom, UsdPhysics
+from pxr import Sdf, Usd, UsdGeom, UsdPhysics
 
 NAMES = "panda_joint5", "panda_joint6"
 PANDA = "/World/Panda"
@@ -53,7 +53,7 @@ def test_tendon_of_fewer_motors_than_joints_is_in_a_file(tmp_path: Path) -> None
     names = ["panda_joint5", "panda_joint6", "panda_joint7"]
     tendon = aa.LinkageConfig.tendon(dict(zip(names, (1.0, 0.5, -0.3), strict=True)), unilateral=True)
     made = {names[1]: [aa.PDControlConfig(20.0, 0.5), aa.MaxEffortClampingConfig(3.0), tendon]}
-    stage = Usd.Stage.Open(str(ROBOTS / "franka_panda.usda"))
+    stage = Usd.Stage.Open(Sdf.Layer.OpenAsAnonymous(str(ROBOTS / "franka_panda.usda")))
     aa.add_motors(PANDA, made, stage=stage, overwrite_existing=True)
     stage.Export(str(tmp_path / "robot.usda"))
     found = aa.motors_of(str(tmp_path / "robot.usda"))

@@ -257,9 +257,9 @@ def _of_linkage(
 ) -> np.ndarray | None:
     """Return the armature of the joints of an actuator that all rotors of its linkage have; None if none is given.
 
-    The plan refuses a linkage with motors missing by name.
+    The plan refuses a linkage with motors that are missing or of another one by name.
     """
-    if not shafts.keys() >= {*own.joints}:
+    if any(joint not in shafts or shafts[joint][1].joints != own.joints for joint in own.joints):
         return None
     motors = [shafts[joint] for joint in own.joints]
     given = [inertia_of(motor) for motor, _ in motors]
