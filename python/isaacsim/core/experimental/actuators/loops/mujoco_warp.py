@@ -76,13 +76,7 @@ class ActuatedWorlds(Actuated):
     _HAS_FRICTION = True
 
     def __init__(
-        self,
-        mjm: Any,
-        model: Any,
-        motors: AnyMotors,
-        num_worlds: int = 1,
-        *,
-        effort_mode: EffortModes | None = None,
+        self, mjm: Any, model: Any, motors: AnyMotors, num_worlds: int = 1, *, effort_mode: EffortModes | None = None
     ) -> None:
         _require_same(mjm, model)
         joints = [joint for joint, kind in enumerate(mjm.jnt_type) if kind in (_SLIDE, _HINGE)]

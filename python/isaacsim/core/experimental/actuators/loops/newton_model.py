@@ -76,12 +76,7 @@ class ActuatedModel(Actuated):
     _HAS_FRICTION = True
 
     def __init__(
-        self,
-        model: Any,
-        motors: AnyMotors,
-        *,
-        articulations: str = ".*",
-        effort_mode: EffortModes | None = None,
+        self, model: Any, motors: AnyMotors, *, articulations: str = ".*", effort_mode: EffortModes | None = None
     ) -> None:
         layout = _Layout(model, articulations)
         super().__init__(layout.names, motors, len(layout.rows), model.device, effort_mode)

@@ -51,10 +51,7 @@ _VALUE_TYPES: dict[str, tuple[Sdf.ValueTypeName, Callable[[Any], object]]] = {
     "token": (Sdf.ValueTypeNames.Token, str),
     "float[]": (Sdf.ValueTypeNames.FloatArray, lambda table: Vt.FloatArray([float(value) for value in table])),
     "token[]": (Sdf.ValueTypeNames.TokenArray, lambda names: Vt.TokenArray(list(names))),
-    "asset": (
-        Sdf.ValueTypeNames.Asset,
-        lambda path: Sdf.AssetPath(asset_text(path)),
-    ),
+    "asset": (Sdf.ValueTypeNames.Asset, lambda path: Sdf.AssetPath(asset_text(path))),
 }
 
 

@@ -210,10 +210,7 @@ def unlike(stage: Usd.Stage, values: Mapping[str, float], axis: Axis) -> dict[st
 
 
 def write_properties(
-    stage: Usd.Stage,
-    values: Mapping[str, np.ndarray],
-    axes: Sequence[Axis],
-    cleared: Sequence[tuple[str, str]] = (),
+    stage: Usd.Stage, values: Mapping[str, np.ndarray], axes: Sequence[Axis], cleared: Sequence[tuple[str, str]] = ()
 ) -> None:
     """Author properties, one value per axis each, at the stage's edit target.
 

@@ -61,11 +61,7 @@ def _apart(scene: Scene, of_body: Mapping[int, Sequence[int]]) -> tuple[set[froz
 
 
 def _write_self_collisions(
-    stage: Usd.Stage,
-    scene: Scene,
-    robots: Sequence[Sdf.Path],
-    apart: Set[frozenset[int]],
-    colliding: Set[int],
+    stage: Usd.Stage, scene: Scene, robots: Sequence[Sdf.Path], apart: Set[frozenset[int]], colliding: Set[int]
 ) -> set[frozenset[int]]:
     """Write whether robots touch themselves; return the pairs of bodies that follow from it."""
     known: set[frozenset[int]] = set()

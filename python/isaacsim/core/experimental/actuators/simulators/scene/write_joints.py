@@ -49,12 +49,7 @@ def motion(axis: Axis, position: float) -> Frame:
 
 
 def write_joints(
-    stage: Usd.Stage,
-    names: Names,
-    scene: Scene,
-    bodies: Sequence[Sdf.Path],
-    scopes: Sequence[Sdf.Path],
-    apart: Apart,
+    stage: Usd.Stage, names: Names, scene: Scene, bodies: Sequence[Sdf.Path], scopes: Sequence[Sdf.Path], apart: Apart
 ) -> dict[int, Sdf.Path]:
     """Write the joints that carry bodies; return the paths of axes, and of bodies without, by their `id`.
 
