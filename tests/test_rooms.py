@@ -136,7 +136,6 @@ TESTED_IN = {
     "laws.networks.warp_evaluator": "laws/networks/test_evaluator.py",
     "extension.action_graphs.omnigraph.node_ports": "extension/action_graphs/runner/test_registry.py",
     "tools.training.report": "tools/training/test_trained.py",
-    "files.usd.authored": "simulators/scene/test_read.py",
     "simulators.scene.frames": "simulators/scene/test_joints.py",
     "simulators.scene.parsed": "simulators/scene/test_read.py",
     "simulators.scene.scene": "simulators/scene/test_read.py",

@@ -90,7 +90,7 @@ def _followers(host: Host, robots: Binding, joints: Sequence[str], names: Sequen
     """Names of the DOFs that a coupling moves, and that need no motor."""
     if host.stage is None:
         return getattr(robots.articulation, "following_dofs", set)()
-    from ..files.usd.moved_by import followers
+    from ..files.usd.other_drives import followers
 
     return followers(host.stage, joints, names)
 

@@ -155,7 +155,7 @@ def no_friction(host: Host, robots: Binding, axes: Sequence[tuple[str, str]]) ->
     if not axes:
         return []
     if (problem := unsettable(robots.articulation, "friction")) and host.stage is not None:
-        from ..files.usd.friction_fallback import with_friction
+        from ..files.usd.fallbacks import with_friction
 
         if kept := with_friction(host.stage, axes):
             warnings.warn(

@@ -82,7 +82,7 @@ def to_usd(
     """
     with needs("to_usd", "usd"):
         from ...files.usd.author import joints_to_drive, others_driving
-        from ...files.usd.fallback_marks import take_back
+        from ...files.usd.fallbacks import take_back
         from ...files.usd.joint_properties import axis_of, write_properties
         from ...files.usd.text import undo_on_error, write_text
 

@@ -25,9 +25,7 @@ from .articulation import axes_of, every_prim, unloaded_at
 from .assets import note_authored
 from .axes import address, axis_in, is_angular
 from .discover import dofs_driven
-from .envelope_fallback import write_envelope
-from .fallback_marks import marked, take_back
-from .friction_fallback import write_fallback
+from .fallbacks import marked, take_back, write_envelope, write_fallback
 from .joint_order import dof_names, is_part, joints_of
 from .joint_properties import axis_of, write_properties
 from .roots import unloaded_hint

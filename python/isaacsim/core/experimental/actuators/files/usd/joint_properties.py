@@ -19,9 +19,9 @@ from ...base.errors import HostError, UnsupportedSceneError
 from ...specs.fields import in_single
 from .articulation import axes_of
 from .authored import authored as authored_of
-from .authored import authored_number
+from .authored import authored_number, instance_for
 from .axes import MANY, axis_in, is_angular
-from .instances import instance_for
+from .schema import opinion
 from .units import StageUnits, units_of
 from .usd_errors import reports_usd_errors
 
@@ -408,3 +408,21 @@ def _put_back(layer: Sdf.Layer, path: Sdf.Path, draft: Sdf.Layer, place: Sdf.Pat
         spec.RemoveProperty(spec.attributes[name])
     spec.ClearInfo("apiSchemas")
     layer.ScheduleRemoveIfInert(spec)
+
+
+@reports_usd_errors
+def layer_of_parameter(stage: Usd.Stage, prim: str, attribute: str) -> str | None:
+    """The layer that holds an attribute of an actuator prim; None for none."""
+    found = stage.GetPrimAtPath(prim).GetAttribute(attribute)
+    return _name_of(found) if found and found.HasAuthoredValue() else None
+
+
+@reports_usd_errors
+def layer_of_property(stage: Usd.Stage, name: str, axis: Axis) -> str | None:
+    """The layer that holds a property of a joint's axis, see `joint_properties`; None for none."""
+    found = attribute_of(stage, name, axis)
+    return None if found is None else _name_of(found)
+
+
+def _name_of(attribute: Usd.Attribute) -> str:
+    return opinion(attribute).layer.GetDisplayName()

@@ -34,11 +34,19 @@ from .assets import MODEL_PATH, file_named
 from .authored import authored as authored_value
 from .authored import authored_number
 from .discover import discover
-from .fallback_marks import without_fallbacks
+from .fallbacks import without_fallbacks
 from .joint_order import dof_names, joint_orders
 from .joint_properties import OF_MOTORS, PROPERTIES, authored, axis_of, envelopes, performance_envelope, read_property
-from .mjc_actuators import acting_on, armature_of, dc_motor_of_prim, joint_bounds, law_of_prim
-from .mujoco_properties import OF_JOINT, with_actuators, with_own_attributes
+from .mujoco_properties import (
+    OF_JOINT,
+    acting_on,
+    armature_of,
+    dc_motor_of_prim,
+    joint_bounds,
+    law_of_prim,
+    with_actuators,
+    with_own_attributes,
+)
 from .other_drives import gains_of_drives
 from .roots import match_roots
 from .schema import intervals_of

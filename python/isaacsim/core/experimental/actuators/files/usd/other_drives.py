@@ -1,4 +1,4 @@
-"""Joint drives of USD and actuators of MuJoCo that drive joints without an actuator."""
+"""What moves joints without an actuator: drives of USD, actuators of MuJoCo, and joints that they follow."""
 
 from __future__ import annotations
 
@@ -7,12 +7,46 @@ from collections.abc import Sequence
 import numpy as np
 from pxr import Usd
 
+from .articulation import every_prim
+from .authored import targets
 from .discover import actuator_paths, dofs_driven
 from .joint_properties import authored, axis_of
-from .mjc_actuators import ACTUATOR, joint_of, mjc_prims
-from .moved_by import followers, follows
+from .mujoco_properties import ACTUATOR, joint_of, mjc_prims
+from .schema import applied_schemas
 from .usd_errors import reports_usd_errors
 from .words import listed
+
+_COUPLINGS = ("NewtonMimicAPI", "MjcEqualityJointAPI", "PhysxMimicJointAPI")
+
+
+@reports_usd_errors
+def follows(stage: Usd.Stage, joint: str) -> bool:
+    """Return True if a joint follows another one."""
+    prim = stage.GetPrimAtPath(joint)
+    enabled = prim.GetAttribute("newton:mimicEnabled")
+    if enabled and enabled.Get() is False:
+        return False
+    return any(schema.partition(":")[0] in _COUPLINGS for schema in applied_schemas(prim))
+
+
+def followers(stage: Usd.Stage, joints: Sequence[str], names: Sequence[str]) -> set[str]:
+    """Names of the DOFs that follow another joint.
+
+    Args:
+        stage: The stage of the joints.
+        joints: Path of the joint of each DOF.
+        names: Name of each DOF.
+    """
+    return {
+        name for joint, name in zip(joints, names, strict=True) if stage.GetPrimAtPath(joint) and follows(stage, joint)
+    }
+
+
+@reports_usd_errors
+def mujoco_actuators(stage: Usd.Stage) -> dict[str, str]:
+    """Paths of `MjcActuator` prims by the path of their target."""
+    prims = [prim for prim in every_prim(stage.GetPseudoRoot()) if prim.GetTypeName() == "MjcActuator"]
+    return {str(target): str(prim.GetPath()) for prim in prims for target in targets(prim, "mjc:target")}
 
 
 @reports_usd_errors

@@ -9,9 +9,8 @@ import numpy as np
 
 from ...base.errors import HostError, NotCopied, SimulationDivergedError, diverged
 from ...base.values import Indices, resolve_indices
-from ...files.usd.collisions import disable_collisions
 from ...files.usd.joint_properties import authored, axis_of
-from ...files.usd.stage import StageEdits, require_si
+from ...files.usd.stage import StageEdits, disable_collisions, require_si
 from ..articulation import DofArrays, Robot
 from ..bus import EventBus
 from ..physics_articulation import PhysicsArticulation

@@ -25,7 +25,7 @@ from ovphysx.types import GlobalConfigKey, LogLevel, SimObjectType, TensorType
 
 from ...base.errors import UnsupportedSceneError
 from ...files.usd.articulation import articulation_roots, every_prim
-from ...files.usd.instances import misnamed, rename_misnamed
+from ...files.usd.authored import misnamed, rename_misnamed
 from ..articulation import name_in
 from ..scene.robots import warn_of_strays
 from .links import LinkGraph

@@ -14,12 +14,11 @@ from pxr import Gf, Sdf, Usd
 from ...base.errors import UnsupportedSceneError
 from ...files.usd import articulation
 from ...files.usd.authored import authored as authored_value
-from ...files.usd.authored import authored_number, authored_numbers, other_type
+from ...files.usd.authored import authored_number, authored_numbers, misnamed, other_type
 from ...files.usd.axes import is_angular
-from ...files.usd.envelope_fallback import drives_without_actuator
-from ...files.usd.instances import misnamed
+from ...files.usd.fallbacks import drives_without_actuator
 from ...files.usd.joint_properties import authored
-from ...files.usd.mjc_actuators import joint_bounds
+from ...files.usd.mujoco_properties import joint_bounds
 from ...files.usd.schema import applied_schemas
 from .frames import Frame, frame
 from .parsed import Parsed

@@ -8,7 +8,7 @@ import numpy as np
 from pxr import Sdf, Usd
 
 from ...files.usd.authored import authored, authored_number, authored_numbers, targets
-from ...files.usd.mjc_actuators import Drive, drives_of, joint_of
+from ...files.usd.mujoco_properties import Drive, drives_of, joint_of
 from ...files.usd.schema import applied_schemas
 from .frames import Places
 from .joints import hardness

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from pxr import Gf, Sdf, Usd, UsdGeom
 
-from ...files.usd.authored import authored, authored_number
-from ...files.usd.instances import instance_for
-from ...files.usd.mjc_actuators import mjc_prims
+from ...files.usd.authored import authored, authored_number, instance_for
+from ...files.usd.mujoco_properties import mjc_prims
 from ...files.usd.units import StageUnits, units_of
 from ...files.usd.usd_errors import reports_usd_errors
 from ...files.usd.words import listed
