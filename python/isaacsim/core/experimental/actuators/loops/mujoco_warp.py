@@ -24,8 +24,7 @@ from ..simulators.mujoco.switches import WITHOUT_FORCE
 from ..simulators.port import nothing
 from ..specs.effort_modes import EffortModes
 from ..specs.signals import INERTIAS
-from .actuated import Actuated, AnyMotors
-from .changes import Changes
+from .actuated import Actuated, AnyMotors, Changes
 from .foreign import AnyArray, library, taken
 
 _NAMES = ("data.qpos", "data.qvel", "q_target", "qd_target", "feedforward", "data.qfrc_applied")

@@ -22,8 +22,7 @@ from ..engine.step.binding import Columns
 from ..specs.effort_modes import EffortModes
 from ..specs.patterns import pattern_problem
 from ..specs.signals import INERTIAS
-from .actuated import Actuated, AnyMotors
-from .changes import Changes
+from .actuated import Actuated, AnyMotors, Changes
 
 _STATE = ("joint_q", "joint_qd")
 _CONTROL = ("joint_target_q", "joint_target_qd", "joint_act", "joint_f")

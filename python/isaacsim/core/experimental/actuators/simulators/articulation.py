@@ -16,9 +16,9 @@ from ..base.errors import HostError
 from ..base.values import ArrayLike, Indices, as_integers, broadcast, resolve_indices
 from ..files.usd.roots import Roots, no_match, no_pattern, require_same_joints
 from ..specs.arguments import names_of
-from .copied import warp_copy
 from .dof_access import DofAccess
 from .port import Buffers, JointViews, nothing
+from .transfer import warp_copy
 
 if TYPE_CHECKING:
     from ..files.usd.handles import Stage

@@ -11,7 +11,7 @@ import warp as wp
 from ..base.errors import HostError
 from ..base.memory import Array
 from ..base.values import ArrayLike, as_numpy
-from .mass_signals import mass_signals
+from ..laws.contract.coupling import inertias_of
 from .port import ArticulationPort, Buffers, JointViews, nothing, require_members
 from .transfer import transfer
 
@@ -91,7 +91,7 @@ class Binding:
             return None
         if offer is not None:
             return offer(list(wanted))
-        return mass_signals(self.articulation, wanted) if from_matrices else None
+        return signals_of_matrices(self.articulation, wanted) if from_matrices else None
 
     def following(
         self,
@@ -243,3 +243,44 @@ def _float32(values: ArrayLike, shape: tuple[int, int], getter: str) -> Array:
     if tuple(values.shape) != shape:
         raise HostError(f"{getter} returned shape {tuple(values.shape)}: must be (robots, DOFs) = {shape}. Reshape it.")
     return values
+
+
+SIGNALS = ("inertia", "coupled_inertia", "load")
+"""Names of the signals that are known."""
+_LOADS = ("get_dof_gravity_compensation_forces", "get_dof_coriolis_and_centrifugal_compensation_forces")
+
+
+def signals_of_matrices(articulation: ArticulationPort, wanted: Collection[str]) -> JointViews | None:
+    """Return what an articulation with mass matrices knows of its joints, in arrays that `refresh` fills.
+
+    Args:
+        articulation: An articulation of a host.
+        wanted: Names of the signals that laws ask for.
+
+    Returns:
+        None where no law needs the coupled inertia, or the articulation has no mass matrices.
+    """
+    read = getattr(articulation, "get_mass_matrices", None)
+    if read is None or "coupled_inertia" not in wanted:
+        return None
+    loads = [getter for name in _LOADS if (getter := getattr(articulation, name, None)) is not None]
+    names = SIGNALS if loads else SIGNALS[:2]
+    shape = len(articulation.paths), articulation.num_dofs
+    arrays = {name: wp.zeros(shape, dtype=wp.float32, device="cpu") for name in names if name in wanted}
+
+    def refresh() -> None:
+        mass = _numbers(read)
+        inertias = inertias_of(mass, first=mass.shape[-1] - shape[1])
+        found: dict[str, np.ndarray] = dict(zip(SIGNALS, inertias, strict=False))
+        if loads:
+            found["load"] = np.sum([_numbers(getter) for getter in loads], axis=0)
+        for name, array in arrays.items():
+            array.numpy()[...] = found[name]
+
+    return JointViews(arrays, refresh)
+
+
+def _numbers(getter: Callable[[], Any]) -> np.ndarray:
+    """What a getter returns, as a NumPy array."""
+    found = getter()
+    return np.asarray(found.numpy() if hasattr(found, "numpy") else found, np.float64)

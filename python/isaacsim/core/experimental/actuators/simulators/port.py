@@ -335,3 +335,20 @@ def _require_key(bus: PhysicsBus) -> None:
             f"{error}: the bus of a simulator given to use_host must have a hash and take weak references. Make "
             f"{type(bus).__name__} an ordinary class: no __eq__ without __hash__, no __slots__ without __weakref__."
         ) from error
+
+
+# Isaac Sim has a third one, for neither
+_TURNS = {"Rotation": True, "Translation": False}
+
+
+def turning(articulation: object) -> list[bool | None] | None:
+    """Return for each joint True if it turns, False if it slides, None if that is unknown.
+
+    Args:
+        articulation: Any articulation, or None.
+
+    Returns:
+        A list in the order of its joints; None without an articulation, or with one that knows no kinds.
+    """
+    kinds = getattr(articulation, "dof_types", None)
+    return None if kinds is None else [_TURNS.get(kind.name) for kind in kinds]

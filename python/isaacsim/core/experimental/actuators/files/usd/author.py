@@ -21,7 +21,7 @@ from ...specs.stages import KINDS, Staged
 from ...specs.stand_ins import LISTED, stand_ins
 from ...specs.supply import SupplyConfig
 from ...specs.transmission import TransmissionConfig, as_read, as_stored, transmission_among
-from .articulation import axes_of, every_prim, unloaded_at
+from .articulation import axes_of, every_prim, undo_on_error, unloaded_at
 from .assets import note_authored
 from .axes import address, axis_in, is_angular
 from .discover import dofs_driven
@@ -32,7 +32,6 @@ from .roots import unloaded_hint
 from .schema import INTERVAL, TARGETS, is_actuator
 from .shared import classes_of, drop_unused, free_name, own_specs
 from .supplies import forget_supplies, write_supplies
-from .text import undo_on_error
 from .units import from_stage, to_stage, units_of
 
 

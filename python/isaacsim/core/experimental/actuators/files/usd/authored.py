@@ -1,8 +1,8 @@
 """Authored values of prims, whether or not USD knows their schema, with checks of their types.
 
 A layer may give any attribute a value of any type, whatever its schema. A joint of one axis has
-`PhysicsDriveAPI:angular` or `:linear`; some files have `:X` or `:rotZ`, as joints of several axes do. USD's own parser and
-PhysX ignore these, and the drive with them.
+`PhysicsDriveAPI:angular` or `:linear`; some files have `:X` or `:rotZ`, as joints of several axes do. USD's own parser
+and PhysX ignore these, and the drive with them.
 """
 
 from __future__ import annotations

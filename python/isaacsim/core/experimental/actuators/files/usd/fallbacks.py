@@ -7,8 +7,9 @@
     drive:<axis>:physics:maxForce    effort at rest
 
 The friction stage is the whole friction of the joint, and replaces newton's attributes while actuators are attached.
-PhysX limits drives by envelopes where no actuator drives the joint; an actuator computes its own limit, and silences the
-drive. Only drives have an envelope, and only those that `EnvelopeClampingConfig.to_physx` can say; `lint` names others.
+PhysX limits drives by envelopes where no actuator drives the joint; an actuator computes its own limit, and silences
+the drive. Only drives have an envelope, and only those that `EnvelopeClampingConfig.to_physx` can say; `lint` names
+others.
 
 Marks on the joints keep what was there before:
 

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...base.errors import HostError
-from .address import LOCKED, NO_FORCE, OPEN_END, AxisAddress, Fields
+from .address import LOCKED, NO_FORCE, OPEN_END, AxisAddress, Fields, mujoco
 from .dry_friction import follow_friction
-from .own_library import mujoco
 
 if TYPE_CHECKING:
     from mujoco.batch import Batch

@@ -24,20 +24,27 @@ from ...base.values import Indices, resolve_indices
 from ...specs.motors import MotorConfig
 from ..articulation import DofArrays, Robot, RootArrays
 from ..bus import EventBus
-from ..copied import warp_copy
 from ..port import JointViews
 from ..rotations import matrices
 from ..scene.scene import FIELDS, Articulation, Body, Scene
-from ..transfer import in_turn, transfer
+from ..transfer import in_turn, transfer, warp_copy
 from .dry_friction import harden
-from .dynamics import Equations, Layout, State, admittance, base_of, incoming_forces, projected_forces
+from .dynamics import (
+    Equations,
+    Kinematics,
+    Layout,
+    RootMirrors,
+    State,
+    admittance,
+    base_of,
+    cross,
+    incoming_forces,
+    projected_forces,
+)
 from .fields import KNOWN, ModelFields, read_property, write_properties
 from .joint_signals import JointSignals
-from .kinematics import Kinematics, cross
 from .model import CONTACT, build_model, initial_state
-from .model_actuators import warn_of
-from .moved_by import followers
-from .roots import RootMirrors
+from .model_actuators import followers, warn_of
 from .switches import Switches, actuators_off
 from .tendons import FixedTendons
 from .user_warnings import MUTE, ignore, warnings_to

@@ -20,7 +20,7 @@ from ...base.native import core
 from ...laws.contract.coupling import coupled_inertias, inverses_of
 from ...specs.signals import INERTIAS
 from ..transfer import Item, transfer
-from .own_library import mujoco
+from .address import mujoco
 
 COMPUTED = ("qLD", "qLDiagInv", "qfrc_bias")
 """Fields of the data that signals come from."""

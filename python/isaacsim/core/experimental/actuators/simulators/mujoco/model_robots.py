@@ -12,8 +12,7 @@ import numpy as np
 from ...files.usd.roots import Roots, no_pattern
 from ...specs.arguments import names_of
 from ..articulation import Robot
-from .address import element_name
-from .own_library import mujoco
+from .address import element_name, mujoco
 
 # as `mjtJoint` numbers them
 _BALL, _SLIDE, _HINGE = 1, 2, 3

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...base.errors import HostError
-from .address import Fields
+from .address import Fields, mujoco
 from .fields import CONSTANTS
 from .joint_signals import COMPUTED
-from .own_library import mujoco
 from .switches import Switches
 
 if TYPE_CHECKING:

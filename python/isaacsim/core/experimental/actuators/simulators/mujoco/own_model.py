@@ -23,20 +23,17 @@ from ...specs.arguments import require_type, whole_of
 from ...specs.motors import MotorConfig
 from ..articulation import DofArrays, Robot
 from ..bus import EventBus
-from ..copied import warp_copy
 from ..dof_properties import DofProperties
 from ..opened import enter, leave
 from ..port import Buffers, JointViews
-from ..transfer import Item, transfer
-from .address import address_of
+from ..transfer import Item, transfer, warp_copy
+from .address import address_of, mujoco
 from .dry_friction import follow_step, harden
 from .fields import KNOWN, read_property, write_properties
 from .joint_signals import JointSignals
-from .model_actuators import drives_by_joint, own_actuators, read_motors, warn_of
+from .model_actuators import drives_by_joint, followers_of_model, own_actuators, read_motors, warn_of
 from .model_robots import ModelRobots
-from .moved_by import followers_of_model
 from .own_data import BatchData, DataList
-from .own_library import mujoco
 from .switches import actuators_off
 
 if TYPE_CHECKING:

@@ -14,10 +14,9 @@ from ...files.usd.stage import StageEdits, disable_collisions, require_si
 from ..articulation import DofArrays, Robot
 from ..bus import EventBus
 from ..physics_articulation import PhysicsArticulation
-from ..scene.beginnings import BEGIN_ELSEWHERE, warn_of_beginnings
+from ..scene.scene import BEGIN_ELSEWHERE, warn_of_beginnings
 from .properties import SceneProperties
-from .scene import PhysxScene
-from .solver import velocity_weight
+from .scene import PhysxScene, velocity_weight
 
 if TYPE_CHECKING:
     from ...files.usd.handles import Stage

@@ -8,14 +8,33 @@ from typing import Any
 
 import numpy as np
 from numpy.polynomial import Polynomial
-from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics
+from pxr import Gf, Sdf, Tf, Usd, UsdGeom, UsdPhysics
 
 from ...base.errors import UnsupportedSceneError
 from ...files.usd.joint_properties import PROPERTIES, write_properties
 from .frames import HERE, Frame, frame_of
-from .prim_names import Names
 from .scene import FIELDS, NAMELESS, Axis, Body, Scene
 from .tree import WORLD
+
+
+class Names:
+    """Valid and unique paths of new prims; changed names are recorded."""
+
+    def __init__(self) -> None:
+        self._taken: set[Sdf.Path] = set()
+        self.renamed: list[str] = []
+
+    def below(self, parent: Sdf.Path, name: str, *, noted: bool = True) -> Sdf.Path:
+        """Return a path for a child of this name."""
+        valid = first = Tf.MakeValidIdentifier(name.strip("/"))
+        number = 2
+        while (path := parent.AppendChild(valid)) in self._taken:
+            valid, number = f"{first}_{number}", number + 1
+        self._taken.add(path)
+        if noted and valid != name.strip("/"):
+            self.renamed.append(f"{name.strip('/')} → {valid}")
+        return path
+
 
 Apart = Collection[frozenset[int]]
 
