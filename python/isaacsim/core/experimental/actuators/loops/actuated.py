@@ -242,11 +242,7 @@ class Actuated(ActuatorSet):
     def _entries(
         self, motors: AnyMotors, effort_mode: EffortModes | None
     ) -> tuple[list[ActuatorEntry], list[Motor], list[EngineFriction]]:
-        """Return the actuators in the order of their first joints, motors given by pattern, and engine friction.
-
-        Raises:
-            ValueError: A joint name or pattern that does not fit, no motor, or an array of the wrong length.
-        """
+        """The actuators in the order of their first joints, motors given by pattern, and engine friction."""
         friction: list[EngineFriction] = []
         if isinstance(motors, Mapping):
             found = resolve_motors(motors, self._names, self._names, self._num_robots, networks=True)
@@ -298,8 +294,7 @@ class Actuated(ActuatorSet):
     def _simulator_properties(self) -> dict[str, np.ndarray]:
         """Joint properties that the simulator is to have: those of motors, and friction in the engine or in none.
 
-        Raises:
-            ValueError: Static and dynamic friction of a joint differ.
+        A `ValueError` names a joint whose static and dynamic friction differ.
         """
         found = self.joint_properties
         for column in self._with_friction_stage:
@@ -322,11 +317,8 @@ class Actuated(ActuatorSet):
 class Changes:
     """Original values of Warp arrays on any device, and further actions that restore a model.
 
-    Both are restored when `give_back` is called, and when the owner is collected. Arrays are kept alive until then, as
-    the collector frees objects of a reference cycle in any order.
-
-    Args:
-        owner: The object that makes the changes.
+    Both are restored when `give_back` is called, and when the owner, who makes the changes, is collected. Arrays are
+    kept alive until then, as the collector frees objects of a reference cycle in any order.
     """
 
     def __init__(self, owner: object) -> None:

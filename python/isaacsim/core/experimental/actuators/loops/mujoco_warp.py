@@ -228,11 +228,7 @@ class ActuatedWorlds(Actuated):
         self._changes.set(array, np.s_[:, places[given]], values[:, given])
 
     def _bind(self, arrays: list[AnyArray | None], key: tuple[object, ...]) -> Bound:
-        """Return views of the arrays, from the first driven joint to the last.
-
-        Raises:
-            ValueError: By name.
-        """
+        """Views of the arrays, from the first driven joint to the last; a `ValueError` names one that does not fit."""
         firsts = (self._first_q, self._first_qd, self._first, self._first, self._first, self._first_qd)
         widths = (self._model.nq, self._model.nv, *[len(self._names)] * 3, self._model.nv)
         views = []

@@ -15,12 +15,7 @@ Item = tuple[np.ndarray, Iterable[int], np.ndarray, Iterable[int]]
 
 
 def in_turn(first: Iterable[Callable[[], object] | None], last: Callable[[], bool]) -> Callable[[], bool]:
-    """Return a function that calls all of them, and returns what the last one does.
-
-    Args:
-        first: Those that are native are called natively, None is left out.
-        last: What `transfer` returned.
-    """
+    """A function that calls all of them, natively where it can, and returns what the last one, of `transfer`, does."""
     there = [call for call in first if call is not None]
     if not there:
         return last
@@ -38,12 +33,11 @@ def in_turn(first: Iterable[Callable[[], object] | None], last: Callable[[], boo
 
 
 def transfer(*items: Item, watched: np.ndarray | None = None) -> Callable[[], bool]:
-    """Return a function that carries out all copies, and returns whether all watched numbers are finite.
+    """A function that carries out all copies, and returns whether all watched numbers are finite.
 
-    Args:
-        items: Source `(rows, columns)` and the columns read, target `(rows, columns)` and the columns written, float32
-            or float64 each. What float32 cannot hold becomes infinite.
-        watched: float64 `(rows, columns)`, contiguous within a row; None watches nothing.
+    An item is a source `(rows, columns)` and the columns read, a target `(rows, columns)` and the columns written,
+    float32 or float64 each. What float32 cannot hold becomes infinite. `watched` is float64 `(rows, columns)`,
+    contiguous within a row; None watches nothing.
     """
     tidy = [(source, [int(c) for c in read], target, [int(c) for c in write]) for source, read, target, write in items]
     if core is not None:

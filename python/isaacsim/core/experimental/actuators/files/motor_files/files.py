@@ -150,11 +150,7 @@ class Problems(list[str]):
     """Problems found so far; raises when there are too many."""
 
     def add(self, problem: str) -> None:
-        """Add a problem.
-
-        Raises:
-            ValueError: There are too many.
-        """
+        """Add a problem; a `ValueError` ends too many."""
         self.append(problem)
         if len(self) >= MAX_PROBLEMS:
             self.append(f"and perhaps more: reading ended after {MAX_PROBLEMS} problems.")
@@ -167,14 +163,9 @@ class Problems(list[str]):
 
 
 def motors_of(plain: object, folder: str) -> dict[str, MotorConfig]:
-    """Return the motors of plain data.
+    """The motors of plain data, with paths relative to an absolute folder.
 
-    Args:
-        plain: What `plain_of` returns, or anything.
-        folder: Absolute path of the folder that paths are relative to.
-
-    Raises:
-        ValueError: It is something else; a line for each problem, with its place.
+    A `ValueError` has a line for each problem of anything else, with its place.
     """
     reader = _Reader(folder)
     motors: dict[str, MotorConfig] = {}
@@ -190,15 +181,10 @@ def motors_of(plain: object, folder: str) -> dict[str, MotorConfig]:
 
 
 def plain_of(motors: Motors, folder: str) -> dict[str, object]:
-    """Return the plain data of motors, of which `motors_of` makes the same motors.
+    """The plain data of which `motors_of` makes the same motors, with paths relative to an absolute folder.
 
-    Args:
-        motors: Motors by pattern.
-        folder: Absolute path of the folder that paths become relative to.
-
-    Raises:
-        TypeError: Something is no motor.
-        ValueError: A file cannot hold it; a line for each problem, with its place.
+    A `TypeError` names what is no motor; a `ValueError` has a line for each thing that a file cannot hold, with its
+    place.
     """
     writer = _Writer(folder)
     plain: dict[str, object] = {}
@@ -212,11 +198,7 @@ def plain_of(motors: Motors, folder: str) -> dict[str, object]:
 
 
 class _Reader:
-    """Makes motors of plain data, and collects problems.
-
-    Args:
-        folder: The folder that paths are relative to.
-    """
+    """Makes motors of plain data, and collects problems; paths are relative to a folder."""
 
     def __init__(self, folder: str) -> None:
         self.folder, self.problems = folder, Problems()
@@ -331,11 +313,7 @@ class _Reader:
 
 
 class _Writer:
-    """Makes plain data of motors, and collects problems.
-
-    Args:
-        folder: The folder that paths become relative to.
-    """
+    """Makes plain data of motors, and collects problems; paths become relative to a folder."""
 
     def __init__(self, folder: str) -> None:
         self._folder, self.problems = folder, Problems()

@@ -33,14 +33,10 @@ def load_checkpoint(
 ) -> Checkpoint:
     """Read the file of a network as data; nothing in it runs, unless it is trusted and cannot be read.
 
-    Args:
-        path: A file of any format, decided by content; 64 MB at most.
-        metadata: Goes before the metadata of the file, as does a JSON object in `NAME.json` beside `NAME.onnx`.
-        trusted: Whether Torch may run a file that cannot be read; a path given to `trust_checkpoints` is trusted too.
-
-    Raises:
-        NetworkError: A `ValueError`; the file holds no network that can be computed here.
-        OSError: The file does not exist, which is a `NetworkError` too, or cannot be read.
+    Content decides the format, and 64 MB are the limit. `metadata` goes before the metadata of the file, as does a JSON
+    object in `NAME.json` beside `NAME.onnx`. Torch may run a file that cannot be read if it is `trusted`, or its path
+    was given to `trust_checkpoints`. A `NetworkError`, which is a `ValueError`, says that the file holds no network
+    that can be computed here, an `OSError` that it cannot be read, and both that it does not exist.
     """
     path = path_of("path", path)
     beside = sidecar_of(str(path))
@@ -72,18 +68,12 @@ def checkpoint_of(
     trusted: bool = False,
     folder: str | None = None,
 ) -> Checkpoint:
-    """Return the checkpoint in the bytes of a file; the same object for the same bytes while it is in use.
+    """The checkpoint in the bytes of a file; the same object for the same bytes while it is in use.
 
-    Args:
-        data: The bytes.
-        name: Name of the file in errors.
-        sidecar: Bytes of the JSON file beside it, if any.
-        metadata: Goes before the metadata of both.
-        trusted: Whether Torch may run a file that cannot be read; such a checkpoint is shared between trusted calls.
-        folder: Real path of the folder whose files may hold numbers of the network; None for no file.
-
-    Raises:
-        NetworkError: The bytes hold no network that can be computed here.
+    `name` is that of the file in errors, `sidecar` are the bytes of the JSON file beside it, and `metadata` goes before
+    those of both. Torch may run a `trusted` file that cannot be read; its checkpoint is shared between trusted calls.
+    Files in `folder`, a real path, may hold numbers of the network. A `NetworkError` says that it cannot be computed
+    here.
     """
     digests = hashlib.sha256(data).hexdigest(), hashlib.sha256(sidecar).hexdigest() if sidecar is not None else ""
     # a checkpoint that was read as data comes first, and is shared by all calls
@@ -110,11 +100,9 @@ def checkpoint_of(
 
 
 def read_part(folder: str, location: str) -> bytes:
-    """Read a file by its path relative to `folder`; no link may lead outside.
+    """Read a file by its path relative to `folder`.
 
-    Raises:
-        ValueError: The file is outside the folder, no regular file, or too large.
-        OSError: The file does not exist, or cannot be read.
+    A `ValueError` says that it is outside, links resolved, irregular or too large.
     """
     path = os.path.realpath(os.path.join(folder, location))
     odd = not location or os.path.isabs(location) or ".." in location.replace("\\", "/").split("/")
@@ -130,16 +118,7 @@ def sidecar_of(name: str) -> str | None:
 
 
 def read_file(path: str | os.PathLike[str], *, follow: bool = True) -> bytes:
-    """Read a whole regular file.
-
-    Args:
-        path: The file.
-        follow: Whether to follow a symbolic link.
-
-    Raises:
-        ValueError: The file is not regular, or larger than `LARGEST`.
-        OSError: The file does not exist, or cannot be read.
-    """
+    """Read a whole regular file of `LARGEST` bytes at most, else a `ValueError`; `follow` allows symbolic links."""
     # opening a pipe would wait for its other end
     flags = ["O_RDONLY", "O_NONBLOCK", "O_BINARY", *([] if follow else ["O_NOFOLLOW"])]
     descriptor = os.open(path, sum(getattr(os, flag, 0) for flag in flags))
@@ -176,21 +155,12 @@ def read_checkpoint(
     trusted: bool = False,
     beside: Callable[[str], bytes] | None = None,
 ) -> Checkpoint:
-    """Return a network and its metadata, read as data: nothing in the file runs, unless it is trusted and needs Torch.
+    """A network and its metadata, read as data: nothing in the file runs, unless it is trusted and needs Torch.
 
-    The first bytes of the file decide its format, not its name.
-
-    Args:
-        data: The whole file, 64 MB at most.
-        name: Name of the file in errors.
-        metadata: Metadata that go before the sidecar's, which go before the file's.
-        sidecar: The JSON file of metadata beside the checkpoint.
-        trusted: Whether Torch may run a file that cannot be read.
-        beside: Reads another file in which this one keeps numbers, by its relative path; None if there is none.
-
-    Raises:
-        NetworkError: The file is of no known format, damaged or too large, computes something that cannot be read, or
-            its metadata do not fit it.
+    The first bytes of the file decide its format, not its name, which is for errors. `metadata` goes before those of
+    the sidecar, which go before those of the file. `beside` reads another file in which this one keeps numbers, by its
+    relative path. A `NetworkError` says that the file is of no known format, damaged, too large, or computes something
+    that cannot be read, or that its metadata do not fit it.
     """
     try:
         if len(data) > LARGEST:

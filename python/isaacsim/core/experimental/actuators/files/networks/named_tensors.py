@@ -39,14 +39,11 @@ RECURRENT = {4: LSTMCell, 3: GRUCell}
 
 
 def network_of(named: Mapping[str, np.ndarray], metadata: Mapping[str, object]) -> Network:
-    """Return the network of tensors by name.
+    """The network of tensors by name; a `NetworkError` if names, shapes and metadata do not determine one.
 
-    Layers are a sequence of linear ones (`0.weight`, `0.bias`, `2.weight` …), after an LSTM or GRU
-    (`lstm.weight_ih_l0` …) if there is one. Metadata hold what tensors do not: `activation`, the function between
-    linear layers, and `output_activation`, the one after the last layer, "identity" by default.
-
-    Raises:
-        NetworkError: Names, shapes and metadata do not determine a network.
+    Layers are a sequence of linear ones (`0.weight`, `0.bias`, `2.weight` …), after an LSTM or GRU (`lstm.weight_ih_l0`
+    …) if there is one. Metadata hold what tensors do not: `activation`, the function between linear layers, and
+    `output_activation`, the one after the last layer, "identity" by default.
     """
     tensors = dict(named)
     if (longest := max(map(len, tensors), default=0)) > LONGEST_NAME:

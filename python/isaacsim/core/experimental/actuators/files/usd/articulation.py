@@ -66,11 +66,7 @@ def write_text(stage: Usd.Stage, path: str, name: str, text: str) -> None:
 
 
 def read_text(stage: Usd.Stage, path: str, name: str) -> str | None:
-    """The text of a prim's attribute; None if there is no such prim or text.
-
-    Raises:
-        TypeError: An argument is no stage or no path.
-    """
+    """The text of a prim's attribute, None without such a prim or text; a `TypeError` if there is no stage or path."""
     require_type("stage", stage, Usd.Stage, "a USD stage")
     require_type("path", path, str, "the path of a prim")
     prim = stage.GetPrimAtPath(path)
@@ -82,10 +78,7 @@ def text_of_robot(stage: Usd.Stage, root: str, name: str) -> str | None:
     """The text of the robot at its articulation root or at a prim above it; None if there is none.
 
     The text of the prim itself precedes that of the nearest prim above, which precedes that of the articulation root
-    below. A prim above several robots has no text of one of them.
-
-    Raises:
-        TypeError: An argument is no stage or no path.
+    below. A prim above several robots has no text of one of them. A `TypeError` names what is no stage or no path.
     """
     text = read_text(stage, root, name)
     if text is not None or not stage.GetPrimAtPath(root):

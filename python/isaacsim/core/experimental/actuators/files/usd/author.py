@@ -150,15 +150,9 @@ def author_actuators(
     """Define `<articulation_root>/Actuators/<name>` for each joint, all or none; see `add_motors` for the contract.
 
     Each joint has a prim of its own: newton and Isaac Sim drive only the first target of a prim. Prims with equal
-    values inherit them from a class prim.
-
-    Args:
-        stage: Where.
-        articulation_root: Path of the robot's prim.
-        motors: The actuators.
-        properties: Joint properties to author, by name.
-        rotors: Armatures of joints that rotors of the actuators have, which other actuators remove.
-        overwrite_existing: True to replace prims that drive these joints or have these names.
+    values inherit them from a class prim. `properties` are those of joints, by name, and `rotors` the armatures of
+    joints that rotors of the actuators have, which other actuators remove. `overwrite_existing` replaces prims that
+    drive these joints or have these names.
     """
     root = _root_prim(stage, str(articulation_root))
     scope = root.GetPath().AppendChild("Actuators")
@@ -219,10 +213,7 @@ def _write_fallbacks(
 ) -> None:
     """Author the friction of an actuator and its rotors on their joints too, and its envelope on their drives.
 
-    Args:
-        stage: Where.
-        rotors: Armature of the rotor, or None for none, by path and axis of each joint.
-        configs: Stages of the actuator, in SI.
+    `rotors` has the armature of the rotor, or None, by path and axis of each joint; `configs` are in SI.
     """
     for axis, rotor in rotors.items():
         with marked(stage, axis):
@@ -284,11 +275,7 @@ def others_driving(
 ) -> tuple[list[str], list[Sdf.Path]]:
     """Problems with other prims that drive some of the DOFs, and those prims that are to be removed.
 
-    Args:
-        stage: Where.
-        driven: Path of the joint and name of each DOF.
-        places: Prims that are overwritten anyway.
-        overwrite_existing: True to remove the others.
+    DOFs are given by path of the joint and name; prims at `places` are overwritten anyway.
     """
     problems: list[str] = []
     obsolete: list[Sdf.Path] = []
@@ -440,11 +427,7 @@ def _only_joint(root: Usd.Prim, joints: Mapping[str, Sequence[Usd.Prim]], joint:
 
 
 def _on_stage(stage: Usd.Stage, configs: Sequence[Config], targets: Sequence[Sdf.Path]) -> list[Config]:
-    """The configs with their numbers in the units of the stage.
-
-    Raises:
-        ValueError: Their numbers there, or these read back, are out of range; a line for each.
-    """
+    """The configs in units of the stage; a `ValueError` has a line for each number out of range, there or read back."""
     units, angular = units_of(stage), [is_angular(_axis(stage, path)) for path in targets]
     there = [to_stage(config, units, angular) for config in configs]
     gear = transmission_among(there)
@@ -612,10 +595,8 @@ def _path_in(target: Usd.EditTarget, path: Sdf.Path) -> Sdf.Path:
 def write_configs(spec: Sdf.PrimSpec, configs: Sequence[Config], values_of: Sequence[Config]) -> None:
     """Write the schemas of laws into a spec, and the stand-ins of laws that newton does not know.
 
-    Args:
-        spec: Where.
-        configs: The laws, in the units of the stage; before a transmission those of the motor.
-        values_of: The laws whose values are written.
+    Laws are in the units of the stage, before a transmission those of the motor; values are written of `values_of`
+    only.
     """
     nearest = stand_ins(configs)
     applied = [one for at, config in enumerate(configs) for one in (config, nearest.get(at)) if one is not None]

@@ -24,11 +24,7 @@ def authored(prim: Usd.Prim, name: str, fallback: object = None) -> Any:
 
 
 def authored_number(prim: Usd.Prim, name: str, fallback: float) -> float:
-    """An authored number; the fallback if none is authored.
-
-    Raises:
-        UnsupportedSceneError: The value is no number.
-    """
+    """An authored number, or the fallback; an `UnsupportedSceneError` if the value is no number."""
     value = authored(prim, name, fallback)
     if not isinstance(value, int | float):
         raise other_type(prim, name, value, "a number")
@@ -36,10 +32,9 @@ def authored_number(prim: Usd.Prim, name: str, fallback: float) -> float:
 
 
 def authored_numbers(prim: Usd.Prim, name: str, fallback: Sequence[float], size: int | None = None) -> list[float]:
-    """Several authored numbers; `size` is their required count, None for any.
+    """Several authored numbers, the fallback if none is authored.
 
-    Raises:
-        UnsupportedSceneError: The value is something else.
+    `size` is their required count, None for any; an `UnsupportedSceneError` says that the value is something else.
     """
     value = authored(prim, name, fallback)
     try:
@@ -55,8 +50,7 @@ def authored_numbers(prim: Usd.Prim, name: str, fallback: Sequence[float], size:
 def quaternion(prim: Usd.Prim, name: str) -> Gf.Quatd:
     """The normalized rotation of an attribute; the identity if none is authored or its length is 0.
 
-    Raises:
-        UnsupportedSceneError: The value is no quaternion.
+    An `UnsupportedSceneError` says that the value is no quaternion.
     """
     value = authored(prim, name, Gf.Quatd(1.0))
     if not isinstance(value, Gf.Quatd | Gf.Quatf | Gf.Quath):

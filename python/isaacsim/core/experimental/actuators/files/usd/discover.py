@@ -67,20 +67,10 @@ def discover(
 ) -> list[ActuatorSpec]:
     """Specs of the actuator prims that belong to the articulation at `root`, in stage order.
 
-    Warns of prims that belong to no articulation, and of payloads of the robot that are not loaded.
-
-    Args:
-        stage: Where to look.
-        root: Path of the articulation root prim.
-        joints: Path of the joint of each DOF of the articulation.
-        names: Name of each DOF; None means those of the stage.
-        si: True for numbers in SI; otherwise in the units of the stage.
-        files: True to read the files of networks too.
-        trusted: True if Torch may run files that are not recognized.
-        issues: List to which problems are added; None means that they are raised.
-
-    Raises:
-        ActuatorParseError: Prims have problems; it lists all of them.
+    Warns of prims that belong to no articulation, and of payloads of the robot that are not loaded. `joints` has the
+    path of the joint of each DOF, `names` its name, None for those of the stage. Numbers are in `si`, or in the units
+    of the stage. `files` has networks read too, and `trusted` lets Torch run those that are not recognized. Problems
+    are added to `issues`, or raised, all of them, in one `ActuatorParseError`.
     """
     found: list[str] = [] if issues is None else issues
     owner = Ownership(stage, root, joints)
@@ -115,16 +105,9 @@ def _is_ours(owner: Ownership, path: str, targets: Sequence[tuple[str, str]]) ->
 
 
 def parse_prim(prim: Usd.Prim, *, files: bool = False, trusted: bool = False) -> ActuatorSpec | None:
-    """The spec of one prim; None if it is no `NewtonActuator`.
+    """The spec of one prim; None if it is no `NewtonActuator`; arguments as for `discover`.
 
-    Args:
-        prim: The prim.
-        files: True to read the file of a network too.
-        trusted: True if Torch may run a file that is not recognized.
-
-    Raises:
-        ActuatorParseError: The prim has problems; it lists all of them.
-        ValueError: The prim is not on a stage.
+    An `ActuatorParseError` lists all problems of the prim; a `ValueError` says that it is not on a stage.
     """
     require_type("prim", prim, Usd.Prim, "a prim of a stage")
     if not prim:
@@ -151,11 +134,7 @@ def parse_like(
 ) -> ActuatorSpec | None:
     """The spec of a prim as if it drove the joints of another one, without supply; problems are added to `issues`.
 
-    Args:
-        prim: An actuator prim.
-        like: The actuator whose joints are those of the spec.
-        issues: List to which problems are added.
-        si_of: Stage from whose units numbers are converted to SI; None keeps them.
+    Numbers are converted to SI from the units of the stage `si_of`, if it is given.
     """
     dofs = list(zip(like.targets, like.dof_names, strict=True))
     spec = _parse(prim, dofs, issues, False, False, None)
@@ -451,16 +430,11 @@ def _warn_of_unloaded(stage: Usd.Stage, root: str, owner: Ownership) -> None:
 
 
 class Ownership:
-    """The actuator prims of one articulation.
+    """The actuator prims of one articulation, given by the paths of its root prim and joints.
 
     A prim belongs to the articulation of one of its targets, wherever the prim is. Without such a target it belongs to
     the articulation nearest to it: the first one at or above the prim, or the only one below a prim on the way. If that
     is none, it belongs to the articulation nearest to its targets.
-
-    Args:
-        stage: The stage.
-        root: Path of the articulation root prim.
-        joints: Paths of the articulation's joints.
     """
 
     def __init__(self, stage: Usd.Stage, root: str, joints: Iterable[str]) -> None:

@@ -70,10 +70,7 @@ def marked(stage: Usd.Stage, axis: Axis) -> Iterator[None]:
 def take_back(stage: Usd.Stage, axes: Iterable[Axis], actuators: Iterable[Sdf.Path] = ()) -> None:
     """Remove the marked fallbacks of axes, and put back what was there before, at the edit target.
 
-    Args:
-        stage: Where.
-        axes: Path and axis of each joint.
-        actuators: Actuator prims, whose joints lose theirs too.
+    The joints of `actuators`, prims, lose theirs too.
     """
     prims = [prim for path in actuators if (prim := stage.GetPrimAtPath(path)) and is_actuator(prim)]
     driven = [(joint, axis_of(stage, joint, name)) for prim in prims for joint, name in dofs_driven(prim)]
@@ -181,13 +178,7 @@ _ATTRIBUTES = {"dynamic_frictions": "newton:friction", "viscous_frictions": "new
 def write_fallback(stage: Usd.Stage, axes: Sequence[tuple[str, str]], configs: Iterable[object]) -> None:
     """Author the friction of an actuator on its joints, at the edit target; no-op without a friction stage.
 
-    Args:
-        stage: Where.
-        axes: Path and axis of each joint.
-        configs: Stages of the actuator, in SI.
-
-    Warns:
-        UserWarning: A stronger layer has other friction, which stays.
+    Configs are in SI. A warning says that a stronger layer has other friction, which stays.
     """
     for friction in filter(is_friction, configs):
         coulomb, _, viscous = portable_levels(friction)
@@ -239,13 +230,7 @@ _NAMES = ("max_efforts", "velocity_dependent_resistances", "max_actuator_velocit
 def write_envelope(stage: Usd.Stage, axes: Sequence[Axis], configs: Sequence[Config]) -> None:
     """Author the envelope of an actuator on the drives of its joints, at the edit target; no-op without either.
 
-    Args:
-        stage: Where.
-        axes: Path and axis of each joint.
-        configs: Stages of the actuator, in SI.
-
-    Warns:
-        UserWarning: A stronger layer has another envelope, which stays.
+    Configs are in SI. A warning says that a stronger layer has another envelope, which stays.
     """
     limits = _limits(configs)
     if limits is None:

@@ -76,11 +76,7 @@ class GraphPrim:
 
 @reports_usd_errors
 def read_graphs(stage: Usd.Stage) -> list[GraphPrim]:
-    """Return every graph that is active and loaded, in stage order.
-
-    Raises:
-        UnsupportedSceneError: A graph or a node is nested too deep.
-    """
+    """Every graph that is active and loaded, in stage order; an `UnsupportedSceneError` if nested too deep."""
     prims = Usd.PrimRange(stage.GetPseudoRoot(), on_stage)
     return [_read_graph(prim) for prim in prims if prim.GetTypeName() == GRAPH]
 

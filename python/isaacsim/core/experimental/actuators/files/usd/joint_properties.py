@@ -183,11 +183,7 @@ def _limits_drive(name: str, value: float) -> bool:
 
 @reports_usd_errors
 def authored(stage: Usd.Stage, name: str, axes: Sequence[Axis]) -> np.ndarray:
-    """Authored values of a property, one per axis; NaN for none.
-
-    Raises:
-        HostError: A joint is not on the stage.
-    """
+    """Authored values of a property, one per axis; NaN for none; a `HostError` if a joint is not on the stage."""
     known, units = PROPERTIES[name], units_of(stage)
     return np.array([_authored(_joint(stage, joint), known, axis, units) for joint, axis in axes])
 
@@ -212,17 +208,10 @@ def unlike(stage: Usd.Stage, values: Mapping[str, float], axis: Axis) -> dict[st
 def write_properties(
     stage: Usd.Stage, values: Mapping[str, np.ndarray], axes: Sequence[Axis], cleared: Sequence[tuple[str, str]] = ()
 ) -> None:
-    """Author properties, one value per axis each, at the stage's edit target.
+    """Author properties by name, one value per axis each, at the stage's edit target.
 
-    Args:
-        stage: The stage.
-        values: Values by name of the property.
-        axes: The axes.
-        cleared: Joints of the axes and names of their attributes that become 0 as well.
-
-    Raises:
-        ValueError: One of them is too large for a file; nothing is written then.
-        HostError: One of them cannot be authored there, or would have no effect; nothing is written then.
+    Attributes in `cleared`, given by joint and name, become 0 as well. A `ValueError` says that a value is too large
+    for a file, a `HostError` that one cannot be authored there, or would have no effect; nothing is written then.
     """
     target, units = stage.GetEditTarget(), units_of(stage)
     layer = target.GetLayer()
@@ -282,9 +271,7 @@ def _joint(stage: Usd.Stage, path: str) -> Usd.Prim:
 def attribute_of(stage: Usd.Stage, name: str, axis: Axis) -> Usd.Attribute | None:
     """The attribute that holds a property of an axis; None if none is authored.
 
-    Raises:
-        HostError: The joint is not on the stage.
-        UnsupportedSceneError: The value is not a number.
+    A `HostError` says that the joint is not on the stage, an `UnsupportedSceneError` that the value is not a number.
     """
     return _attribute_of(_joint(stage, axis[0]), PROPERTIES[name], axis[1])
 

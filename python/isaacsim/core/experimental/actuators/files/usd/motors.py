@@ -65,12 +65,8 @@ def read_motors(
 ) -> dict[str, MotorConfig]:
     """Motors of a robot by the names of their joints, `"hip|knee"`; see `motors_of` for the contract.
 
-    Args:
-        stage: Where they are.
-        articulation_root: See `motors_of`.
-        friction_stages: See `motors_of`.
-        in_engine: Whether the simulator takes over the slope of motors of `MjcActuator` prims that are damped at the
-            end of the step, as the integrator of the stage has it; None makes all of these explicit.
+    `in_engine` says whether the simulator takes over the slope of motors of `MjcActuator` prims that are damped at the
+    end of the step, as the integrator of the stage has it; None makes all of these explicit.
     """
     root = only_root(stage, articulation_root)
     issues: list[str] = []
@@ -205,11 +201,6 @@ def effort_limits(stage: Usd.Stage, joints: Sequence[str], names: Sequence[str])
     """Authored effort limits of joints, of drives or for MuJoCo [N·m or N]; inf for none.
 
     The fallback of an actuator is no limit of its joint: it is removed with the actuator.
-
-    Args:
-        stage: Where they are.
-        joints: Path of the joint of each DOF.
-        names: Name of each DOF.
     """
     axes = [(joint, axis_of(stage, joint, name)) for joint, name in zip(joints, names, strict=True)]
     return _limits_on(without_fallbacks(stage, axes), axes)
@@ -218,16 +209,9 @@ def effort_limits(stage: Usd.Stage, joints: Sequence[str], names: Sequence[str])
 def own_effort_limits(
     found: np.ndarray, stage: Usd.Stage, joints: Sequence[str], names: Sequence[str], *, si: bool = True
 ) -> np.ndarray:
-    """Return effort limits of joints in a simulator, those of their author in place of fallbacks of actuators.
+    """Effort limits `(robots, DOFs)` in a simulator, those of joints' authors in place of fallbacks of actuators.
 
-    Limits that are neither were set since, and stay.
-
-    Args:
-        found: Limits in the simulator, `(robots, DOFs)`.
-        stage: What it simulates.
-        joints: Path of the joint of each DOF.
-        names: Name of each DOF.
-        si: True if these limits are in SI, False if they are in the units of the stage.
+    Limits that are neither were set since, and stay. They are in `si`, or in the units of the stage that is simulated.
     """
     there = [at for at, joint in enumerate(joints) if stage.GetPrimAtPath(joint)]
     axes = [(joints[at], axis_of(stage, joints[at], names[at])) for at in there]
@@ -245,14 +229,9 @@ def own_properties(
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Armature and friction of joints with fallbacks of actuators, and those of the joints' author in place of these.
 
-    Args:
-        stage: Where they are.
-        dofs: Path of the joint and name of each DOF.
-        si: True for SI, False for the units of the stage, with angles in rad.
-        of_mujoco: True for the values that MuJoCo takes from the stage, False for those of PhysX.
-
-    Returns:
-        Both by the fields of `MotorConfig`, where they differ, `(parts, DOFs)`; dry friction is static and dynamic.
+    They are in `si`, or in the units of the stage with angles in rad; as MuJoCo takes them from the stage, or as PhysX.
+    Returned are both by the fields of `MotorConfig`, where they differ, `(parts, DOFs)`; dry friction is static and
+    dynamic.
     """
     axes = [(joint, axis_of(stage, joint, name)) for joint, name in dofs]
     if (without := without_fallbacks(stage, axes)) is stage:
@@ -371,11 +350,7 @@ def _asymmetries(laws: Mapping[str, Law], limits: tuple[float, float]) -> list[t
 
 
 def only_root(stage: Usd.Stage, given: str | None) -> str:
-    """The articulation root at a path, or the only one.
-
-    Raises:
-        ValueError: There is none, or there are several.
-    """
+    """The articulation root at a path, or the only one; a `ValueError` if there is none, or several."""
     roots = articulation_roots(stage)
     found = roots if given is None else [roots[at] for at in match_roots(given, roots, unloaded_payloads(stage))]
     if len(found) != 1:

@@ -75,13 +75,10 @@ def acting_on(stage: Usd.Stage) -> tuple[dict[str, list[Usd.Prim]], list[str]]:
 def drives_of(
     actuators: Mapping[Sdf.Path, Sequence[Usd.Prim]], names: Mapping[Sdf.Path, str]
 ) -> tuple[dict[Sdf.Path, Drive], list[tuple[Usd.Prim, str]]]:
-    """Return the drives that actuators are, by joint, and the actuators that no drive stands for, with reasons.
+    """The drives that actuators are, by joint, and the actuators that no drive stands for, with reasons.
 
-    Those of one joint are one drive, as in MJCF: gains and constant efforts add up.
-
-    Args:
-        actuators: By the joint on which they act, which has one axis and no other drive.
-        names: Of the joints, for messages.
+    Those of one joint, which has one axis and no other drive, are one drive, as in MJCF: gains and constant efforts add
+    up.
     """
     drives: dict[Sdf.Path, Drive] = {}
     others: list[tuple[Usd.Prim, str]] = []
@@ -200,14 +197,8 @@ def write_mujoco_properties(stage: Usd.Stage, values: Mapping[str, np.ndarray], 
     """Author properties, one value per axis each, as `write_properties` does, and so that MuJoCo takes them.
 
     A joint whose drive gets gains is no longer driven by `MjcActuator` prims: what these gave it besides is authored on
-    the joint.
-
-    Raises:
-        HostError: A property cannot be authored, or would have no effect beside `MjcActuator` prims; nothing is
-            written then.
-
-    Warns:
-        UserWarning: Actuators push with a constant effort, which a drive of USD has not.
+    the joint, and a warning names a constant effort, which a drive of USD has not. A `HostError` says that a property
+    cannot be authored, or would have no effect beside `MjcActuator` prims; nothing is written then.
     """
     given = {name: column.copy() for name, column in values.items()}
     kept: list[tuple[Axis, dict[str, float]]] = []

@@ -30,13 +30,7 @@ def follows(stage: Usd.Stage, joint: str) -> bool:
 
 
 def followers(stage: Usd.Stage, joints: Sequence[str], names: Sequence[str]) -> set[str]:
-    """Names of the DOFs that follow another joint.
-
-    Args:
-        stage: The stage of the joints.
-        joints: Path of the joint of each DOF.
-        names: Name of each DOF.
-    """
+    """Names of the DOFs, each with the path of its joint, that follow another joint."""
     return {
         name for joint, name in zip(joints, names, strict=True) if stage.GetPrimAtPath(joint) and follows(stage, joint)
     }
@@ -51,14 +45,7 @@ def mujoco_actuators(stage: Usd.Stage) -> dict[str, str]:
 
 @reports_usd_errors
 def no_actuators_message(stage: Usd.Stage, root: str, joints: Sequence[str], names: Sequence[str]) -> str:
-    """The message of a robot without actuators: what drives its joints, and how to describe motors.
-
-    Args:
-        stage: The stage of the robot.
-        root: Path of the articulation root prim.
-        joints: Path of the joint of each DOF.
-        names: Name of each DOF.
-    """
+    """The message of a robot without actuators: what drives its joints, and how to describe motors."""
     driven = gains_of_drives(stage, joints, names)
     mujoco = _mujoco_actuators(stage, set(joints))
     found = [f"drives of USD, {listed([_described(name, *gains) for name, gains in driven.items()])}"] if driven else []
@@ -86,13 +73,7 @@ def _remedy(root: str, pattern: str, drive: tuple[float, float, float] | None = 
 
 @reports_usd_errors
 def unmoved(stage: Usd.Stage, joints: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Names of the DOFs without an actuator, a drive with gains, an actuator of MuJoCo and a joint to follow.
-
-    Args:
-        stage: The stage of the joints.
-        joints: Path of the joint of each DOF.
-        names: Name of each DOF.
-    """
+    """Names of the DOFs without an actuator, a drive with gains, an actuator of MuJoCo and a joint to follow."""
     driven = {dof for path in actuator_paths(stage) for dof in dofs_driven(stage.GetPrimAtPath(path))}
     others = {*gains_of_drives(stage, joints, names), *_mujoco_actuators(stage, set(joints))}
     return [

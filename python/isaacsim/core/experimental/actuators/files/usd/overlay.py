@@ -34,17 +34,10 @@ ENDINGS = (".usda", ".usd", ".usdc")
 
 
 def write_overlay(source: Path, overlay: Path, edits: Sequence[Edit]) -> None:
-    """Write a layer with some edits and the file as its sublayer.
+    """Write a layer with some edits and the file as its sublayer; it replaces an existing file.
 
-    Args:
-        source: The file to be corrected.
-        overlay: File to write; an existing one is replaced.
-        edits: The corrections; of two that lower a parameter, the smaller value applies.
-
-    Raises:
-        ValueError: The overlay has no ending of USD, or is the file itself or a layer of it.
-        HostError: A prim is part of an instance and cannot be edited.
-        OSError: The overlay cannot be written.
+    Of two edits that lower a parameter, the smaller value applies. A `HostError` names a prim that is part of an
+    instance and cannot be edited; other errors are those of `require_overlay` and `export_overlay`.
     """
     stage = require_overlay(source, overlay)
     layer = empty_overlay(stage, f"Corrections of {source.name}, written by `actuators lint --fix`.")
@@ -58,10 +51,9 @@ def write_overlay(source: Path, overlay: Path, edits: Sequence[Edit]) -> None:
 
 
 def require_overlay(source: Path, overlay: Path) -> Usd.Stage:
-    """Return the stage of a file that gets an overlay.
+    """The stage of a file that gets an overlay.
 
-    Raises:
-        ValueError: The overlay has no ending of USD, or is the file itself or a layer of it.
+    A `ValueError` says that the overlay has no ending of USD, or is the file itself or a layer of it.
     """
     if overlay.suffix.lower() not in ENDINGS:
         raise ValueError(f"{overlay}: must end in {', '.join(ENDINGS)}. Rename it.")
@@ -73,12 +65,7 @@ def require_overlay(source: Path, overlay: Path) -> Usd.Stage:
 
 
 def empty_overlay(stage: Usd.Stage, words: str) -> Sdf.Layer:
-    """Return a layer in memory with the units and the default prim of a stage, without sublayers.
-
-    Args:
-        stage: The stage that the layer will lie over.
-        words: Documentation of the layer.
-    """
+    """A layer in memory with the units and default prim of the stage that it will lie over, without sublayers."""
     layer = Sdf.Layer.CreateAnonymous(".usda")
     base = stage.GetRootLayer()
     # units, up axis and times are read from the root layer only
@@ -90,11 +77,7 @@ def empty_overlay(stage: Usd.Stage, words: str) -> Sdf.Layer:
 
 
 def export_overlay(layer: Sdf.Layer, source: Path, overlay: Path) -> None:
-    """Write a layer with a file as its only sublayer, by a path relative to the overlay.
-
-    Raises:
-        OSError: The overlay cannot be written.
-    """
+    """Write a layer with a file as its only sublayer, by a path relative to the overlay; an `OSError` if it cannot."""
     relative = os.path.relpath(os.path.realpath(source), os.path.realpath(overlay.parent))
     text = f"./{relative}" if not relative.startswith("..") else relative
     layer.subLayerPaths[:] = [text.replace(os.sep, "/")]
@@ -219,18 +202,11 @@ def _keep_target(spec: Sdf.PrimSpec, target: Sdf.Path) -> None:
 
 @contextmanager
 def own_layer(stage: Usd.Stage, joint: str, file: Path) -> Iterator[None]:
-    """Make a file the edit target of a stage; an error restores the stage.
+    """Make a USD file, new or not, the edit target of a stage with a joint; an error restores the stage.
 
     A layer that the robot is composed of is used in its place. Any other becomes the strongest sublayer of the layer
-    that defines the joint: it is present with the joint, and weaker than that layer.
-
-    Args:
-        stage: The stage of the robot.
-        joint: Path of one of its joints.
-        file: A USD file; it is created if it does not exist.
-
-    Raises:
-        ValueError: The file has no ending of USD, or cannot be edited there.
+    that defines the joint: it is present with the joint, and weaker than that layer. A `ValueError` says that the file
+    has no ending of USD, or cannot be edited there.
     """
     if file.suffix.lower() not in ENDINGS:
         raise ValueError(f"layer = {str(file)!r}: must end in {', '.join(ENDINGS)}. Rename it.")
@@ -301,21 +277,9 @@ def motor_overlay(source: Path, overlay: Path, joints: Collection[str], words: s
     """Give a `with` block a stage of a robot without the motors of some joints, and write what it authors as overlay.
 
     Actuator prims of the file that drive no other joints are replaced by those that are authored at their path, and
-    deactivated where none is.
-
-    Args:
-        source: The file of the robot.
-        overlay: File to write; an existing one is replaced.
-        joints: Names of the joints, all of one robot of the file.
-        words: Documentation of the layer.
-
-    Yields:
-        The stage, whose edit target is the overlay, and the path of the robot's articulation root.
-
-    Raises:
-        ValueError: The overlay has no ending of USD, or is a layer of the file; or no robot has these joints, or more
-            than one.
-        OSError: The overlay cannot be written.
+    deactivated where none is. The overlay replaces an existing file and is documented by `words`; the block gets the
+    stage, whose edit target it is, and the path of the robot's articulation root. A `ValueError` says that no robot has
+    these joints, or more than one; other errors are those of `write_overlay`.
     """
     stage = require_overlay(source, overlay)
     root = _robot_with(stage, source, joints)

@@ -49,12 +49,7 @@ class _Written:
 
 
 class Original:
-    """The robot that others are like; each of its prims is read once for all of them.
-
-    Args:
-        stage: The stage.
-        path: Path of its articulation root.
-    """
+    """The robot with this articulation root that others are like; each of its prims is read once for all of them."""
 
     def __init__(self, stage: Usd.Stage, path: str) -> None:
         self.stage, self.path = stage, path
@@ -97,12 +92,7 @@ class Original:
 
 
 class Twins:
-    """Prims of one robot, by those of the original: their paths differ by what stands before a common ending.
-
-    Args:
-        original: The robot that it is like.
-        robot: Path of the robot's articulation root.
-    """
+    """Prims of one robot, by those of the original: their paths differ by what stands before a common ending."""
 
     def __init__(self, original: Original, robot: str) -> None:
         self.stage, self._original = original.stage, original
@@ -276,18 +266,11 @@ def own_values(
     si: bool = False,
     issues: list[str] | None = None,
 ) -> list[OwnValue]:
-    """Return the values that robots have for themselves, by robot.
+    """The values that robots have for themselves, unlike the actuators of the prototype, by robot.
 
-    Args:
-        stage: The stage.
-        specs: The actuators of the prototype.
-        prototype: Path of its articulation root.
-        robots: Path of the articulation root of each robot; of copies that are not on the stage, where they would be.
-        si: As for `discover`.
-        issues: List to which problems are added; None means that they are raised.
-
-    Raises:
-        ActuatorParseError: Prims of a robot have problems, or other laws than the prototype; it lists all of them.
+    Robots and prototype are paths of articulation roots; of copies that are not on the stage, where they would be. `si`
+    is as for `discover`. Problems of prims, and laws other than the prototype's, are added to `issues`, or raised, all
+    of them, in one `ActuatorParseError`.
     """
     found: list[OwnValue] = []
     problems: list[str] = [] if issues is None else issues
@@ -302,13 +285,7 @@ def own_values(
 
 
 def with_own_values(specs: Sequence[ActuatorSpec], found: Sequence[OwnValue], num_robots: int) -> list[ActuatorSpec]:
-    """Return specs with arrays `(robots, joints)` in place of the numbers that differ; others are the same objects.
-
-    Args:
-        specs: The actuators of the prototype.
-        found: Of `own_values`.
-        num_robots: Number of robots.
-    """
+    """Specs with arrays `(robots, joints)` in place of the numbers that differ; others are the same objects."""
     tables: dict[tuple[int, int], dict[str, np.ndarray]] = {}
     for one in found:
         spec = specs[one.actuator]
@@ -333,15 +310,10 @@ def with_own_values(specs: Sequence[ActuatorSpec], found: Sequence[OwnValue], nu
 
 
 def robots_like(stage: Usd.Stage, root: str, roots: Sequence[str]) -> list[str]:
-    """Return the robots that are copies of one by their paths; empty for a robot that is a copy itself.
+    """The robots that are copies of one by their paths; empty for a robot that is a copy itself.
 
-    They are the articulation roots whose paths differ in numbers only, and the copies of environments that have an
-    `over`, as `Simulation(num_envs=…)` names them.
-
-    Args:
-        stage: The stage.
-        root: Path of the first robot.
-        roots: Paths of all articulation roots, in stage order.
+    They are the articulation roots, given in stage order, whose paths differ in numbers only, and the copies of
+    environments that have an `over`, as `Simulation(num_envs=…)` names them.
     """
     alike = [one for one in roots if _NUMBERS.sub("0", one) == _NUMBERS.sub("0", root)]
     return [] if alike[:1] != [root] else [*alike[1:], *_copies(stage, root)]

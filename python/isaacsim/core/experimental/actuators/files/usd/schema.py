@@ -252,13 +252,7 @@ def _is_in_namespace(found: Usd.Property) -> bool:
 
 
 def _remedy(name: str, known: list[str], unknown: list[str]) -> str:
-    """The remedy for an unknown property.
-
-    Args:
-        name: Name of the property.
-        known: Properties that the prim may have.
-        unknown: Applied schemas that this version does not know.
-    """
+    """The remedy for an unknown property, by those known of the prim, and schemas unknown to this version."""
     if (meant := _REPEATED.get(name)) in known:
         return f"Give it the value of {meant}, which is read, or remove it."
     best = _most_similar(name)

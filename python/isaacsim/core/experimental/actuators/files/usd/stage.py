@@ -27,16 +27,15 @@ register_schemas()
 
 
 def open_stage(source: str | os.PathLike[str] | Usd.Stage) -> Usd.Stage:
-    """Return the stage of a USD file as it is on disk, or `source` itself when it is a stage already.
+    """The stage of a USD file as it is on disk, or `source` itself when it is a stage already.
 
     Layers with edits that are not saved stay as they are in memory.
 
     USD reads the file in this process. A file made on purpose may crash or stop it; `actuators lint --untrusted` checks
     such files in a child process.
 
-    Raises:
-        FileNotFoundError: There is no file at that path, or a layer of it is missing; a line for each.
-        ValueError: USD cannot read the file.
+    A `FileNotFoundError` has a line for the file, or each layer of it, that is missing; a `ValueError` says that USD
+    cannot read it.
     """
     if isinstance(source, Usd.Stage):
         return source
@@ -70,8 +69,7 @@ def open_stage(source: str | os.PathLike[str] | Usd.Stage) -> Usd.Stage:
 def _require_parts(stage: Usd.Stage, path: Path) -> None:
     """Refuse a stage with missing parts, which would have no mass, collision or drive.
 
-    Raises:
-        FileNotFoundError: Parts are missing; a line names each, and the prim that refers to it.
+    A line of the `FileNotFoundError` names each, and the prim that refers to it.
     """
     missing = []
     # missing in the stubs of USD
@@ -141,11 +139,7 @@ def disable_collisions(stage: Usd.Stage) -> None:
 
 @reports_usd_errors
 def select_variants(stage: Usd.Stage, choices: Mapping[str, str]) -> None:
-    """Select variants by the names of their sets, on every prim with the set.
-
-    Raises:
-        ValueError: No prim has the set, or a set has no such variant.
-    """
+    """Select variants by the names of their sets, on every prim with the set; a `ValueError` names an unknown one."""
     for name, choice in choices.items():
         sets = [
             prim.GetVariantSet(name)

@@ -150,11 +150,7 @@ def context_stage() -> Stage | None:
 
 
 def find_robots(stage: Stage | None, patterns: str | Sequence[str]) -> list[str]:
-    """Return paths of the articulation roots on `stage`, which may be None, that the patterns match.
-
-    Raises:
-        ValueError: As `match_roots`.
-    """
+    """Paths of the articulation roots on `stage`, if any, that the patterns match; errors as of `match_roots`."""
     roots, unloaded = ([], []) if stage is None else (articulation_roots(stage), unloaded_payloads(stage))
     return [roots[hit] for hit in match_roots(patterns, roots, unloaded)]
 

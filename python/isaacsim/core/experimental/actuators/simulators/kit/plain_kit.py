@@ -44,11 +44,7 @@ class KitHost:
         return context_stage()
 
     def articulation(self, paths: str | Sequence[str]) -> KitArticulation:
-        """The robots at `paths`.
-
-        Raises:
-            ValueError: Nothing matches, or the robots differ in their joints.
-        """
+        """The robots at `paths`; a `ValueError` if nothing matches or the robots differ in their joints."""
         return KitArticulation(self, paths)
 
     def close(self) -> None:

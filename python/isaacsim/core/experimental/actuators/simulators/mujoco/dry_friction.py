@@ -33,13 +33,7 @@ def follow_friction(
     """Make frictions hard that are about to be set; one that is the model's own becomes as soft as it was again.
 
     What a model has other than MuJoCo's defaults was chosen, and stays. A friction that `harden` made hard stays hard.
-
-    Args:
-        fields: Of the model.
-        at: Addresses of the axes.
-        friction: What is set, float32, of the shape of `fields[envs, axes]`.
-        envs: Environments.
-        axes: Axes.
+    `friction` is what is set, float32, of the shape of `fields[envs, axes]`.
     """
     if fields.unchosen is None:
         return

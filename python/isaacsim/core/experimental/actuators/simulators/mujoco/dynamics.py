@@ -28,26 +28,17 @@ CYCLES = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
 
 
 class Kinematics:
-    """Poses and velocities of the bodies of a model, environment by environment.
+    """Poses and velocities of the bodies of a model, which may be placed elsewhere in some environments.
 
     This is MuJoCo's forward kinematics and nothing else: `mujoco.batch.Batch.forward` finds contacts and builds
     constraints too, and what is bound of a batch is copied in every step.
-
-    Args:
-        model: The model; bodies may be placed elsewhere in some environments.
     """
 
     def __init__(self, model: mujoco.MjModel) -> None:
         self._model, self._data = copy.copy(model), mujoco.MjData(model)
 
     def poses(self, fields: ModelFields, envs: np.ndarray, qpos: np.ndarray) -> np.ndarray:
-        """Position and quaternion of each body, `(environments, bodies, 7)`.
-
-        Args:
-            fields: Of the model.
-            envs: Environments asked for.
-            qpos: Positions of all environments.
-        """
+        """Position and quaternion of each body, `(environments, bodies, 7)`, from positions of all environments."""
         model, data = self._model, self._data
         found = np.empty((len(envs), model.nbody, 7))
         # what is used again and again is looked up once
@@ -64,14 +55,7 @@ class Kinematics:
         return found
 
     def velocities(self, fields: ModelFields, envs: np.ndarray, qpos: np.ndarray, qvel: np.ndarray) -> np.ndarray:
-        """Linear velocity of the center of mass, and angular velocity, of each body, `(environments, bodies, 6)`.
-
-        Args:
-            fields: Of the model.
-            envs: Environments asked for.
-            qpos: Positions of all environments.
-            qvel: Velocities of all environments.
-        """
+        """Linear velocity of the center of mass, and angular velocity, of each body, `(environments, bodies, 6)`."""
         model, data = self._model, self._data
         moving, arms = np.empty((len(envs), model.nbody, 6)), np.empty((len(envs), model.nbody, 3))
         here, speed = data.qpos, data.qvel
@@ -118,13 +102,8 @@ _OFF = ("CONTACT", "CONSTRAINT", "SENSOR", "ACTUATION", "SPRING", "DAMPER", "AUT
 class Forward:
     """Forward stages of many environments in MuJoCo's own threads, without contacts, constraints, springs and gravity.
 
-    The batch is apart from that of the physics: what is bound of a batch is copied in every step.
-
-    Args:
-        model: What the environments are copies of.
-        num_envs: Number of environments.
-        stage: Last stage that is computed, an `mjtStage`.
-        outputs: Fields of MuJoCo's data that are read.
+    The batch is apart from that of the physics: what is bound of a batch is copied in every step. `stage` is the last
+    one that is computed, an `mjtStage`, and `outputs` are the fields of MuJoCo's data that are read.
     """
 
     def __init__(self, model: mujoco.MjModel, num_envs: int, stage: int, outputs: Sequence[str]) -> None:
@@ -143,13 +122,7 @@ class Forward:
     def at(self, fields: ModelFields, envs: np.ndarray, qpos: np.ndarray, qvel: np.ndarray) -> SimpleNamespace:
         """The outputs by name, valid until the next call; rows are all environments, computed are those asked for.
 
-        The same state again takes no time while bodies are those of the model.
-
-        Args:
-            fields: Of the model, whose masses, inertias and places of bodies are taken.
-            envs: Environments asked for, sorted, each once.
-            qpos: Positions of all environments.
-            qvel: Velocities of all environments.
+        The same state again takes no time while bodies are those of the model. Arguments are those of `State`.
         """
         if not self.is_at(fields, envs, qpos, qvel):
             fields.bodies_to(self._batch)
@@ -212,25 +185,14 @@ class State(NamedTuple):
 
 
 class Equations:
-    """The equations of motion of many environments at once.
-
-    Args:
-        model: What the environments are copies of.
-        num_envs: Number of environments.
-    """
+    """The equations of motion of many copies of a model at once."""
 
     def __init__(self, model: mujoco.MjModel, num_envs: int) -> None:
         self._model, self._num_envs = model, num_envs
         self._weight = model.opt.gravity * (not model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY)
 
     def mass_matrices(self, state: State, layout: Layout, envs: np.ndarray) -> np.ndarray:
-        """Mass matrices of a robot, `(environments, C, C)`.
-
-        Args:
-            state: Of the environments.
-            layout: Of the robot.
-            envs: Environments asked for.
-        """
+        """Mass matrices of a robot, `(environments, C, C)`."""
         found = self._at_positions(state)
         rows, columns, entries = self._entries(layout)
         size = layout.first + len(layout.dofs)
@@ -273,9 +235,6 @@ class Equations:
         """Efforts that balance gravity, of all of MuJoCo's coordinates and of all environments.
 
         Those of free joints are without meaning.
-
-        Args:
-            state: Of all environments.
         """
         return -self._momenta(self._at_positions(state), state.fields) @ self._weight
 
@@ -374,11 +333,8 @@ def admittance(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
     """Acceleration of each coordinate of MuJoCo per effort on each, with equality constraints, `(C, C)`.
 
     These are as soft as MuJoCo has them: with their Jacobian J and regularization R, the effort of a constraint for an
-    acceleration a is `−(J·M⁻¹·Jᵀ + R)⁻¹·J·a`. Source: MuJoCo, Computation, Constraint solver.
-
-    Args:
-        model: Of the environment.
-        data: Of it, with what `mj_forward` computes.
+    acceleration a is `−(J·M⁻¹·Jᵀ + R)⁻¹·J·a`. `data` has what `mj_forward` computes. Source: MuJoCo, Computation,
+    Constraint solver.
     """
     mass = np.zeros((model.nv, model.nv))
     rows, columns, entries = mass_entries(model)
@@ -397,10 +353,7 @@ def admittance(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
 def incoming_forces(model: mujoco.MjModel, data: mujoco.MjData, layout: Layout) -> np.ndarray:
     """Force and torque that its joint exerts on each link, in the frame of the joint, `(links, 6)`.
 
-    Args:
-        model: Of the environment.
-        data: Of it, with what `mj_rnePostConstraint` computes.
-        layout: Of the robot.
+    `data` has what `mj_rnePostConstraint` computes.
     """
     bodies = layout.bodies
     frames = data.xmat[bodies].reshape(-1, 3, 3)
@@ -426,10 +379,8 @@ def base_of(model: mujoco.MjModel, root: int) -> slice:
 class RootMirrors:
     """`RootArrays` of the robots of all environments, whose roots float or are fixed.
 
-    Args:
-        host: Whose robots; it computes what does not float.
-        layouts: Of the robots of an environment.
-        columns: Where each floating robot's free joint begins, among positions and velocities.
+    The host computes what does not float. `columns` say where each floating robot's free joint begins, among positions
+    and velocities.
     """
 
     def __init__(self, host: Any, layouts: Sequence[Layout], columns: Sequence[tuple[int, int]]) -> None:
@@ -442,12 +393,9 @@ class RootMirrors:
         self._native: Any = None
 
     def bind(self, qpos: np.ndarray, qvel: np.ndarray, centers: np.ndarray) -> None:
-        """Follow these arrays from now on, and take over their values.
+        """Follow positions and velocities from now on, an environment a row, and take over their values.
 
-        Args:
-            qpos: Positions, an environment a row.
-            qvel: Velocities, likewise.
-            centers: Centres of mass of all bodies in their frames, `(environments, bodies, 3)`.
+        `centers` are the centers of mass of all bodies in their frames, `(environments, bodies, 3)`.
         """
         every = np.arange(self._host.num_envs)
         self.follow, self._native = None, None

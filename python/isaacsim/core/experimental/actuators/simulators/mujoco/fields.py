@@ -36,12 +36,7 @@ _OF_BODIES = (*CONSTANTS, "body_subtreemass", "dof_M0")
 
 
 class ModelFields(Fields):
-    """The model's fields by environment: those of the model until one is written.
-
-    Args:
-        model: What the batch was made of.
-        batch: The simulations.
-    """
+    """The fields of a batch by environment: those of the model it was made of until one is written."""
 
     def __init__(self, model: mujoco.MjModel, batch: Batch) -> None:
         self._model, self._batch = model, batch

@@ -264,14 +264,9 @@ def _reporting_warnings(path: Path) -> Iterator[None]:
 
 
 def sliding_joints(path: Path, text: str) -> set[str]:
-    """Return the names of the joints of an MJCF file that slide.
+    """Names of the joints of an MJCF file, given by path and content with full paths, that slide.
 
-    Args:
-        path: Its path, for the error.
-        text: Its content, with full paths.
-
-    Raises:
-        UnsupportedSceneError: MuJoCo cannot open it; the message names the element.
+    An `UnsupportedSceneError` names the element that MuJoCo cannot read.
     """
     with warnings_to(ignore):
         model = _parsed(path, lambda: mujoco.MjSpec.from_string(text).compile())
@@ -420,11 +415,8 @@ def _replace_actuators(
 ) -> None:
     """Delete the actuators that drives replace, with their sensors; joints take over their limits and inertias.
 
-    Args:
-        spec: Has the numbers of joints and actuators in the model.
-        changed: The same or another spec with the same names, which is changed.
-        model: What the spec was compiled to.
-        laws: Laws of the actuators that are replaced, by joint.
+    `spec` has the numbers of joints and actuators in the `model` that was compiled of it; `changed`, the same or
+    another with the same names, is changed. `laws` are those of the replaced actuators, by joint.
     """
     joints = {joint.id: changed.joint(joint.name) for joint in spec.joints}
     for number, found in laws.items():

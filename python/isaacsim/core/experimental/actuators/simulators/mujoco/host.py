@@ -217,12 +217,9 @@ class MujocoHost(NotCopied):
         self._compile()
 
     def step(self, steps: int = 1) -> None:
-        """Run physics steps, the pre-step callbacks before each.
+        """Run physics steps, the pre-step callbacks before each; without these and velocity limits, many in one call.
 
-        Without callbacks and velocity limits, MuJoCo runs many steps in one call.
-
-        Raises:
-            SimulationDivergedError: A joint or base is not finite any more; names the robots.
+        A `SimulationDivergedError` names the robots of which a joint or base is not finite any more.
         """
         listeners = self.bus.pre_step
         while steps > 0:
@@ -868,11 +865,7 @@ class MujocoHost(NotCopied):
         return flat.reshape(self.num_envs, self._width)
 
     def _divergence(self, before: np.ndarray | None) -> SimulationDivergedError:
-        """Name the robots and loose bodies that diverged.
-
-        Args:
-            before: State of the simulations at which this call of `step` began; None where there is one robot only.
-        """
+        """Name the robots and loose bodies that diverged since the state `before`, None where there is one robot only."""
         bad = np.logical_or.reduceat(~np.isfinite(self._qvel), self.model.jnt_dofadr, axis=1)
         bad |= np.logical_or.reduceat(~np.isfinite(self._qpos), self.model.jnt_qposadr, axis=1)
         path_of = {(robot.env, robot.prototype[0]): robot.path for robot in self._robots}

@@ -73,9 +73,7 @@ def warn_of(warned: Sequence[str], stacklevel: int) -> None:
 def read_motors(model: mujoco.MjModel, *, in_engine: bool = False) -> tuple[dict[str, MotorConfig], list[str]]:
     """Motors by pattern, and of what is to be warned who takes them; see `motors_of_model`.
 
-    Args:
-        model: The model.
-        in_engine: True if the simulator takes over the slope of the effort where the integrator is implicit.
+    `in_engine` is True if the simulator takes over the slope of the effort where the integrator is implicit.
     """
     dc_motors, lost = dc_motors_by_joint(model)
     pid_motors, ranges = pid_motors_by_joint(model)
@@ -197,9 +195,7 @@ def pid_motors_by_joint(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig], 
     """Motors of the joints whose one actuator is a PID with an integral or a slew rate, as MuJoCo 4.0 packs it.
 
     The integral of the joint's error is that of the motor's over the gear, and so is its limit, and the slew rate.
-
-    Returns:
-        The motors, and ranges of position targets that motors have not, by name.
+    Returned with them are the ranges of position targets that motors have not, by name.
     """
     motors: dict[int, MotorConfig] = {}
     ranges: list[str] = []
@@ -436,14 +432,7 @@ def followers_of_model(model: mujoco.MjModel) -> set[str]:
 
 @dataclass(frozen=True)
 class TendonMotor:
-    """The motor of a linkage.
-
-    Args:
-        actuator: The actuator.
-        joint: The joint at which the motor is.
-        joints: All joints of the linkage.
-        coefficients: Length of the tendon per position of each joint.
-    """
+    """The motor at one joint of a linkage, with the lengths of its tendon per position of each of its joints."""
 
     actuator: int
     joint: int
@@ -456,11 +445,9 @@ class TendonMotor:
 
 
 def tendon_motors(model: mujoco.MjModel, driven: Collection[int]) -> tuple[list[TendonMotor], dict[int, str]]:
-    """Return the motors of linkages, and why other actuators on tendons are none, by actuator.
+    """The motors of linkages, and why other actuators on tendons are none.
 
-    Args:
-        model: The model.
-        driven: Joints with actuators of their own.
+    `driven` joints have actuators of their own.
     """
     tendons = np.flatnonzero(np.array(model.actuator_trntype) == int(mujoco.mjtTrn.mjTRN_TENDON)).tolist()
     parts = {actuator: own for actuator in tendons if (own := _parts(model, int(model.actuator_trnid[actuator, 0])))}

@@ -25,12 +25,7 @@ if TYPE_CHECKING:
 
 
 class DataList:
-    """Environments that are `MjData` of one model, which they share.
-
-    Args:
-        model: Of all of them.
-        datas: One per environment.
-    """
+    """Environments that are `MjData` of one model, which they share."""
 
     def __init__(self, model: mujoco.MjModel, datas: Sequence[mujoco.MjData]) -> None:
         self.model, self._datas, self.count = model, list(datas), len(datas)
@@ -93,12 +88,7 @@ class DataList:
 class BatchData:
     """Environments that are the simulations of a batch, with a model each.
 
-    Args:
-        batch: The simulations.
-
-    Raises:
-        ValueError: Their physics steps differ.
-        HostError: MuJoCo is older than 4.
+    A `ValueError` says that their physics steps differ, a `HostError` that MuJoCo is older than 4.
     """
 
     def __init__(self, batch: Batch) -> None:

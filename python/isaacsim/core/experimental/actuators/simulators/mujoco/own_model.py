@@ -505,12 +505,7 @@ class MujocoSimulation(NotCopied):
 
 
 def _environments(model: mujoco.MjModel, data: Any) -> DataList | BatchData:
-    """Data as environments.
-
-    Raises:
-        TypeError: It is something else.
-        ValueError: It is of another model, or there is none.
-    """
+    """Data as environments; a `TypeError` if it is something else, a `ValueError` if of another model or none."""
     # a version of MuJoCo without batches has none to offer
     if all(hasattr(data, name) for name in ("bind", "expand", "nsim")):
         if data.model is not model:

@@ -48,10 +48,9 @@ class Camera:
 
 
 def render(host: MujocoHost, env: int, width: int, height: int, view: Camera) -> np.ndarray:
-    """Return an RGB image, uint8, shape `(height, width, 3)`, that the robots fill unless the camera is placed.
+    """An RGB image, uint8, `(height, width, 3)`, that the robots fill unless the camera is placed.
 
-    Raises:
-        HostError: MuJoCo is set up to draw to a display, and there is none.
+    A `HostError` says that MuJoCo is set up to draw to a display, and there is none.
     """
     model = host.drawn()
     data = mujoco.MjData(model)
@@ -182,11 +181,7 @@ class Piece:
 
 
 class Drawing:
-    """The drawn bodies of a simulation.
-
-    Args:
-        host: The simulation, which plays.
-    """
+    """The drawn bodies of a simulation that plays."""
 
     def __init__(self, host: MujocoHost) -> None:
         self._host = host
@@ -357,11 +352,9 @@ _ROBOTS = mujoco.mjtCatBit.mjCAT_DYNAMIC.value
 
 
 class DrawingWindow:
-    """A window.
+    """A window that shows a drawing, whose `poses` and `target_poses` are called before `show`.
 
-    Args:
-        drawing: What is shown; `poses` and `target_poses` are called before `show`.
-        on_key: Called with what is pressed, as GLFW numbers keys, from a thread of the viewer.
+    `on_key` is called with what is pressed, as GLFW numbers keys, from a thread of the viewer.
     """
 
     def __init__(self, drawing: Drawing, on_key: Callable[[int], None]) -> None:

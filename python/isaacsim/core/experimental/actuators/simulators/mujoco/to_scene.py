@@ -37,13 +37,9 @@ _NAMELESS = ("", "MuJoCo Model")
 
 
 def whole_scene(scene: Scene) -> tuple[Scene, list[str]]:
-    """Return a file's scene completed from its `MjSpec`, and descriptions of what it cannot hold.
+    """A file's scene, as of `read_file`, completed from its `MjSpec`, and descriptions of what it cannot hold.
 
-    Args:
-        scene: As `read_file` returns it.
-
-    Raises:
-        UnsupportedSceneError: A body has a ball joint beside others.
+    An `UnsupportedSceneError` names a body with a ball joint beside others.
     """
     model = _compiled(scene.spec)
     _require_plain_joints(model)
@@ -286,12 +282,7 @@ _OF_CONTACTS = ("solref", "solimp", "margin", "gap", "condim", "priority", "solm
 
 
 def losses_of(scene: Scene, model: mujoco.MjModel) -> list[str]:
-    """Return what a stage of the scene will lack, each with the names of what lacks it.
-
-    Args:
-        scene: As it was read from a file.
-        model: What MuJoCo makes of the same file.
-    """
+    """What a stage of a file's scene will lack of its model, each with the names of what lacks it."""
     lost = _of_joints(scene, model)
     lost |= {what: _names(model, kind, range(getattr(model, count))) for what, (kind, count) in _OTHERS.items()}
     lost["constraints"] = _names(model, "equality", _other_equalities(model))

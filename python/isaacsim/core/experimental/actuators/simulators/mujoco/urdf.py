@@ -73,18 +73,11 @@ class Urdf:
 
 
 def prepare(path: Path, robot: ET.Element, strict_inertia: bool) -> Urdf:
-    """Return a URDF file prepared for MuJoCo.
+    """A URDF file prepared for MuJoCo; its root element is changed in place.
 
-    Args:
-        path: Path of the file.
-        robot: Its root element; changed in place.
-        strict_inertia: Refuse physically impossible inertias instead of repairing them.
-
-    Raises:
-        UnsupportedSceneError: The file is a template.
-
-    Warns:
-        UserWarning: Meshes were left out, inertias were repaired, or a mimic has no leader; names links and joints.
+    `strict_inertia` refuses physically impossible inertias instead of repairing them, and an `UnsupportedSceneError` a
+    file that is a template. Warnings name the links and joints of meshes left out, of repaired inertias, and of a mimic
+    without a leader.
     """
     _require_expanded(path, robot)
     made = Urdf(mimics=_take_mimics(path, robot), velocity_limits=_velocity_limits(robot), fixed=_fixed_joints(robot))
@@ -350,12 +343,7 @@ def transmissions_of(robot: ET.Element) -> list[UrdfTransmission]:
 def stages_of(
     transmissions: Sequence[UrdfTransmission], joints: Collection[str]
 ) -> tuple[dict[str, list[BeforeJoint]], list[str]]:
-    """Return the stages before each joint, and the transmissions that are none by joint, with reasons.
-
-    Args:
-        transmissions: All transmissions of a file.
-        joints: Names of the joints that have motors.
-    """
+    """The stages before each joint with a motor, and the transmissions that are none by joint, with reasons."""
     count = Counter(joint for one in transmissions for joint in one.joints)
     stages: dict[str, list[BeforeJoint]] = {}
     problems: list[str] = []

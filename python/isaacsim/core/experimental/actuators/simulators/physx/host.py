@@ -27,13 +27,7 @@ _TARGETS = {"position_targets": "jointPositionTarget", "velocity_targets": "join
 
 
 class PhysxHost(NotCopied):
-    """Physics of a USD stage on PhysX: one simulation, however many robots the stage holds.
-
-    Args:
-        stage: USD stage in meters.
-        dt: Physics step [s].
-        num_envs: 1.
-    """
+    """Physics of a USD stage in meters on PhysX: one simulation, however many robots the stage holds."""
 
     _INSTEAD = "Open another simulation."
 
@@ -94,8 +88,7 @@ class PhysxHost(NotCopied):
     def step(self, steps: int = 1) -> None:
         """Run physics steps, the pre-step callbacks before each.
 
-        Raises:
-            SimulationDivergedError: A joint is not finite any more; names the robots.
+        A `SimulationDivergedError` names the robots of which a joint is not finite any more.
         """
         for left in reversed(range(steps)):
             self._running()
@@ -156,11 +149,7 @@ class PhysxHost(NotCopied):
         return self._properties.read(name)
 
     def write_properties(self, values: Mapping[str, np.ndarray], at: np.ndarray) -> None:
-        """Set properties at the places `at` of the flat arrays, all of them or none.
-
-        Raises:
-            HostError: PhysX cannot have these values.
-        """
+        """Set properties at the places `at` of the flat arrays, all of them or, with a `HostError` of PhysX, none."""
         self._running()
         self._properties.write(values, at)
         self.write_gains()

@@ -105,14 +105,7 @@ class PhysxRobot:
 
 
 class PhysxScene:
-    """Physics of a USD stage as it is now, on the CPU.
-
-    Args:
-        stage: USD stage in meters.
-
-    Raises:
-        UnsupportedSceneError: PhysX cannot read the stage.
-    """
+    """Physics of a USD stage in meters as it is now, on the CPU; an `UnsupportedSceneError` if PhysX cannot read it."""
 
     def __init__(self, stage: Stage) -> None:
         _prepare_process()
@@ -212,10 +205,7 @@ class PhysxScene:
     def of_links(self, robots: np.ndarray, count: int, columns: tuple[str, ...]) -> np.ndarray:
         """Columns of the first `count` links of some robots, side by side; quaternions are (w, x, y, z).
 
-        Args:
-            robots: Numbers of the robots.
-            count: Of links, all or the root link only.
-            columns: Names; poses and velocities are those that tensors have.
+        Poses and velocities are those that tensors have; all links are counted, or the root link only.
         """
         if self._tensors is not None and self._tensors.has_links(columns):
             rows = self._tensors.links(columns)[robots, :count]
@@ -527,8 +517,7 @@ class RobotTensors:
     def links(self, columns: tuple[str, ...]) -> np.ndarray:
         """Two columns of the links side by side, quaternions (x, y, z, w); an array that the next call fills again.
 
-        Returns:
-            Shape `(robots, links, numbers)`, with as many links as the robot with the most has.
+        Its shape is `(robots, links, numbers)`, with as many links as the robot with the most has.
         """
         return self._read(_OF_LINKS[columns])
 

@@ -52,14 +52,8 @@ def read_joints(
 ) -> dict[Sdf.Path, Joint]:
     """The active joints by path; joints between the same two bodies are in stage order.
 
-    Args:
-        stage: Where they are.
-        parsed: Result of USD's parser.
-        bodies: Numbers of the bodies that physics moves; any other is fixed to the world.
-        length: The stage's unit of length [m].
-
-    Raises:
-        UnsupportedSceneError: A joint is of a kind that is not simulated here.
+    Bodies without a number are fixed to the world; `length` is the stage's unit [m]. An `UnsupportedSceneError` names a
+    joint of a kind that is not simulated here.
     """
     found = {}
     for path, (kind, described) in parsed.joints.items():
@@ -118,13 +112,8 @@ def axes_of(branch: Branch, joints: Mapping[Sdf.Path, Joint]) -> list[Axis]:
 def read_values(stage: Usd.Stage, axes: Sequence[Axis], degrees: bool) -> None:
     """Fill in the authored values of axes: limits, drives, friction, armature, springs, initial state.
 
-    Args:
-        stage: Where the joints are.
-        axes: Of all robots.
-        degrees: True if angles of MuJoCo's attributes are in degrees.
-
-    Raises:
-        UnsupportedSceneError: A lower limit is above its upper limit, or a maximum velocity is negative.
+    `degrees` says that angles of MuJoCo's attributes are in degrees. An `UnsupportedSceneError` names a lower limit
+    above its upper limit, or a negative maximum velocity.
     """
     if not axes:
         return
@@ -148,8 +137,7 @@ def unit_of(axis: Axis, length: float) -> float:
 def read_state(stage: Usd.Stage, axis: Axis, length: float) -> tuple[float | None, float]:
     """Position and velocity in the joint state of an axis, a schema of PhysX; the position is None if not authored.
 
-    Raises:
-        UnsupportedSceneError: A value is no finite number.
+    An `UnsupportedSceneError` names a value that is no finite number.
     """
     prim = stage.GetPrimAtPath(axis.joint)
     unit = unit_of(axis, length)
@@ -164,14 +152,9 @@ def read_state(stage: Usd.Stage, axis: Axis, length: float) -> tuple[float | Non
 
 
 def position_in(axis: Axis, pose: Frame) -> tuple[float, float]:
-    """The position of a body on its only axis, and its distance from the axis.
+    """The position on its only axis of a body with this pose relative to joint zero, and its distance from the axis.
 
-    Args:
-        axis: The axis.
-        pose: Pose of the body relative to joint zero.
-
-    Returns:
-        The position [rad or m], and the distance that remains at this position [rad or m].
+    Both are in rad or m; the distance is what remains at this position.
     """
     direction, anchor = Gf.Vec3d(*axis.direction.tolist()), Gf.Vec3d(*axis.anchor.tolist())
     if axis.linear:
@@ -198,8 +181,7 @@ def hardness(prim: Usd.Prim, of: str = "") -> dict[str, list[float]]:
 def loop_of(prim: Usd.Prim, joint: Joint, numbers: Mapping[int, int]) -> Loop:
     """A joint as a constraint that closes a loop; `numbers` maps the bodies of the joint to those of the scene.
 
-    Raises:
-        UnsupportedSceneError: MuJoCo has no such constraint.
+    An `UnsupportedSceneError` says that MuJoCo has no such constraint.
     """
     kinds = {"fixed": "fixed", "spherical": "ball", "revolute": "hinge"}
     if joint.kind not in kinds:
@@ -342,15 +324,9 @@ def _read_mujoco(prim: Usd.Prim, axis: Axis, degrees: bool) -> None:
 def read_mimics(stage: Usd.Stage, axes: Mapping[Sdf.Path, list[Axis]], length: float) -> list[Mimic]:
     """Axes that follow others by `NewtonMimicAPI`, `PhysxMimicJointAPI`, or MuJoCo's joint equality, which adds powers.
 
-    A joint without an axis does not follow; a follower of one keeps the position that it had for it.
-
-    Args:
-        stage: The stage of the joints.
-        axes: Axes of each joint in the tree, fixed ones included.
-        length: The stage's unit of length [m].
-
-    Raises:
-        UnsupportedSceneError: The leader is not in the tree, or one of the two has several axes.
+    A joint without an axis does not follow; a follower of one keeps the position that it had for it. `axes` are those
+    of each joint in the tree, fixed ones included. An `UnsupportedSceneError` names a leader that is not in the tree,
+    or a pair of which one has several axes.
     """
     mimics = []
     for path, own in axes.items():

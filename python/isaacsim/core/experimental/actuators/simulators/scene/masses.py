@@ -44,14 +44,10 @@ def mass_of(
     colliders: Iterable[tuple[Usd.Prim, Shape, np.ndarray, float]],
     units: StageUnits,
 ) -> Mass:
-    """The mass of a body.
+    """The mass of a body with points of this scale and these colliders.
 
-    Args:
-        prim: The body.
-        scale: Scale of the body's points.
-        colliders: Its colliders: prim, shape, matrix from the prim to the body, see `Places.within`, and density of the
-            material [kg/m³], 0 for none.
-        units: Those of the stage.
+    A collider is a prim, shape, matrix from the prim to the body, see `Places.within`, and density of the material
+    [kg/m³], 0 for none.
     """
     given = _positive(prim, "mass", units.mass)
     density = _positive(prim, "density", units.mass / units.length**3)
@@ -185,13 +181,9 @@ def _inertia(prim: Usd.Prim, unit: float) -> np.ndarray | None:
 
 
 def authored_inertias(prim: Usd.Prim, unit: float) -> Iterator[tuple[str, np.ndarray]]:
-    """Iterate over the authored inertias of a prim [kg·m²] with their attributes; the first one is read.
+    """The authored inertias of a link or shape [kg·m²] with their attributes; the first one is read.
 
-    They are that of newton's schema, and a diagonal one in its own frame.
-
-    Args:
-        prim: A link or a shape.
-        unit: Unit of inertia of the stage [kg·m²].
+    They are that of newton's schema, and a diagonal one in its own frame. `unit` is the stage's [kg·m²].
     """
     compact = authored_numbers(prim, "newton:inertia", ())
     if len(compact) == 6 and np.isfinite(compact).all() and np.any(compact):
@@ -214,15 +206,10 @@ ROUNDING = 1e-5
 
 
 def repaired(inertia: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return the possible inertia that is closest to a matrix, and its relative distance.
+    """The possible inertia that is closest to a matrix, and the largest relative change of a principal moment.
 
-    Principal moments of a possible inertia are positive, and none is larger than the sum of the others.
-
-    Args:
-        inertia: A matrix, 3 × 3.
-
-    Returns:
-        The inertia, and the largest change of a principal moment relative to the largest moment.
+    Principal moments of a possible inertia are positive, and none is larger than the sum of the others. Changes are
+    relative to the largest moment.
     """
     even = (inertia + inertia.T) / 2
     moments, axes = np.linalg.eigh(even)
@@ -243,11 +230,7 @@ def repaired(inertia: np.ndarray) -> tuple[np.ndarray, float]:
 
 
 def report_inertias(where: str, changed: Mapping[str, float], strict: bool, *, stacklevel: int) -> None:
-    """Warn of repaired inertias, given as relative changes by body, or refuse them.
-
-    Raises:
-        UnsupportedSceneError: `strict` is set and an inertia was repaired.
-    """
+    """Warn of repaired inertias, relative changes by body; refuse them by an `UnsupportedSceneError` if `strict`."""
     if not changed:
         return
     named = ", ".join(f"{body} ({change:.2g})" for body, change in changed.items())

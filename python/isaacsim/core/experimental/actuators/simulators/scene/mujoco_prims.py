@@ -24,12 +24,7 @@ _OF_TENDON = {
 
 
 def read_actuators(prims: Sequence[Usd.Prim], axes: Mapping[Sdf.Path, list[Axis]]) -> list[str]:
-    """Read `MjcActuator` prims as drives of axes without a drive; return the others, with reasons.
-
-    Args:
-        prims: The actuators.
-        axes: Axes of each joint in the tree.
-    """
+    """Read `MjcActuator` prims as drives of axes in the tree without a drive; return the others, with reasons."""
     others: list[tuple[Usd.Prim, str]] = []
     driven: dict[Sdf.Path, Axis] = {}
     acting: dict[Sdf.Path, list[Usd.Prim]] = {}

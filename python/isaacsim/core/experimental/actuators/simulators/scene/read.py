@@ -108,21 +108,12 @@ class _Tree:
 def read_scene(
     stage: Usd.Stage, *, strict_inertia: bool = False, initial_positions: Mapping[str, float] | None = None
 ) -> Scene:
-    """Return the physics of `stage` in SI, whatever its units.
+    """The physics of `stage` in SI, whatever its units.
 
-    Joints begin where the links are authored, unless the stage authors a joint state or limits exclude the position.
-
-    Args:
-        stage: The stage.
-        strict_inertia: True if an inertia that no body can have is refused, and not repaired.
-        initial_positions: Initial positions of joints by pattern, see `begin_at`; they precede those of the stage.
-
-    Raises:
-        UnsupportedSceneError: MuJoCo cannot simulate something; the message names the prims.
-        ValueError: `initial_positions` do not fit the joints.
-
-    Warns:
-        UserWarning: Something is simulated other than it is authored; one warning for each kind, naming the prims.
+    Joints begin where the links are authored, unless the stage authors a joint state or limits exclude the position;
+    `initial_positions`, by pattern as for `begin_at`, precede all of these, with its `ValueError`. `strict_inertia`
+    refuses an inertia that no body can have instead of repairing it. An `UnsupportedSceneError` names the prims that
+    MuJoCo cannot simulate; a warning for each kind names those that are simulated other than authored.
     """
     tree = _read_tree(stage)
     _warn_of_strays(tree)
@@ -418,16 +409,8 @@ def read_filters(
 ) -> list[Pair]:
     """Pairs of bodies that do not touch; -1 is the world. Filters of single colliders go into their contact masks.
 
-    Args:
-        stage: Where they are.
-        parsed: Result of USD's parser.
-        bodies: The bodies.
-        joints: By path; the bodies of most joints do not touch.
-        robots: The links of each articulation, by its path.
-        colliders: Those of all bodies.
-
-    Raises:
-        UnsupportedSceneError: Single colliders are filtered in more ways than MuJoCo has bits for.
+    The bodies of most joints do not touch; `robots` are the links of each articulation by its path. An
+    `UnsupportedSceneError` says that single colliders are filtered in more ways than MuJoCo has bits for.
     """
     members = _Members(colliders, bodies, robots)
 

@@ -234,13 +234,10 @@ BEGIN_ELSEWHERE = (
 def warn_of_beginnings(
     where: str, joints: Iterable[tuple[str, float, float, float]], remedy: str, *, stacklevel: int
 ) -> None:
-    """Warn once of all joints that begin outside their limits.
+    """Warn once of all joints that begin outside their limits, given by name, position and limits [rad or m].
 
-    Args:
-        where: The file and a colon; empty if the joints are paths.
-        joints: Name, position, lower and upper limit of each [rad or m].
-        remedy: How to change initial positions, a sentence.
-        stacklevel: That of the caller.
+    `where` is the file and a colon, empty if the joints are paths; `remedy` is a sentence on how to change initial
+    positions; `stacklevel` is that of the caller.
     """
     outside = [
         f"{name} ({position:.4g}, limits {lower:.4g} … {upper:.4g})"
@@ -256,15 +253,10 @@ def warn_of_beginnings(
 
 
 def begin_at(axes: Sequence[Axis], positions: Mapping[str, float]) -> None:
-    """Set initial positions of joints, and their position targets with them.
+    """Set initial positions of joints [rad or m], by pattern of names, and their position targets with them.
 
-    Args:
-        axes: Of all robots.
-        positions: [rad or m] by pattern of names.
-
-    Raises:
-        ValueError: A pattern is invalid or matches nothing, several match a joint, or a position is outside its limits;
-            a line for each problem, and nothing is changed.
+    A `ValueError` has a line for each pattern that is invalid or matches nothing, each joint that several match, and
+    each position outside its limits; nothing is changed then.
     """
     require_type("initial_positions", positions, Mapping, "a dictionary of positions by pattern of joint names")
     values = {pattern: number_of(f"initial_positions[{pattern!r}]", value) for pattern, value in positions.items()}

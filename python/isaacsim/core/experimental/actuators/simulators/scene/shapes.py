@@ -38,12 +38,7 @@ class Geometry:
 
 
 def geometry_of(prim: Usd.Prim, matrix: np.ndarray) -> Geometry | None:
-    """The geometry of a prim; None for prims that simulators do not know, such as points and curves.
-
-    Args:
-        prim: A geometry prim.
-        matrix: From the prim to its body, see `Places.within`.
-    """
+    """The geometry of a prim, by its matrix to its body; None for those unknown to simulators, as points and curves."""
     kind = str(prim.GetTypeName())
     if kind == "Mesh":
         return _mesh(*_triangles(UsdGeom.Mesh(prim)), matrix)
@@ -265,13 +260,9 @@ class Bodies:
 def read_colliders(
     stage: Usd.Stage, parsed: Parsed, bodies: Bodies, places: Places, units: StageUnits
 ) -> list[Collider]:
-    """The enabled colliders.
+    """The enabled colliders; an `UnsupportedSceneError` names one of a kind that MuJoCo lacks.
 
-    Raises:
-        UnsupportedSceneError: One is of a kind that MuJoCo lacks.
-
-    Warns:
-        UserWarning: Meshes that collide as their hull, or that span no volume and do not collide at all.
+    Warnings name meshes that collide as their hull, or that span no volume and do not collide at all.
     """
     notes = _Notes()
     enabled = ((path, described) for path, described in parsed.shapes.items() if described.collisionEnabled)

@@ -63,14 +63,10 @@ def grow(
     owners: Sequence[int | None],
     in_series: Callable[[Sequence[Edge]], int],
 ) -> tuple[list[Branch], list[Edge]]:
-    """Return bodies with parents before children, breadth-first, and the joints that close loops.
+    """Bodies with parents before children, breadth-first, and the joints that close loops.
 
-    Args:
-        count: Number of bodies.
-        edges: The joints; those of one body are followed in the order of their paths.
-        roots: Root bodies of robots.
-        owners: The robot that each body is a link of, or None.
-        in_series: Counts how many of some joints between the same two bodies, from the first on, act in series.
+    Joints of one body are followed in the order of their paths. `owners` has the robot that each body is a link of, or
+    None; `in_series` counts how many of some joints between the same two bodies, from the first on, act in series.
     """
     chains, parallel = _chains(edges, in_series)
     groups = Groups(range(-1, count))

@@ -27,12 +27,7 @@ _NO_MASS, _NO_INERTIA = 1e-12, 2e-15
 
 
 def save_scene(scene: Scene, path: Path) -> list[str]:
-    """Write a scene to a file, see `scene_stage`; return what is otherwise there, in words.
-
-    Raises:
-        OSError: The file cannot be written.
-        UnsupportedSceneError: A body has two joints that turn about the same axis.
-    """
+    """Write a scene to a file; return and raise what `scene_stage` does, and an `OSError` if it cannot be written."""
     stage, otherwise = scene_stage(scene)
     with whole_file(path) as written:
         stage.GetRootLayer().Export(str(written))
@@ -43,17 +38,11 @@ def save_scene(scene: Scene, path: Path) -> list[str]:
 
 
 def scene_stage(scene: Scene) -> tuple[Usd.Stage, list[str]]:
-    """Return a new stage in meters and kilograms with a scene without its tendons, and what is otherwise, in words.
+    """A new stage in meters and kilograms with a scene without its tendons, and what is otherwise, in words.
 
-    These are names that changed, and the order of DOFs of robots, which readers sort by names.
-
-    Joint positions and initial positions are those of the scene.
-
-    Args:
-        scene: The scene.
-
-    Raises:
-        UnsupportedSceneError: A body has two joints that turn about the same axis.
+    These are names that changed, and the order of DOFs of robots, which readers sort by names. Joint positions and
+    initial positions are those of the scene. An `UnsupportedSceneError` names a body with two joints that turn about
+    the same axis.
     """
     stage = Usd.Stage.CreateInMemory(".usda")
     UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.z)

@@ -72,13 +72,7 @@ def write_joints(
 ) -> dict[int, Sdf.Path]:
     """Write the joints that carry bodies; return the paths of axes, and of bodies without, by their `id`.
 
-    Args:
-        stage: Where to.
-        names: Names of prims.
-        scene: The scene.
-        bodies: Paths of bodies.
-        scopes: Scope of the joints of each body.
-        apart: Pairs of bodies that do not touch.
+    Each body has its path and the scope of its joints; `apart` are the pairs of bodies that do not touch.
     """
     joints: dict[int, Sdf.Path] = {}
     digits = len(str(len(scene.bodies)))

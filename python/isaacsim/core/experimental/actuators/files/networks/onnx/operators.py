@@ -38,14 +38,7 @@ Given = Tensor | Above | None
 
 
 class Node:
-    """One node: its inputs and attributes, taken as its operator needs them.
-
-    Args:
-        to: Traces the results.
-        given: The inputs, None for one that is left out.
-        attributes: The attributes; those that are taken are removed.
-        outputs: Number of outputs.
-    """
+    """One node: its inputs, None for one that is left out, and attributes, removed as its operator takes them."""
 
     def __init__(self, to: Tracer, given: Sequence[Given], attributes: dict[str, Attribute], outputs: int) -> None:
         self.to, self.given, self.attributes, self.outputs = to, given, attributes, outputs
@@ -116,11 +109,7 @@ def operator(name: str, inputs: int = 2) -> Callable[[Function], Function]:
 
 
 def apply(kind: str, node: Node) -> list[Tensor]:
-    """Return the results of a node.
-
-    Raises:
-        NetworkError: The operator is unknown, or cannot be part of a network with these inputs and attributes.
-    """
+    """The results of a node; a `NetworkError` if its operator is unknown, or cannot have its inputs or attributes."""
     if len(node.given) > INPUTS.get(kind, 2):
         raise NetworkError(f"has {len(node.given)} inputs.")
     if kind not in OPERATORS:

@@ -28,14 +28,10 @@ def matches(data: bytes) -> bool:
 
 
 def read(data: bytes, beside: ReadFile | None = None) -> tuple[Network, dict[str, object]]:
-    """Return the network and its metadata.
+    """The network and its metadata.
 
-    Args:
-        data: The file.
-        beside: Reads a file with weights, by its path from the folder of this one; None if there is no folder.
-
-    Raises:
-        NetworkError: The file is damaged, refers to other files, or computes something that a `Network` cannot.
+    `beside` reads a file with weights, by its path from the folder of this one. A `NetworkError` says that the file is
+    damaged, refers to other files, or computes something that a `Network` cannot.
     """
     model = parse(data)
     properties = {one.key: one.value for one in model.metadata_props}

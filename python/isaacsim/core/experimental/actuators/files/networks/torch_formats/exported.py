@@ -35,13 +35,11 @@ def matches(data: bytes) -> bool:
 
 
 def read(data: bytes) -> tuple[Network, dict[str, object]]:
-    """Return the network and its metadata, `extra/metadata.json`.
+    """The network and its metadata, `extra/metadata.json`.
 
-    Its `forward` takes `x`, `(rows, inputs)`, with a recurrent layer `(rows, 1, inputs)` and the states, each
-    `(layers, rows, hidden_size)`, and returns the output and the states in the same order.
-
-    Raises:
-        NetworkError: The file is damaged or too large, asks to be unpickled, or computes something that is unknown.
+    Its `forward` takes `x`, `(rows, inputs)`, with a recurrent layer `(rows, 1, inputs)` and the states, each `(layers,
+    rows, hidden_size)`, and returns the output and the states in the same order. A `NetworkError` says that the file is
+    damaged or too large, asks to be unpickled, or computes something that is unknown.
     """
     try:
         return _read(data)

@@ -592,11 +592,7 @@ for _names, _simple in SIMPLE.items():
 
 
 def perform(b: Builder, name: str, arguments: list[object], named: dict[str, object]) -> object:
-    """Return the result of an operation by its name.
-
-    Raises:
-        NetworkError: The operation is not in the list, or does not take these arguments.
-    """
+    """The result of an operation by its name; a `NetworkError` if it is not listed, or takes other arguments."""
     if name not in OPERATIONS:
         raise refuse(f"operation {name[:100]}")
     if name not in QUESTIONS:

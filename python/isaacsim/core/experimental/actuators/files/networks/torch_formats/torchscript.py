@@ -28,16 +28,11 @@ def matches(data: bytes) -> bool:
 
 
 def read(data: bytes) -> tuple[Network, dict[str, object]]:
-    """Return the network of a TorchScript archive, and its metadata.
+    """The network of a TorchScript archive, and its metadata.
 
-    Its `forward` takes `x` of shape `(rows, in)`; with a recurrent layer `x` of `(rows, 1, in)` and the states, as
-    `(h, c)`, as two or, for a GRU, as one, and returns the output and the new states in the same order.
-
-    Args:
-        data: Bytes of the file.
-
-    Raises:
-        NetworkError: The file is damaged or too large, or does something that cannot be read as data.
+    Its `forward` takes `x` of shape `(rows, in)`; with a recurrent layer `x` of `(rows, 1, in)` and the states, as `(h,
+    c)`, as two or, for a GRU, as one, and returns the output and the new states in the same order. A `NetworkError`
+    says that the file is damaged or too large, or does something that cannot be read as data.
     """
     try:
         return _read(data)
@@ -180,12 +175,7 @@ ROOTS = ("torch", "ops", "__torch__")
 
 
 class Code:
-    """The classes and functions of an archive, read on demand.
-
-    Args:
-        archive: The archive.
-        constants: Values of `CONSTANTS.c0`, `CONSTANTS.c1` and so on in its code.
-    """
+    """The classes and functions of an archive, read on demand, with `CONSTANTS.c0`, `CONSTANTS.c1` … of its code."""
 
     def __init__(self, archive: Archive, constants: tuple[object, ...]) -> None:
         self._archive = archive
@@ -194,11 +184,7 @@ class Code:
         self._left = MAX_TEXT
 
     def find(self, path: str) -> ast.ClassDef | ast.FunctionDef:
-        """Return the definition of a qualified name.
-
-        Raises:
-            NetworkError: It is not in the archive, or its text is not what PyTorch writes.
-        """
+        """The definition of a qualified name; a `NetworkError` if it is missing, or not as PyTorch writes it."""
         module, _, name = path.rpartition(".")
         found = self._file(f"code/{module.replace('.', '/')}.py").get(name)
         if not isinstance(found, ast.ClassDef | ast.FunctionDef):
@@ -233,11 +219,7 @@ class Code:
 
 
 def parse(content: bytes, entry: str) -> ast.Module:
-    """Return the syntax tree of a text.
-
-    Raises:
-        NetworkError: The text is not valid, or too deeply nested.
-    """
+    """The syntax tree of a text; a `NetworkError` if it is not valid, or too deeply nested."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -249,11 +231,7 @@ def parse(content: bytes, entry: str) -> ast.Module:
 
 
 def source_of(node: ast.AST) -> str:
-    """Return the text of a node, shortened.
-
-    Raises:
-        NetworkError: The node is too deeply nested.
-    """
+    """The text of a node, shortened; a `NetworkError` if it is too deeply nested."""
     try:
         return ast.unparse(node)[:100]
     except RecursionError as error:
@@ -279,12 +257,7 @@ def literal(node: ast.expr) -> object:
 
 
 class Interpreter:
-    """Interprets functions of an archive; operations on tensors go to a builder.
-
-    Args:
-        code: The code of the archive.
-        builder: Collects the operations.
-    """
+    """Interprets functions of an archive; operations on tensors go to a builder."""
 
     def __init__(self, code: Code, builder: Builder) -> None:
         self._code = code
@@ -296,8 +269,7 @@ class Interpreter:
     def call(self, method: Method, arguments: list[object], named: dict[str, object]) -> object:
         """Call a function and return its result.
 
-        Raises:
-            NetworkError: It does something outside the closed list; the message names function, line and operation.
+        A `NetworkError` names function, line and operation of what is outside the closed list.
         """
         self._depth += 1
         if self._depth > MAX_CALLS:
