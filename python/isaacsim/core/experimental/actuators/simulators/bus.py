@@ -159,7 +159,7 @@ def subscribe(
 
 
 def weakly(method: Any, gone: Callable[[], None] | None = None) -> Callable[..., None]:
-    """A function that calls a bound method while its object lives, which it does not keep alive, and `gone` afterwards."""
+    """A function that calls a bound method while its object lives, and `gone` afterwards; it keeps nothing alive."""
     # making a bound method for each call costs more than the call
     reference, function = weakref.ref(method.__self__), method.__func__
 

@@ -865,7 +865,7 @@ class MujocoHost(NotCopied):
         return flat.reshape(self.num_envs, self._width)
 
     def _divergence(self, before: np.ndarray | None) -> SimulationDivergedError:
-        """Name the robots and loose bodies that diverged since the state `before`, None where there is one robot only."""
+        """Name the robots and loose bodies that diverged since the state `before`; None if there is one robot only."""
         bad = np.logical_or.reduceat(~np.isfinite(self._qvel), self.model.jnt_dofadr, axis=1)
         bad |= np.logical_or.reduceat(~np.isfinite(self._qpos), self.model.jnt_qposadr, axis=1)
         path_of = {(robot.env, robot.prototype[0]): robot.path for robot in self._robots}
