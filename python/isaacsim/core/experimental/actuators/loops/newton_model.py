@@ -214,7 +214,7 @@ class _Layout:
         labels = list(_first(model, "articulation_label", "articulation_key"))
         if problem := pattern_problem(articulations, name_length=max(map(len, labels), default=0)):
             raise ValueError(f"articulations = {shown(articulations)}: {problem}")
-        self.rows = _matching(labels, articulations)
+        self.rows = [row for row, label in enumerate(labels) if re.fullmatch(articulations, label)]
         if not self.rows:
             raise ValueError(f"articulations = {articulations!r}: must match one of {sorted(set(labels))}. Correct it.")
         self.labels = [labels[row] for row in self.rows]
@@ -310,10 +310,6 @@ def _axes(joints: Sequence[str], q: np.ndarray, qd: np.ndarray, numbers: range) 
 
 def _names(axes: Sequence[tuple[str, int | None]]) -> list[str]:
     return [name for name, _ in axes]
-
-
-def _matching(labels: Sequence[str], pattern: str) -> list[int]:
-    return [row for row, label in enumerate(labels) if re.fullmatch(pattern, label)]
 
 
 def _is_even(begins: np.ndarray) -> bool:

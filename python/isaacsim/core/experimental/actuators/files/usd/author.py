@@ -115,7 +115,10 @@ def author_actuator(
     """Define `<articulation_root>/Actuators/<name>`; see `add_actuator` for the contract."""
     _require_stage(stage)
     root = _root_prim(stage, str(articulation_root))
-    _require_identifier(name)
+    if not isinstance(name, str) or not _is_unicode(name) or not Sdf.Path.IsValidIdentifier(name):
+        raise ValueError(
+            f"name = {name!r}: must be a USD identifier (letters, digits, '_', not starting with a digit). Rename it."
+        )
     configs = _check_configs(stages)
     targets = _resolve_targets(root, target_names)
     path = root.GetPath().AppendChild("Actuators").AppendChild(name)
@@ -164,10 +167,17 @@ def author_actuators(
         raise ValueError("\n".join(dict.fromkeys(problems)))
     with undo_on_error(stage):
         take_back(stage, _axes(stage, driven), [*obsolete, *places])
-        _write_properties(stage, properties)
+        for name, values in properties:
+            axes = _axes(stage, values)
+            if name == "armatures":
+                _hold_newtons(stage, axes)
+            write_properties(stage, {name: np.array(list(values.values()))}, axes)
         _remove(stage, [*obsolete, *places])
         for shared, prims in planned:
-            _write_all(stage, _with_class(stage, scope, shared, prims))
+            with_class = list(_with_class(stage, scope, shared, prims))
+            with Sdf.ChangeBlock():
+                for prim in with_class:
+                    _write(stage, prim)
         supplies = {prim.path: prim.supply for _, prims in planned for prim in prims}
         write_supplies(stage, scope, supplies, write_configs)
         for one in motors:
@@ -190,14 +200,6 @@ def _plan(
         except ValueError as error:
             problems.append(str(error))
     return planned
-
-
-def _write_properties(stage: Usd.Stage, properties: Iterable[tuple[str, ByDof]]) -> None:
-    for name, values in properties:
-        axes = _axes(stage, values)
-        if name == "armatures":
-            _hold_newtons(stage, axes)
-        write_properties(stage, {name: np.array(list(values.values()))}, axes)
 
 
 def _hold_newtons(stage: Usd.Stage, axes: Sequence[tuple[str, str]]) -> None:
@@ -227,13 +229,6 @@ def _write_fallbacks(
 def _axes(stage: Usd.Stage, dofs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """Path and axis of each DOF."""
     return [(joint, axis_of(stage, joint, name)) for joint, name in dofs]
-
-
-def _write_all(stage: Usd.Stage, prims: Iterable[_Prim]) -> None:
-    planned = list(prims)
-    with Sdf.ChangeBlock():
-        for prim in planned:
-            _write(stage, prim)
 
 
 def _prims_of(stage: Usd.Stage, root: Usd.Prim, motors: EqualMotors, overwrite_existing: bool) -> list[_Prim]:
@@ -322,13 +317,6 @@ def _root_prim(stage: Usd.Stage, path: str) -> Usd.Prim:
             "Author the actuator in the referenced file, or make the prim uninstanceable first."
         )
     return root
-
-
-def _require_identifier(name: str) -> None:
-    if not isinstance(name, str) or not _is_unicode(name) or not Sdf.Path.IsValidIdentifier(name):
-        raise ValueError(
-            f"name = {name!r}: must be a USD identifier (letters, digits, '_', not starting with a digit). Rename it."
-        )
 
 
 def _is_unicode(text: str) -> bool:
@@ -602,7 +590,8 @@ def write_configs(spec: Sdf.PrimSpec, configs: Sequence[Config], values_of: Sequ
     applied = [one for at, config in enumerate(configs) for one in (config, nearest.get(at)) if one is not None]
     spec.SetInfo("apiSchemas", Sdf.TokenListOp.Create(prependedItems=[one.SCHEMA for one in applied]))
     for config in (*as_in_file(values_of, transmission_among(configs)), *nearest.values()):
-        _write_values(spec, config)
+        for field, described in parameters_of(config).items():
+            write_attribute(spec, described.attribute, described, getattr(config, field))
     if nearest:
         attribute = _attribute(spec, LISTED, Sdf.ValueTypeNames.TokenArray)
         attribute.default = Vt.TokenArray([one.SCHEMA for one in nearest.values()])
@@ -611,11 +600,6 @@ def write_configs(spec: Sdf.PrimSpec, configs: Sequence[Config], values_of: Sequ
 def as_in_file(configs: Sequence[Config], gear: TransmissionConfig | None) -> list[Config]:
     """The laws with newton's values at the joint, as files have them, behind a gear or None."""
     return list(configs) if gear is None else [as_stored(one, gear.ratio) for one in configs]
-
-
-def _write_values(spec: Sdf.PrimSpec, config: object) -> None:
-    for field, described in parameters_of(config).items():
-        write_attribute(spec, described.attribute, described, getattr(config, field))
 
 
 def write_attribute(spec: Sdf.PrimSpec, name: str, described: Parameter, value: object) -> None:

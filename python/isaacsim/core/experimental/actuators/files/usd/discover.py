@@ -74,7 +74,12 @@ def discover(
     """
     found: list[str] = [] if issues is None else issues
     owner = Ownership(stage, root, joints)
-    _warn_of_unloaded(stage, root, owner)
+    if unloaded := [path for path in unloaded_payloads(stage) if owner.is_near(path)]:
+        warnings.warn(
+            f"<{root}>: actuators in payloads that are not loaded are not read: {', '.join(unloaded)}. "
+            "Load them, `stage.Load(path)`, if they hold any.",
+            stacklevel=2,
+        )
     owned = _names_by_joint(joints, dof_names(stage, joints) if names is None else names)
     specs: list[ActuatorSpec] = []
     driven_by: dict[tuple[str, str], str] = {}
@@ -417,16 +422,6 @@ def _warn_of_overwritten_values(prim: Usd.Prim, stages: Sequence[Config]) -> Non
                     f"Author those of {config.SCHEMA} in {', '.join(own.values())}.",
                     stacklevel=4,
                 )
-
-
-def _warn_of_unloaded(stage: Usd.Stage, root: str, owner: Ownership) -> None:
-    """Warn of payloads near the robot that are not loaded: actuators in them are not read."""
-    if unloaded := [path for path in unloaded_payloads(stage) if owner.is_near(path)]:
-        warnings.warn(
-            f"<{root}>: actuators in payloads that are not loaded are not read: {', '.join(unloaded)}. "
-            "Load them, `stage.Load(path)`, if they hold any.",
-            stacklevel=3,
-        )
 
 
 class Ownership:

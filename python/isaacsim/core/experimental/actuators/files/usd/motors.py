@@ -282,7 +282,7 @@ def _of_mujoco(stage: Usd.Stage, free: dict[str, str]) -> dict[str, MotorConfig]
             lost += [f"<{acting[path][0].GetPath()}> ({why})" for why in dc_motor.lost]
             continue
         laws = {f"<{prim.GetPath()}>": law_of_prim(prim) for prim in acting[path]}
-        good = _linear(laws)
+        good = {prim: law for prim, law in laws.items() if isinstance(law, Law)}
         limits = _joint_limits(stage, path)
         if wrong := refused(laws, name) or _asymmetries(good, limits):
             problems += [f"{prim} ({why})" for prim, why in wrong]
@@ -292,11 +292,6 @@ def _of_mujoco(stage: Usd.Stage, free: dict[str, str]) -> dict[str, MotorConfig]
         ranges += ranges_without_motor(good)
     _warn_of_losses(problems, ranges, lost)
     return motors
-
-
-def _linear(laws: Mapping[str, Law | str]) -> dict[str, Law]:
-    """The actuators that are linear laws of their joint."""
-    return {prim: law for prim, law in laws.items() if isinstance(law, Law)}
 
 
 def _joint_limits(stage: Usd.Stage, joint: str) -> tuple[float, float]:

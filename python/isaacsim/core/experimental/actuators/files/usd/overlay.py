@@ -44,7 +44,17 @@ def write_overlay(source: Path, overlay: Path, edits: Sequence[Edit]) -> None:
     layer.subLayerPaths.append(os.path.abspath(source))
     corrected = Usd.Stage.Open(layer)
     for edit in edits:
-        _apply(corrected, edit)
+        match edit:
+            case PropertyEdit():
+                write_properties(corrected, {edit.name: np.array([edit.value])}, [(edit.joint, edit.axis)])
+            case ParameterEdit():
+                _apply_parameter(corrected, edit)
+            case SchemaEdit():
+                _apply_schema(corrected, edit)
+            case SplitEdit():
+                split(corrected, edit.prim)
+            case StandInEdit():
+                _apply_stand_ins(corrected, edit)
     # the stage would resolve a relative path elsewhere
     del corrected
     export_overlay(layer, source, overlay)
@@ -86,20 +96,6 @@ def export_overlay(layer: Sdf.Layer, source: Path, overlay: Path) -> None:
             raise OSError(f"{overlay}: cannot be written. Choose another place.")
     if opened := Sdf.Layer.Find(str(overlay)):
         opened.Reload(force=True)
-
-
-def _apply(stage: Usd.Stage, edit: Edit) -> None:
-    match edit:
-        case PropertyEdit():
-            write_properties(stage, {edit.name: np.array([edit.value])}, [(edit.joint, edit.axis)])
-        case ParameterEdit():
-            _apply_parameter(stage, edit)
-        case SchemaEdit():
-            _apply_schema(stage, edit)
-        case SplitEdit():
-            split(stage, edit.prim)
-        case StandInEdit():
-            _apply_stand_ins(stage, edit)
 
 
 def _apply_parameter(stage: Usd.Stage, edit: ParameterEdit) -> None:

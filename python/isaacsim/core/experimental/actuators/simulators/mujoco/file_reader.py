@@ -88,7 +88,7 @@ def read_file(path: Path, *, strict_inertia: bool = False, standing: Standing | 
         motors, not_in_motors = _urdf_motors(spec, model, urdf)
         _complete_bodies(bodies, urdf)
         # URDF states no height of the base
-        freed = _floating(bodies)
+        freed = [body.path for body in bodies if body.kind == "free"]
     _begin(path, model, bodies, begin, standing)
     # adding an element renumbers the others
     if standing.ground:
@@ -208,10 +208,6 @@ def _geared(motor: MotorConfig, stages: Sequence[BeforeJoint]) -> MotorConfig:
     for one in stages:
         limits = [] if isinstance(one, LinkageConfig) else [as_read(limit, one.ratio) for limit in limits]
     return dataclasses.replace(motor, clamping=limits, others=[*motor.others, *stages])
-
-
-def _floating(bodies: Sequence[Body]) -> list[str]:
-    return [body.path for body in bodies if body.kind == "free"]
 
 
 def _complete_bodies(bodies: Sequence[Body], urdf: Urdf) -> None:

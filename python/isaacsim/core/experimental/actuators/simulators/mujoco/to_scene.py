@@ -41,7 +41,10 @@ def whole_scene(scene: Scene) -> tuple[Scene, list[str]]:
 
     An `UnsupportedSceneError` names a body with a ball joint beside others.
     """
-    model = _compiled(scene.spec)
+    # warnings were reported when the file was read
+    with warnings_to(ignore), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = scene.spec.copy().compile()
     _require_plain_joints(model)
     axes = {axis.name: axis for body in scene.bodies for axis in body.axes}
     mimics, not_followed = _with_one_leader(list(_mimics(model, axes)))
@@ -67,13 +70,6 @@ def whole_scene(scene: Scene) -> tuple[Scene, list[str]]:
         spec=None,
     )
     return whole, [*not_followed, *_outside_robots(whole), *losses_of(scene, model)]
-
-
-def _compiled(spec: mujoco.MjSpec) -> mujoco.MjModel:
-    """The model; warnings were reported when the file was read."""
-    with warnings_to(ignore), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return spec.copy().compile()
 
 
 def _require_plain_joints(model: mujoco.MjModel) -> None:
@@ -310,12 +306,10 @@ def _of_joints(scene: Scene, model: mujoco.MjModel) -> dict[str, list[str]]:
     }
     lost["how ball joints begin"] = [name for name in scene.begin if model.joint(name).type[0] == _BALL]
     axes = [axis for body in scene.bodies for axis in body.axes]
-    lost["ranges of the targets of drives"] = [axis.name for axis in axes if _has_target_ranges(axis)]
+    lost["ranges of the targets of drives"] = [
+        axis.name for axis in axes if axis.position_range != NO_BOUNDS or axis.velocity_range != NO_BOUNDS
+    ]
     return lost
-
-
-def _has_target_ranges(axis: Axis) -> bool:
-    return axis.position_range != NO_BOUNDS or axis.velocity_range != NO_BOUNDS
 
 
 def _is_one_sided(model: mujoco.MjModel, joint: int) -> bool:

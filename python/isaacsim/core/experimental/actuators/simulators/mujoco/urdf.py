@@ -22,7 +22,7 @@ import re
 import warnings
 import xml.etree.ElementTree as ET
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -201,7 +201,14 @@ def _take_meshes(path: Path, robot: ET.Element, folder: Path, meshes: dict[str, 
             elif why := _take_mesh(mesh, path.parent, folder, names):
                 link.remove(element)
                 dropped[element.tag].append(f"{link.get('name')} ({mesh.get('filename', '')}: {why})")
-    _warn_of_dropped(path, dropped)
+    for kind, what in (("visual", "are not drawn"), ("collision", "do not collide")):
+        if dropped[kind]:
+            warnings.warn(
+                f"{path}: meshes of these links {what}: {', '.join(dict.fromkeys(dropped[kind]))}. Put them there, in "
+                f"one of the formats {', '.join(_READABLE)}, of up to {_MOST_FACES} faces; packages are looked for in "
+                "the folder of the file and in those above it.",
+                stacklevel=7,
+            )
     meshes.update({name: _content(file) for file, name in names.items()})
 
 
@@ -215,17 +222,6 @@ def _take_mesh(mesh: ET.Element, here: Path, folder: Path, names: dict[Path, str
     names.setdefault(file, f"{len(names)}_{file.name}")
     mesh.set("filename", names[file])
     return ""
-
-
-def _warn_of_dropped(path: Path, dropped: Mapping[str, list[str]]) -> None:
-    for kind, what in (("visual", "are not drawn"), ("collision", "do not collide")):
-        if dropped[kind]:
-            warnings.warn(
-                f"{path}: meshes of these links {what}: {', '.join(dict.fromkeys(dropped[kind]))}. Put them there, in "
-                f"one of the formats {', '.join(_READABLE)}, of up to {_MOST_FACES} faces; packages are looked for in "
-                "the folder of the file and in those above it.",
-                stacklevel=8,
-            )
 
 
 def _is_empty(shape: ET.Element) -> bool:
@@ -283,7 +279,7 @@ def _repair_inertias(path: Path, robot: ET.Element, made: Urdf, strict: bool) ->
             mass.set("value", "0")
             new, change = np.eye(3), 1.0
         if change > 0.0:
-            _set_inertia(element, new)
+            element.attrib.update({name: repr(float(new[row, column])) for name, row, column in _INERTIA})
     report_inertias(f"{path}: ", changed, strict, stacklevel=8)
 
 
@@ -293,10 +289,6 @@ def _inertia(element: ET.Element) -> np.ndarray:
     for name, row, column in _INERTIA:
         inertia[row, column] = inertia[column, row] = float(element.get(name, 0))
     return inertia
-
-
-def _set_inertia(element: ET.Element, inertia: np.ndarray) -> None:
-    element.attrib.update({name: repr(float(inertia[row, column])) for name, row, column in _INERTIA})
 
 
 def _free_root(robot: ET.Element) -> None:

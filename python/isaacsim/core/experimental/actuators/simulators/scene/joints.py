@@ -122,8 +122,17 @@ def read_values(stage: Usd.Stage, axes: Sequence[Axis], degrees: bool) -> None:
     for lines in (misnamed(stage, [axis.joint for axis in axes]), drives_without_actuator(stage, places)):
         if lines:
             warnings.warn("\n".join(lines), stacklevel=4)
-    _warn_of_frictions(axes, found["static_frictions"], found["dynamic_frictions"])
-    _fill(axes, found)
+    gaps = np.abs(found["static_frictions"] - found["dynamic_frictions"])
+    if apart := [axis.joint for axis, gap in zip(axes, gaps.tolist(), strict=True) if gap > 0]:
+        warnings.warn(
+            f"static and dynamic friction of {', '.join(apart)} differ: MuJoCo has one dry friction and takes the "
+            "static one. Author the same for both.",
+            stacklevel=3,
+        )
+    for name, field in FIELDS.items():
+        for axis, value in zip(axes, found[name].tolist(), strict=True):
+            if not math.isnan(value):
+                setattr(axis, field, value)
     for axis in axes:
         _read_mujoco(stage.GetPrimAtPath(axis.joint), axis, degrees)
         _require_possible(axis)
@@ -211,11 +220,12 @@ def _joint(prim: Usd.Prim, kind: str, described: Any, ends: tuple[int, int], len
             f"<{path}> is a {kind} joint: not simulated here. Replace it by a revolute, prismatic, spherical, "
             "fixed or D6 joint, or deactivate the prim."
         )
+    is_driven = any(name.startswith("PhysicsDriveAPI:") for name in applied_schemas(prim))
     edge = Edge(
         path,
         ends,
         weak=bool(described.excludeFromArticulation) or constraint is not None,
-        rank=0 if kind in ("prismatic", "d6") or _is_driven(prim) else 1,
+        rank=0 if kind in ("prismatic", "d6") or is_driven else 1,
     )
     axes = () if constraint else _free_axes(prim, kind, described)
     return Joint(edge, constraint or kind, axes, _local_frames(path, described, length))
@@ -257,13 +267,6 @@ def _in_stage_order(stage: Usd.Stage, joints: dict[Sdf.Path, Joint]) -> dict[Sdf
     return dict(sorted(joints.items(), key=lambda item: order[item[0]]))
 
 
-def _fill(axes: Sequence[Axis], found: Mapping[str, np.ndarray]) -> None:
-    for name, field in FIELDS.items():
-        for axis, value in zip(axes, found[name].tolist(), strict=True):
-            if not math.isnan(value):
-                setattr(axis, field, value)
-
-
 def _require_possible(axis: Axis) -> None:
     if axis.lower > axis.upper:
         raise UnsupportedSceneError(
@@ -277,10 +280,6 @@ def _require_possible(axis: Axis) -> None:
         )
 
 
-def _is_driven(prim: Usd.Prim) -> bool:
-    return any(name.startswith("PhysicsDriveAPI:") for name in applied_schemas(prim))
-
-
 def _pose(joint: Joint, parent: int, child: int) -> Frame:
     return joint.frame_in(parent) @ joint.frame_in(child).inverse()
 
@@ -291,15 +290,6 @@ def _direction(joint: Joint, body: int, letter: str) -> Gf.Vec3d:
 
 def _unit(letter: str) -> Gf.Vec3d:
     return Gf.Vec3d.Axis("XYZ".index(letter))
-
-
-def _warn_of_frictions(axes: Sequence[Axis], static: np.ndarray, dynamic: np.ndarray) -> None:
-    if apart := [axis.joint for axis, gap in zip(axes, np.abs(static - dynamic).tolist(), strict=True) if gap > 0]:
-        warnings.warn(
-            f"static and dynamic friction of {', '.join(apart)} differ: MuJoCo has one dry friction and takes the "
-            "static one. Author the same for both.",
-            stacklevel=4,
-        )
 
 
 def _read_mujoco(prim: Usd.Prim, axis: Axis, degrees: bool) -> None:

@@ -105,14 +105,15 @@ def _along_sites(
     segments = authored_numbers(prim, "mjc:path:segments", [0] * len(paths))
     has_pulley = any(one != 1.0 for one in authored_numbers(prim, "mjc:path:divisors", [1.0]))
     sites = [prim.GetStage().GetPrimAtPath(path) for path in paths]
-    if not sites or has_pulley or len(segments) != len(sites) or not all(map(_is_site, sites)):
+    if (
+        not sites
+        or has_pulley
+        or len(segments) != len(sites)
+        or not all(site and "MjcSiteAPI" in applied_schemas(site) for site in sites)
+    ):
         return None
     strands: dict[float, list[tuple[int, np.ndarray]]] = {}
     for site, segment in zip(sites, segments, strict=True):
         body = bodies.above(site.GetPath())
         strands.setdefault(segment, []).append((body, places.within(site, bodies.frame(body))[:3, 3]))
     return list(strands.values())
-
-
-def _is_site(prim: Usd.Prim) -> bool:
-    return bool(prim) and "MjcSiteAPI" in applied_schemas(prim)

@@ -151,7 +151,13 @@ def _read_tree(stage: Usd.Stage) -> _Tree:
     paths = [path for path, body in parsed.bodies.items() if body.rigidBodyEnabled]
     prims = [stage.GetPrimAtPath(path) for path in paths]
     bodies = Bodies(prims, places)
-    joints = read_joints(stage, parsed, bodies.numbers, units.length) | _holding(parsed, bodies)
+    # nothing moves kinematic bodies here: fixed joints hold them to the world
+    holding = {
+        path: Joint(Edge(path, (WORLD, number), False, -1), "fixed", (), (bodies.frame(number), HERE))
+        for path, number in bodies.numbers.items()
+        if parsed.bodies[path].kinematicBody
+    }
+    joints = read_joints(stage, parsed, bodies.numbers, units.length) | holding
     robots = find_robots(stage, paths, joints)
     owners = {body: number for number, robot in enumerate(robots) for body in robot.links}
     branches, closing = grow(
@@ -163,15 +169,6 @@ def _read_tree(stage: Usd.Stage) -> _Tree:
     )
     axes = {branch.body: axes_of(branch, joints) for branch in branches}
     return _Tree(stage, units, places, parsed, prims, bodies, joints, robots, branches, closing, axes)
-
-
-def _holding(parsed: Parsed, bodies: Bodies) -> dict[Sdf.Path, Joint]:
-    """Fixed joints of kinematic bodies to the world: nothing moves them here."""
-    return {
-        path: Joint(Edge(path, (WORLD, number), False, -1), "fixed", (), (bodies.frame(number), HERE))
-        for path, number in bodies.numbers.items()
-        if parsed.bodies[path].kinematicBody
-    }
 
 
 def _warn_of_strays(tree: _Tree) -> None:

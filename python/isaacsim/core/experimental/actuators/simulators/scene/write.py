@@ -163,7 +163,8 @@ def write_filters(
     """
     of_body = _colliding(scene)
     apart, single = _apart(scene, of_body)
-    known = _joined(scene) | _write_self_collisions(stage, scene, robots, apart, of_body.keys())
+    joined = {frozenset((body.parent, number)) for number, body in enumerate(scene.bodies)}
+    known = joined | _write_self_collisions(stage, scene, robots, apart, of_body.keys())
     pairs = sorted(sorted(pair) for pair in apart - known if len(pair) == 2 and pair <= of_body.keys())
     _filter(stage, [(bodies[a], bodies[b]) for a, b in pairs if a != WORLD])
     # the world is no prim: its shapes are filtered instead
@@ -180,11 +181,6 @@ def _colliding(scene: Scene) -> dict[int, list[int]]:
         if shape.collides:
             found.setdefault(shape.body, []).append(number)
     return found
-
-
-def _joined(scene: Scene) -> set[frozenset[int]]:
-    """Pairs of bodies that a joint connects."""
-    return {frozenset((body.parent, number)) for number, body in enumerate(scene.bodies)}
 
 
 def _apart(scene: Scene, of_body: Mapping[int, Sequence[int]]) -> tuple[set[frozenset[int]], list[tuple[int, int]]]:
@@ -212,7 +208,13 @@ def _write_self_collisions(
         links = [body for body in robot.bodies if body in colliding]
         pairs = {frozenset(pair) for pair in itertools.combinations(links, 2)}
         is_apart = pairs <= apart
-        _write_self_collision(stage.GetPrimAtPath(path), not is_apart)
+        robot = stage.GetPrimAtPath(path)
+        for schema, name in (
+            ("NewtonArticulationRootAPI", "newton:selfCollisionEnabled"),
+            ("PhysxArticulationAPI", "physxArticulation:enabledSelfCollisions"),
+        ):
+            robot.AddAppliedSchema(schema)
+            robot.CreateAttribute(name, Sdf.ValueTypeNames.Bool).Set(not is_apart)
         if is_apart:
             known |= pairs
     return known
@@ -229,15 +231,6 @@ def _filter(stage: Usd.Stage, pairs: Iterable[tuple[Sdf.Path, Sdf.Path]]) -> Non
     for path, targets in others.items():
         api = UsdPhysics.FilteredPairsAPI.Apply(stage.GetPrimAtPath(path))
         api.CreateFilteredPairsRel().SetTargets(targets)
-
-
-def _write_self_collision(robot: Usd.Prim, touches: bool) -> None:
-    for schema, name in (
-        ("NewtonArticulationRootAPI", "newton:selfCollisionEnabled"),
-        ("PhysxArticulationAPI", "physxArticulation:enabledSelfCollisions"),
-    ):
-        robot.AddAppliedSchema(schema)
-        robot.CreateAttribute(name, Sdf.ValueTypeNames.Bool).Set(touches)
 
 
 # scope of the meshes that shapes refer to; a class is not drawn itself

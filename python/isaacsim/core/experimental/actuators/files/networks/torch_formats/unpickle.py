@@ -351,18 +351,13 @@ def load(data: bytes, storage: Callable[[str], bytes]) -> object:
     return Unpickler(data, storage).run()
 
 
-def _size(value: object) -> int:
-    """Return the number of values in an array; 1 for anything else."""
-    return value.size if isinstance(value, np.ndarray) else 1
-
-
 def json_of(value: object, path: str = "metadata") -> object:
     """A value as JSON could hold it; a `NetworkError` if it cannot, or if it is too deeply nested or too large."""
     left = 10_000
 
     def convert(value: object, path: str, depth: int) -> object:
         nonlocal left
-        left -= _size(value)
+        left -= value.size if isinstance(value, np.ndarray) else 1
         path = path[:200]
         if depth > MAX_DEPTH or left < 0:
             raise NetworkError(f"{path} is nested too deeply or too large: must be flatter. Save it anew.")
