@@ -215,11 +215,7 @@ def set_properties(
 ) -> None:
     """Set properties of joints in the columns given with them, and store their former values.
 
-    Raises:
-        HostError: The simulator cannot compute the friction that it is to compute; names the joints.
-
-    Warns:
-        UserWarning: The articulation has no such property; names the joints.
+    A `HostError` names the joints whose friction the simulator cannot compute, a warning those without such a property.
     """
     given = _with_dry_frictions(given, one=getattr(articulation, "ONE_DRY_FRICTION", False))
     for name, origin in itertools.product(_ACCESS, _ORIGINS):

@@ -58,13 +58,9 @@ ByDof = Mapping[tuple[str, str], float]
 
 @dataclass(frozen=True)
 class EqualMotors:
-    """Joints with equal actuators, each of which gets a prim.
+    """Joints with equal actuators, each of which gets a prim with its name; path and network of the spec are ignored.
 
-    Args:
-        spec: The actuator and its joints; its path and network are ignored.
-        names: Names of the prims, one for each joint.
-        shared: Name of the class prim that holds the values of several joints.
-        intervals: Those of `MotorConfig`.
+    `shared` is the name of the class prim that holds the values of several joints.
     """
 
     spec: ActuatorSpec
@@ -80,14 +76,10 @@ class EqualMotors:
 
 @dataclass(frozen=True)
 class _Prim:
-    """A prim to be written.
+    """A prim to be written, with laws in the units of the stage.
 
-    Args:
-        path: Its path.
-        configs: Its laws, in the units of the stage, but for the supply.
-        targets: Joints, or axes of joints, that it drives; none for a class prim.
-        inherits: Class prim with the laws, or None.
-        supply: Its supply, which is a prim of its own, or None.
+    Targets are joints, or axes of joints, that it drives, none for a class prim. It inherits laws from a class prim, or
+    has them, but for its supply, which is a prim of its own.
     """
 
     path: Sdf.Path

@@ -237,15 +237,10 @@ _NUMBERS = re.compile(r"\d+")
 
 @dataclass(frozen=True)
 class OwnValue:
-    """One number of an actuator of one robot that differs from the prototype's.
+    """One number of an actuator of one robot that differs from the prototype's, in the units of that one's spec.
 
-    Args:
-        robot: Number of the robot.
-        prim: Path of the actuator prim of that robot.
-        actuator: Number of the actuator among those of the prototype.
-        stage: Number of the stage among the actuator's.
-        parameter: Name of the field of the config.
-        value: Of this robot, in the units of the prototype's spec.
+    `actuator` and `stage` are numbers among those of the prototype and of the actuator; `prim` is the path of this
+    robot's.
     """
 
     robot: int

@@ -33,10 +33,7 @@ class KitBus:
     """The physics events of a Kit application, see `PhysicsBus`; another stage ends all subscriptions.
 
     Callbacks are kept here. Kit holds one pre-step callback for all of them, only while there are listeners of steps.
-    Errors are logged.
-
-    Args:
-        is_ready: Returns True if articulations can be read and written.
+    Errors are logged. `is_ready` returns True if articulations can be read and written.
     """
 
     # joints are the same on every bus of a process

@@ -146,14 +146,10 @@ class Forward:
 
 @dataclass(frozen=True)
 class Layout:
-    """Indices of a robot in MuJoCo's arrays.
+    """Indices of a robot in MuJoCo's arrays: bodies of its links, the root first, and axes among velocities.
 
-    Args:
-        bodies: Of its links, the root first.
-        joints: Frames of the joints that carry them, in the links: places [m] and quaternions, `(links, 7)`.
-        dofs: Of its axes, among velocities.
-        floating: True if the root body has a free joint.
-        fixed: True if the root body is fixed to the world.
+    `joints` are the frames of the joints that carry the links, in these: places [m] and quaternions, `(links, 7)`. The
+    root body is `floating` with a free joint, or `fixed` to the world.
     """
 
     bodies: np.ndarray
@@ -169,14 +165,7 @@ class Layout:
 
 
 class State(NamedTuple):
-    """State of environments.
-
-    Args:
-        fields: Of the model.
-        envs: Environments asked for, sorted, each once.
-        qpos: Positions of all environments.
-        qvel: Velocities of all environments.
-    """
+    """The fields of a model, environments asked for, sorted and each once, and positions and velocities of all."""
 
     fields: ModelFields
     envs: np.ndarray

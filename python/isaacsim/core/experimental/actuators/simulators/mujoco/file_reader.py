@@ -46,23 +46,12 @@ _KINDS = ("free", "ball", "axes", "axes")
 
 
 def read_file(path: Path, *, strict_inertia: bool = False, standing: Standing | None = None) -> Scene:
-    """Return the scene of an MJCF or URDF file.
+    """The scene of an MJCF or URDF file, with additions; every child of the world that something moves is a robot.
 
-    Every child of the world with a hinge or slide in its subtree is a robot.
-
-    Args:
-        path: The file.
-        strict_inertia: Refuse physically impossible inertias of a URDF file instead of repairing them; MuJoCo always
-            refuses those of an MJCF file.
-        standing: Additions to the file and initial joint positions; None means none.
-
-    Raises:
-        FileNotFoundError: No such file.
-        ValueError: A requested addition does not fit the file.
-        UnsupportedSceneError: MuJoCo cannot read it; the message names the element.
-
-    Warns:
-        UserWarning: Actuators that are no joint drive, or repaired links of a URDF file, by name.
+    That is a hinge or slide in its subtree. `strict_inertia` refuses physically impossible inertias of a URDF file
+    instead of repairing them; MuJoCo always refuses those of an MJCF file. A `FileNotFoundError` says that there is no
+    such file, a `ValueError` that an addition does not fit it, and an `UnsupportedSceneError` names the element that
+    MuJoCo cannot read. Warnings name actuators that are no joint drive, and repaired links of a URDF file.
     """
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file. Give the path of {ROBOT_FILES}.")

@@ -65,15 +65,11 @@ class DriveAddress(AxisAddress):
 def build_model(
     scene: Scene, dt: float, contact_links: Iterable[str] = (), *, look: bool = False, movable_coms: bool = False
 ) -> tuple[mujoco.MjModel, DriveAddress]:
-    """Return the compiled model of `scene` and the addresses of its axes; see `describe_model` and `add_look`.
+    """The compiled model of `scene` and the addresses of its axes; see `describe_model` and `add_look`.
 
-    Args:
-        scene: What is simulated.
-        dt: Physics step [s].
-        contact_links: Bodies whose contacts are measured.
-        look: Add sky, light and ground for rendering.
-        movable_coms: Allow centers of mass to be moved later: MuJoCo computes bodies whose center is their origin in
-            a shorter way, and cannot leave that.
+    Contacts of `contact_links` are measured, `look` adds sky, light and ground for rendering, and `movable_coms` allows
+    centers of mass to be moved later: MuJoCo computes bodies whose center is their origin in a shorter way, and cannot
+    leave that.
     """
     spec, names = describe_model(scene, dt, contact_links)
     if movable_coms:

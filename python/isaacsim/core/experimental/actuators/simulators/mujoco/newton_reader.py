@@ -44,12 +44,10 @@ _FAILURES = (ArithmeticError, AttributeError, ImportError, LookupError, RuntimeE
 
 @dataclass(frozen=True)
 class NewtonReading:
-    """A robot file as newton reads it.
+    """A robot file as newton reads it: the model of its MuJoCo solver.
 
-    Args:
-        mjcf: The model of newton's MuJoCo solver.
-        dt: Physics step [s]: that of an MJCF file, and 1/240 otherwise, since newton's models have none.
-        positions: Initial positions of hinges and slides, within their limits [rad or m], by name, in newton's order.
+    The physics step `dt` [s] is that of an MJCF file, and 1/240 otherwise, since newton's models have none. `positions`
+    are the initial ones of hinges and slides, within their limits [rad or m], by name, in newton's order.
     """
 
     mjcf: str
@@ -66,15 +64,10 @@ class NewtonReading:
 
 
 def read_by_newton(file: str | os.PathLike[str]) -> NewtonReading:
-    """Return a robot file as newton reads it; the same file is read once.
+    """A robot file, USD, MJCF or URDF, as newton reads it; the same file is read once.
 
-    Args:
-        file: Path of a USD, MJCF or URDF file.
-
-    Raises:
-        FileNotFoundError: There is no such file.
-        HostError: newton or mujoco_warp is missing, newton cannot read the file, or its version does not fit that of
-            MuJoCo.
+    A `FileNotFoundError` says that there is no such file, a `HostError` that newton or mujoco_warp is missing, that
+    newton cannot read the file, or that its version does not fit that of MuJoCo.
     """
     path = Path(file).resolve()
     if not path.is_file():

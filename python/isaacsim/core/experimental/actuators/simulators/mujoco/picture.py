@@ -161,15 +161,10 @@ _AWAY = 0.04
 
 @dataclass(frozen=True)
 class Piece:
-    """All of one color that is fixed to a body.
+    """All of one color, red, green, blue and opacity, 0 … 1, that is fixed to a body, a row of the poses.
 
-    Args:
-        body: Number of the body, a row of the poses.
-        robot: True if it is part of a robot.
-        color: Red, green, blue and opacity, 0 … 1.
-        vertices: In the frame of the body [m], `(points, 3)`; two for one point where its normals differ.
-        faces: Numbers of the vertices of triangles, `(faces, 3)`.
-        ghost: The same vertices of the ghost.
+    Vertices are in the frame of the body [m], `(points, 3)`, two for one point where its normals differ; faces are
+    numbers of the vertices of triangles, `(faces, 3)`; the ghost has the same vertices.
     """
 
     body: int

@@ -309,15 +309,10 @@ _REDUCTIONS, _OFFSETS = ("mechanicalReduction", "mechanical_reduction"), ("offse
 
 @dataclass(frozen=True)
 class UrdfTransmission:
-    """A transmission of a URDF file.
+    """A transmission of a URDF file; its type is without the name of the package, and empty where there is none.
 
-    Args:
-        kind: Its type without the name of the package; empty where there is none.
-        joints: Names of its joints, in the order of their roles, `joint1` first.
-        actuator_reductions: Reduction of each actuator, in the order of their roles; 1 where there is none, NaN where
-            it is no number.
-        joint_reductions: Reduction of each joint.
-        offsets: Offset of each joint [rad or m].
+    Joints and actuators are in the order of their roles, `joint1` first. Reductions are 1 where there is none, NaN
+    where it is no number; offsets are in rad or m.
     """
 
     kind: str

@@ -87,15 +87,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class PhysxRobot:
-    """One articulation.
-
-    Args:
-        path: Of its root prim.
-        axes: Its DOFs.
-        links: Paths, the root first.
-        joints: Path of the joint that leads to each link but the root.
-        floating: True if the root link is free in the world.
-    """
+    """One articulation: its root prim, DOFs, links, the root first, and the joint that leads to each link but the root."""
 
     path: str
     axes: list[Axis]
@@ -480,11 +472,8 @@ class RobotTensors:
     it warns differently or has them no more.
 
     PhysX steps by 1 ns before the first tensor is read or written, unless it has stepped already, and contacts push the
-    robots in it. So nothing here is to be called before the first step.
-
-    Args:
-        physx: The wheel's `PhysX`.
-        dofs: Path of each robot and the number of its joint axes.
+    robots in it. So nothing here is to be called before the first step. `dofs` has the number of joint axes of each
+    robot by its path.
     """
 
     def __init__(self, physx: ovphysx.PhysX, dofs: Mapping[str, int]) -> None:

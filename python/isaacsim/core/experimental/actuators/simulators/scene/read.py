@@ -45,20 +45,9 @@ _GRAVITY = 9.81
 
 @dataclass(frozen=True)
 class _Tree:
-    """The bodies of a stage as joints connect them.
+    """The bodies of a stage as joints connect them: by number, with frames, axes, joints, robots and parents first.
 
-    Args:
-        stage: Where they are.
-        units: Those of the stage.
-        places: Poses of prims.
-        parsed: Result of USD's parser.
-        prims: The bodies, by number.
-        bodies: Their frames.
-        joints: The active joints, and what holds kinematic bodies.
-        robots: The robots.
-        branches: Bodies with parents before children.
-        closing: Joints that close loops.
-        axes: Axes of each body.
+    `joints` has what holds kinematic bodies too, and `closing` the joints that close loops.
     """
 
     stage: Usd.Stage

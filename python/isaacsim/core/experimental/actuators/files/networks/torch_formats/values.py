@@ -62,12 +62,10 @@ Shape = tuple[Any, ...]
 
 @dataclass(eq=False)
 class Tensor:
-    """Numbers that differ from row to row.
+    """Numbers that differ from row to row: the value of a node of the network.
 
-    Args:
-        node: Index of its value in the network.
-        shape: One axis is `ROWS`; of the others at most one is not 1.
-        shared: True if another tensor may view the same numbers.
+    One axis of the shape is `ROWS`; of the others at most one is not 1. If `shared`, another tensor may view the same
+    numbers.
     """
 
     node: int
