@@ -245,15 +245,19 @@ class MujocoHost(NotCopied):
         before = batch.state.copy() if self._has_several else None
         MUTE.on = True
         try:
-            # one robot's physics takes a few µs, and an argument is a part of one
-            if count == 1:
-                batch.step()
-            else:
-                batch.step(nstep=count)
+            self._step_batch(batch, count)
             if not self._settle():
                 raise self._divergence(before)
         finally:
             MUTE.on = False
+
+    def _step_batch(self, batch: Batch, count: int) -> None:
+        """Physics steps of the simulations."""
+        if count == 1:
+            # one robot's physics takes a few µs, and an argument is a part of one
+            batch.step()
+        else:
+            batch.step(nstep=count)
 
     def reset(self, env_ids: Indices = None) -> None:
         """Put environments back to the state and targets the stage authors; the others are not touched."""
