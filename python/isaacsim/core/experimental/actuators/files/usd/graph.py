@@ -41,7 +41,7 @@ class GraphAttribute:
 
 @dataclass(frozen=True)
 class NodePrim:
-    """An `OmniGraphNode` prim, its `node:type`, if any, and its ports by full name, such as `inputs:stepDt`."""
+    """An `OmniGraphNode` prim: its `node:type`, empty if not authored, and ports by full name, as `inputs:stepDt`."""
 
     path: str
     type: str

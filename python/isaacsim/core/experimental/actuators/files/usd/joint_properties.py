@@ -22,7 +22,7 @@ from .authored import authored as authored_of
 from .authored import authored_number, instance_for
 from .axes import MANY, axis_in, is_angular
 from .schema import opinion
-from .units import StageUnits, units_of
+from .units import RADIAN, StageUnits, units_of
 from .usd_errors import reports_usd_errors
 
 Axis = tuple[str, str]
@@ -66,7 +66,7 @@ class Property:
     def scale(self, axis: str, units: StageUnits) -> float:
         """The factor from SI to the number on the stage."""
         angular = is_angular(axis)
-        degrees = math.degrees(1.0) ** self.position if angular and self.degrees else 1.0
+        degrees = RADIAN**self.position if angular and self.degrees else 1.0
         return degrees / units.unit(self.effort, self.position, angular)
 
 

@@ -20,6 +20,9 @@ from .usd_errors import reports_usd_errors
 
 _Config = TypeVar("_Config", bound=Config)
 
+DEGREE, RADIAN = math.radians(1.0), math.degrees(1.0)
+"""A degree in radians and a radian in degrees: angles of joints on a stage are in degrees."""
+
 
 @dataclass(frozen=True)
 class StageUnits:

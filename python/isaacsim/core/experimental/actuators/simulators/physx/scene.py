@@ -27,6 +27,7 @@ from ...base.errors import UnsupportedSceneError
 from ...files.usd.articulation import articulation_roots, every_prim
 from ...files.usd.authored import misnamed, rename_misnamed
 from ...files.usd.schema import applied_schemas
+from ...files.usd.units import RADIAN
 from ..articulation import name_in
 from ..scene.robots import warn_of_strays
 from .links import LinkGraph
@@ -87,7 +88,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class PhysxRobot:
-    """One articulation: its root prim, DOFs, links, the root first, and the joint that leads to each link but the root."""
+    """One articulation: path of its root prim, DOFs, links, the root first, and joints to each link but the root."""
 
     path: str
     axes: list[Axis]
@@ -271,7 +272,7 @@ class PhysxScene:
         """Find the places of each PhysX joint's axes in the flat arrays."""
         flat = [axis for robot in self.robots for axis in robot.axes]
         self.joints = [axis.joint for axis in flat]
-        self._degrees = np.array([1.0 if axis.linear else np.degrees(1.0) for axis in flat])
+        self._degrees = np.array([1.0 if axis.linear else RADIAN for axis in flat])
         places: dict[str, list[int]] = {}
         for place, axis in enumerate(flat):
             places.setdefault(axis.joint, []).append(place)

@@ -20,6 +20,7 @@ from ...files.usd.fallbacks import drives_without_actuator
 from ...files.usd.joint_properties import authored
 from ...files.usd.mujoco_properties import joint_bounds
 from ...files.usd.schema import applied_schemas
+from ...files.usd.units import DEGREE
 from .frames import Frame, frame
 from .parsed import Parsed
 from .scene import FIELDS, Axis, Loop, Mimic
@@ -140,7 +141,7 @@ def read_values(stage: Usd.Stage, axes: Sequence[Axis], degrees: bool) -> None:
 
 def unit_of(axis: Axis, length: float) -> float:
     """The unit of positions on a stage, of which `length` is the unit of length [m], in rad or m."""
-    return length if axis.linear else math.radians(1.0)
+    return length if axis.linear else DEGREE
 
 
 def read_state(stage: Usd.Stage, axis: Axis, length: float) -> tuple[float | None, float]:
@@ -294,7 +295,7 @@ def _unit(letter: str) -> Gf.Vec3d:
 
 def _read_mujoco(prim: Usd.Prim, axis: Axis, degrees: bool) -> None:
     """Fill in MuJoCo's own attributes of an axis where no others are authored."""
-    angle = math.radians(1.0) if degrees and not axis.linear else 1.0
+    angle = DEGREE if degrees and not axis.linear else 1.0
 
     def value(name: str) -> float:
         return authored_number(prim, f"mjc:{name}", 0.0)

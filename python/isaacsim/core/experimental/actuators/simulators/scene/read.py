@@ -16,7 +16,7 @@ from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics
 from ...base.errors import UnsupportedSceneError
 from ...files.usd.authored import authored, authored_number, instance_for
 from ...files.usd.mujoco_properties import mjc_prims
-from ...files.usd.units import StageUnits, units_of
+from ...files.usd.units import DEGREE, StageUnits, units_of
 from ...files.usd.usd_errors import reports_usd_errors
 from ...files.usd.words import listed
 from .frames import HERE, Frame, Places
@@ -356,7 +356,7 @@ def _body(tree: _Tree, branch: Branch, mass: Mass, parent: int) -> Body:
 
 def _free_velocity(body: Any, pose: Frame, com: np.ndarray, length: float) -> np.ndarray:
     """`Body.velocity` from the authored velocities, which are of the center of mass and in the body's frame."""
-    spin = Gf.Vec3d(body.angularVelocity) * math.radians(1.0)
+    spin = Gf.Vec3d(body.angularVelocity) * DEGREE
     linear = Gf.Vec3d(body.linearVelocity) * length - Gf.Cross(spin, Gf.Vec3d(*com.tolist()))
     return np.array([*pose.turn.Transform(linear), *spin])
 

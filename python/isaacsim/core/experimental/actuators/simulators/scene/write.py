@@ -7,7 +7,6 @@ link by name.
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import partial
 from pathlib import Path
@@ -16,6 +15,7 @@ import numpy as np
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics, UsdShade, Vt
 
 from ...base.saving import whole_file
+from ...files.usd.units import RADIAN
 from .frames import HERE, frame_of
 from .scene import Articulation, Axis, Body, Scene, Shape
 from .tree import WORLD
@@ -134,7 +134,7 @@ def _write_velocity(prim: Usd.Prim, body: Body) -> None:
     linear += Gf.Cross(spin, Gf.Vec3d(*body.com.tolist()))
     api = UsdPhysics.RigidBodyAPI(prim)
     api.CreateVelocityAttr(Gf.Vec3f(linear))
-    api.CreateAngularVelocityAttr(Gf.Vec3f(spin * math.degrees(1.0)))
+    api.CreateAngularVelocityAttr(Gf.Vec3f(spin * RADIAN))
 
 
 def _write_mass(prim: Usd.Prim, body: Body) -> None:

@@ -12,6 +12,7 @@ from pxr import Gf, Sdf, Tf, Usd, UsdGeom, UsdPhysics
 
 from ...base.errors import UnsupportedSceneError
 from ...files.usd.joint_properties import PROPERTIES, write_properties
+from ...files.usd.units import RADIAN
 from .frames import HERE, Frame, frame_of
 from .scene import FIELDS, NAMELESS, Axis, Body, Scene
 from .tree import WORLD
@@ -113,7 +114,7 @@ def write_mimics(stage: Usd.Stage, scene: Scene, joints: Mapping[int, Sdf.Path])
         powers[: len(found)] = found
         prim.AddAppliedSchema("NewtonMimicAPI")
         prim.CreateRelationship("newton:mimicJoint").SetTargets([joints[id(leader)]])
-        unit = 1.0 if follower.linear else math.degrees(1.0)
+        unit = 1.0 if follower.linear else RADIAN
         _set(prim, "newton:mimicCoef0", powers[0] * unit, Sdf.ValueTypeNames.Float)
         _set(prim, "newton:mimicCoef1", powers[1], Sdf.ValueTypeNames.Float)
         for power in (2, 3, 4):
@@ -232,7 +233,7 @@ def _write_mujoco(prim: Usd.Prim, axis: Axis) -> None:
     if axis.stiffness:
         prim.AddAppliedSchema("MjcJointAPI")
         _set(prim, "mjc:stiffness", axis.stiffness)
-        _set(prim, "mjc:springref", axis.rest if axis.linear else math.degrees(axis.rest))
+        _set(prim, "mjc:springref", axis.rest if axis.linear else axis.rest * RADIAN)
     if axis.friction:
         _write_hardness(prim, axis.hardness, "friction")
 
@@ -246,7 +247,7 @@ def _write_state(prim: Usd.Prim, axis: Axis) -> None:
     """Write the initial position of an axis, in a schema of PhysX."""
     if axis.position:
         prim.AddAppliedSchema(f"PhysicsJointStateAPI:{axis.usd_name}")
-        position = axis.position if axis.linear else math.degrees(axis.position)
+        position = axis.position if axis.linear else axis.position * RADIAN
         _set(prim, f"state:{axis.usd_name}:physics:position", position, Sdf.ValueTypeNames.Float)
 
 
