@@ -86,7 +86,6 @@ TESTED_IN = {
     "simulators.kit.events": "simulators/kit/test_contract.py",
     "simulators.mujoco": "simulators/test_simulation.py",
     "simulators.mujoco.address": "simulators/mujoco/test_model.py",
-    "simulators.mujoco.fields": "simulators/test_dof_properties.py",
     "simulators.mujoco.own_data": "simulators/mujoco/test_own_model.py",
     "simulators.opened": "simulators/test_current.py",
     "simulators.physx.scene": "simulators/physx/test_host.py",

@@ -17,7 +17,7 @@ from ..base.values import ArrayLike
 from ..engine.step.binding import Columns
 from ..laws.contract.coupling import coupled_inertias, inverses_of
 from ..simulators.binding import taken_on_device
-from ..simulators.mujoco.dry_friction import hard
+from ..simulators.mujoco.fields import hard
 from ..simulators.mujoco.joint_signals import mass_entries, mass_matrix_at_start
 from ..simulators.mujoco.model_actuators import own_actuators
 from ..simulators.mujoco.switches import WITHOUT_FORCE

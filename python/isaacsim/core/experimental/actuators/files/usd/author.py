@@ -21,12 +21,11 @@ from ...specs.stages import KINDS, Staged
 from ...specs.stand_ins import LISTED, stand_ins
 from ...specs.supply import SupplyConfig
 from ...specs.transmission import TransmissionConfig, as_read, as_stored, transmission_among
-from .articulation import axes_of, every_prim, undo_on_error, unloaded_at
+from .articulation import axes_of, dof_names, every_prim, is_part, joints_of, undo_on_error, unloaded_at
 from .assets import note_authored
 from .axes import address, axis_in, is_angular
 from .discover import dofs_driven
 from .fallbacks import marked, take_back, write_envelope, write_fallback
-from .joint_order import dof_names, is_part, joints_of
 from .joint_properties import axis_of, write_properties
 from .roots import unloaded_hint
 from .schema import INTERVAL, TARGETS, is_actuator

@@ -20,11 +20,10 @@ from ...specs.stages import KINDS, parts_of
 from ...specs.stand_ins import stand_ins
 from ...specs.supply import SupplyConfig
 from ...specs.transmission import as_read, transmission_among
-from .articulation import articulation_roots, axes_of, bodies_of, every_prim, on_stage, unloaded_payloads
+from .articulation import articulation_roots, axes_of, bodies_of, dof_names, every_prim, on_stage, unloaded_payloads
 from .assets import read_network
 from .authored import targets
 from .axes import axis_in, is_angular
-from .joint_order import dof_names
 from .joint_properties import axis_of
 from .schema import (
     CONFIG_BY_SCHEMA,

@@ -50,7 +50,7 @@ class NodePrim:
 
 @dataclass(frozen=True)
 class GraphPrim:
-    """An `OmniGraph` prim: its settings by name, such as `evaluator:type`, variables by name, and nodes in stage order."""
+    """An `OmniGraph` prim: settings by name, as `evaluator:type`, variables by name, and nodes in stage order."""
 
     path: str
     settings: dict[str, GraphAttribute]

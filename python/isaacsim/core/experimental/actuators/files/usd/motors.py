@@ -29,13 +29,12 @@ from ...specs.engine_friction import is_friction
 from ...specs.linear_actuators import Law, motor_of, ranges_without_motor, refused
 from ...specs.motors import MotorConfig, with_friction_stage
 from ...specs.stages import parts_of
-from .articulation import articulation_roots, every_prim, unloaded_payloads
+from .articulation import articulation_roots, dof_names, every_prim, joint_orders, unloaded_payloads
 from .assets import MODEL_PATH, file_named
 from .authored import authored as authored_value
 from .authored import authored_number
 from .discover import discover
 from .fallbacks import without_fallbacks
-from .joint_order import dof_names, joint_orders
 from .joint_properties import OF_MOTORS, PROPERTIES, authored, axis_of, envelopes, performance_envelope, read_property
 from .mujoco_properties import (
     OF_JOINT,

@@ -28,7 +28,6 @@ from ..port import JointViews
 from ..rotations import matrices
 from ..scene.scene import FIELDS, Articulation, Body, Scene
 from ..transfer import in_turn, transfer, warp_copy
-from .dry_friction import harden
 from .dynamics import (
     Equations,
     Kinematics,
@@ -41,7 +40,7 @@ from .dynamics import (
     incoming_forces,
     projected_forces,
 )
-from .fields import KNOWN, ModelFields, read_property, write_properties
+from .fields import KNOWN, ModelFields, harden, read_property, write_properties
 from .joint_signals import JointSignals
 from .model import CONTACT, build_model, initial_state
 from .model_actuators import followers, warn_of

@@ -18,7 +18,7 @@ from ...base.errors import UnsupportedSceneError
 from ...specs.linear_actuators import NO_BOUNDS
 from ..scene.scene import Axis, Body, Loop, Scene, Shape, Tendon
 from .address import LOCKED, NO_FORCE, OPEN_END, AxisAddress, address_of
-from .dry_friction import hard
+from .fields import hard
 from .model_actuators import first_control
 from .standing import put_on_ground
 from .user_warnings import ignore, warnings_to

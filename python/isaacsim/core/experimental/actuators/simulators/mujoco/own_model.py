@@ -28,8 +28,7 @@ from ..opened import enter, leave
 from ..port import Buffers, JointViews
 from ..transfer import Item, transfer, warp_copy
 from .address import address_of, mujoco
-from .dry_friction import follow_step, harden
-from .fields import KNOWN, read_property, write_properties
+from .fields import KNOWN, follow_step, harden, read_property, write_properties
 from .joint_signals import JointSignals
 from .model_actuators import drives_by_joint, followers_of_model, own_actuators, read_motors, warn_of
 from .model_robots import ModelRobots

@@ -42,8 +42,7 @@ _PROPERTIES = {
 def robots_of_stage(stage: Stage) -> list[InspectedRobot]:
     """Return the articulations of a stage, in stage order."""
     with needs("a USD file", "usd"):
-        from ...files.usd.articulation import articulation_roots
-        from ...files.usd.joint_order import joint_orders
+        from ...files.usd.articulation import articulation_roots, joint_orders
 
     roots = articulation_roots(stage)
     orders = zip(roots, joint_orders(stage, roots), strict=True)
@@ -51,10 +50,10 @@ def robots_of_stage(stage: Stage) -> list[InspectedRobot]:
 
 
 def _robot(stage: Stage, root: str, paths: Sequence[str], roots: Sequence[str]) -> InspectedRobot:
+    from ...files.usd.articulation import dof_names
     from ...files.usd.authored import misnamed
     from ...files.usd.discover import discover
     from ...files.usd.fallbacks import drives_without_actuator
-    from ...files.usd.joint_order import dof_names
     from ...files.usd.joint_properties import axis_of
     from ...simulators.scene.two_values import two_values
 
