@@ -14,7 +14,8 @@ import mujoco  # noqa: TID253 - only the process of one robot imports this file
 import numpy as np
 from isaacsim.core.experimental.actuators.files.usd.authored import authored
 from isaacsim.core.experimental.actuators.files.usd.stage import open_stage
-from isaacsim.core.experimental.actuators.simulators.scene.masses import NOTHING, SCREW, Mass, repaired
+from isaacsim.core.experimental.actuators.simulators.scene.inertias import SCREW, repaired
+from isaacsim.core.experimental.actuators.simulators.scene.masses import NOTHING, Mass
 from isaacsim.core.experimental.actuators.simulators.scene.read import read_scene
 from pxr import UsdPhysics
 

@@ -10,7 +10,8 @@ import numpy as np
 from isaacsim.core.experimental.actuators.base.quiet_warp import quiet_warp
 from isaacsim.core.experimental.actuators.files.usd.schema import applied_schemas
 from isaacsim.core.experimental.actuators.files.usd.stage import open_stage
-from isaacsim.core.experimental.actuators.simulators.scene.masses import NOTHING, SCREW, Mass, repaired
+from isaacsim.core.experimental.actuators.simulators.scene.inertias import SCREW, repaired
+from isaacsim.core.experimental.actuators.simulators.scene.masses import NOTHING, Mass
 from isaacsim.core.experimental.actuators.simulators.scene.scene import Scene
 from pxr import Sdf, Usd
 

@@ -30,7 +30,7 @@ from ...specs.motors import MotorConfig
 from ...specs.transmission import as_read
 from ...specs.two_values import are_same, contradiction
 from ..rotations import matrices
-from ..scene.masses import SCREW
+from ..scene.inertias import SCREW
 from ..scene.scene import NAMELESS, OFF, Articulation, Axis, Body, Scene, begin_at, warn_of_beginnings
 from .model_actuators import gear_of, laws_by_joint, motor_of_joint, own_actuators, read_motors, with_names
 from .standing import Standing, Start, add_ground, free_bases, keyframe_of

@@ -32,7 +32,7 @@ from ...base.errors import UnsupportedSceneError
 from ...specs.linkage import LinkageConfig
 from ...specs.transmission import TransmissionConfig
 from ...specs.two_values import are_same, contradiction
-from ..scene.masses import ROUNDING, repaired, report_inertias
+from ..scene.inertias import ROUNDING, repaired, report_inertias
 
 _READABLE = (".stl", ".obj", ".msh")
 _FIXED = "fixed"

@@ -20,6 +20,7 @@ from ...files.usd.units import DEGREE, StageUnits, units_of
 from ...files.usd.usd_errors import reports_usd_errors
 from ...files.usd.words import listed
 from .frames import HERE, Frame, Places
+from .inertias import ROUNDING, SCREW, repaired, report_inertias
 from .joints import (
     Joint,
     axes_of,
@@ -32,7 +33,7 @@ from .joints import (
     read_values,
     serial,
 )
-from .masses import NOTHING, ROUNDING, SCREW, Mass, mass_of, repaired, report_inertias
+from .masses import NOTHING, Mass, mass_of
 from .parsed import Parsed, parse
 from .robots import Robot, find_robots, separated, warn_of_strays
 from .scene import BEGIN_ELSEWHERE, OFF, Articulation, Axis, Body, Scene, Tendon, begin_at, warn_of_beginnings
