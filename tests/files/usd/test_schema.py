@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import time
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.files.usd.discover import parse_prim
-from isaacsim.core.experimental.actuators.files.usd.schema import attributes_of, escaped, nearest, unescaped
+from isaacsim.core.experimental.actuators.files.usd.schema import attributes_of
 from isaacsim.core.experimental.actuators.specs.configs import CONFIGS, Config
 from isaacsim.core.experimental.actuators.specs.fields import parameters_of
 from isaacsim.core.experimental.actuators.specs.motors import motor_of
@@ -166,59 +165,3 @@ def test_values_that_two_laws_wrote_are_named(stages: list[Any], other: type[Con
         parse_prim(stage.GetPrimAtPath(ACT))
     (finding,) = (one for one in aa.lint(tmp_path / "older.usda") if "overwritten" in one.problem)
     assert finding.where == ACT and CUTOFF.SCHEMA in finding.problem and "actuator:cutoff:" in finding.remedy
-
-
-KNOWN = ["NewtonPDControlAPI", "NewtonPIDControlAPI", "NewtonActuatorDelayAPI"]
-
-
-@pytest.mark.parametrize("name", KNOWN)
-def test_nearest_of_several_is_meant(name: str) -> None:
-    """The known name itself, and one that has a letter less or more, another case, no suffix."""
-    for near in (name, name[:4] + name[5:], f"{name}s", name.lower(), name.removesuffix("API")):
-        assert nearest(near, KNOWN) == name
-
-
-@pytest.mark.parametrize("name", KNOWN)
-def test_name_without_its_family_is_known(name: str) -> None:
-    """Or with a separator, or with the family of others of ours."""
-    rest = name.removeprefix("Newton")
-    for near in (rest, f"Newton:{rest}", f"newton_{rest}", f"Articulation{rest}", rest.removesuffix("API")):
-        assert nearest(near, KNOWN) == name
-
-
-def test_name_in_look_alike_letters_is_known() -> None:
-    """All that can be, of two scripts."""
-    cyrillic = str.maketrans("eoPCAIacpty", "\u0435\u043e\u0420\u0421\u0410\u0406\u0430\u0441\u0440\u0442\u0443")
-    greek = str.maketrans("oNPAIatu", "\u03bf\u039d\u03a1\u0391\u0399\u03b1\u03c4\u03c5")
-    for name in KNOWN:
-        assert nearest(name.translate(cyrillic), KNOWN) == nearest(name.translate(greek), KNOWN) == name
-
-
-@pytest.mark.parametrize(
-    "name", ["", "API", "NewtonAPI", "ControlAPI", "MyControlAPI", "PhysicsDriveAPI", "\u0436" * 22, "x" * 10_000]
-)
-def test_far_name_means_none(name: str) -> None:
-    """Nor does one of another language."""
-    assert nearest(name, KNOWN) is None
-
-
-def test_name_of_a_million_signs_takes_no_time() -> None:
-    """Letters, or invisible characters."""
-    start = time.process_time()
-    assert nearest("N" * 1_000_000, KNOWN) is None
-    assert nearest(KNOWN[0] + "\u200b" * 1_000_000, KNOWN) == KNOWN[0]
-    assert time.process_time() - start < 5.0
-
-
-@pytest.mark.parametrize(
-    "name", ["plain", "with blank", "tab\t", "back\\slash", "\u200b", "caf\u00e9", "\U0001f916", "\n"]
-)
-def test_visible_name_is_one_word_and_comes_back(name: str) -> None:
-    """Printable ASCII without spaces."""
-    shown = escaped(name)
-    assert shown.isascii() and shown.isprintable() and " " not in shown and unescaped(shown) == name
-
-
-def test_long_name_is_cut() -> None:
-    """Messages stay short."""
-    assert escaped("N" * 10_000) == "N" * 200 + "\N{HORIZONTAL ELLIPSIS}"

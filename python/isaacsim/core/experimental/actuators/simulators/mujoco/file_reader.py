@@ -155,7 +155,12 @@ def _read_urdf(path: Path, urdf: Urdf, standing: Standing) -> tuple[mujoco.MjSpe
     if standing.floating_base:
         free_bases(path, spec)
     model = _compiled(path, spec)
-    _exclude_neighbors(spec, model)
+    # exclude contacts of links with static links they are joined to, which MuJoCo does not exclude by itself
+    static = [body for body in range(1, model.nbody) if model.body_weldid[body] == 0 and model.body_geomnum[body]]
+    for body in range(1, model.nbody):
+        if model.body_weldid[body] == body and model.body_weldid[model.body_parentid[body]] == 0:
+            for other in static:
+                spec.add_exclude(bodyname1=model.body(body).name, bodyname2=model.body(other).name)
     return spec, model, {}, []
 
 
@@ -349,15 +354,6 @@ def _flatten(spec: mujoco.MjSpec, name: str) -> None:
         if geom.meshname == name:
             geom.meshname, geom.contype, geom.conaffinity = new.name, 0, 0
     spec.delete(old)
-
-
-def _exclude_neighbors(spec: mujoco.MjSpec, model: mujoco.MjModel) -> None:
-    """Exclude contacts of links with static links they are joined to, which MuJoCo does not exclude by itself."""
-    static = [body for body in range(1, model.nbody) if model.body_weldid[body] == 0 and model.body_geomnum[body]]
-    for body in range(1, model.nbody):
-        if model.body_weldid[body] == body and model.body_weldid[model.body_parentid[body]] == 0:
-            for other in static:
-                spec.add_exclude(bodyname1=model.body(body).name, bodyname2=model.body(other).name)
 
 
 def _name_all(spec: mujoco.MjSpec) -> None:

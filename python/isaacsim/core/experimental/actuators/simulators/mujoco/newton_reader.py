@@ -130,21 +130,17 @@ def _reading(path: Path, solver: Any, names: Mapping[str, str], xml: str) -> New
         joint = spec.joint(names.get(own, own))
         if joint.type not in (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE):
             continue
-        _complete(joint, model, number)
+        # give a joint of the file what only the model has; infinite limits of a file cannot be read
+        joint.solref_limit = model.jnt_solref[number]
+        if not np.isfinite(model.jnt_actfrcrange[number]).all():
+            joint.actfrclimited, joint.actfrcrange = mujoco.mjtLimited.mjLIMITED_FALSE, [0, 0]
+        if np.abs(model.jnt_range[number]).min() > _NO_RANGE:
+            joint.limited, joint.range = mujoco.mjtLimited.mjLIMITED_FALSE, [0, 0]
         lower, upper = model.jnt_range[number] if model.jnt_limited[number] else (-np.inf, np.inf)
         # newton lets joints begin outside, from where physics pushes them back
         positions[joint.name] = float(np.clip(solver.mj_data.qpos[model.jnt_qposadr[number]], lower, upper))
     spec.compile()
     return NewtonReading(spec.to_xml(), _step_of(path), positions)
-
-
-def _complete(joint: mujoco.MjsJoint, model: mujoco.MjModel, number: int) -> None:
-    """Give a joint of the file what only the model has; infinite limits of a file cannot be read."""
-    joint.solref_limit = model.jnt_solref[number]
-    if not np.isfinite(model.jnt_actfrcrange[number]).all():
-        joint.actfrclimited, joint.actfrcrange = mujoco.mjtLimited.mjLIMITED_FALSE, [0, 0]
-    if np.abs(model.jnt_range[number]).min() > _NO_RANGE:
-        joint.limited, joint.range = mujoco.mjtLimited.mjLIMITED_FALSE, [0, 0]
 
 
 def _step_of(path: Path) -> float:

@@ -84,7 +84,13 @@ def prepare(path: Path, robot: ET.Element, strict_inertia: bool) -> Urdf:
     made.transmissions = transmissions_of(robot)
     made.two_values = list(_exceeded_limits(robot))
     made.without_inertia = {link.get("name", "") for link in robot.iter("link") if link.find("inertial") is None}
-    folder = _set_options(robot, path.parent)
+    # set compiler options that the file leaves open; remove and return its mesh folder
+    compiler = _child(_child(robot, "mujoco"), "compiler")
+    # a fused link loses its name, its frame and its contacts
+    for option in ("fusestatic", "discardvisual"):
+        compiler.set(option, compiler.get(option, "false"))
+    given = [compiler.attrib.pop(name, "") for name in ("meshdir", "assetdir")]
+    folder = path.parent / (given[0] or given[1])
     _take_meshes(path, robot, folder, made.meshes)
     _repair_inertias(path, robot, made, strict_inertia)
     _free_root(robot)
@@ -151,16 +157,6 @@ def _child(element: ET.Element, tag: str, **attributes: str) -> ET.Element:
     """The first child of that tag, added with `attributes` where there is none."""
     found = element.find(tag)
     return ET.SubElement(element, tag, attributes) if found is None else found
-
-
-def _set_options(robot: ET.Element, folder: Path) -> Path:
-    """Set compiler options that the file leaves open; remove and return its mesh folder."""
-    compiler = _child(_child(robot, "mujoco"), "compiler")
-    # a fused link loses its name, its frame and its contacts
-    for option in ("fusestatic", "discardvisual"):
-        compiler.set(option, compiler.get(option, "false"))
-    given = [compiler.attrib.pop(name, "") for name in ("meshdir", "assetdir")]
-    return folder / (given[0] or given[1])
 
 
 def _take_mimics(path: Path, robot: ET.Element) -> list[tuple[str, str, float, float]]:

@@ -259,7 +259,11 @@ def write_shapes(
                 UsdPhysics.MeshCollisionAPI.Apply(geometry.GetPrim()).CreateApproximationAttr("convexHull")
             if shape.friction not in materials:
                 path = names.below(scope, f"friction_{shape.friction:g}", noted=False)
-                materials[shape.friction] = _write_material(stage, path, shape.friction)
+                material = UsdShade.Material.Define(stage, path)
+                api = UsdPhysics.MaterialAPI.Apply(material.GetPrim())
+                api.CreateStaticFrictionAttr(shape.friction)
+                api.CreateDynamicFrictionAttr(shape.friction)
+                materials[shape.friction] = material
             binding = UsdShade.MaterialBindingAPI.Apply(geometry.GetPrim())
             binding.Bind(materials[shape.friction], UsdShade.Tokens.weakerThanDescendants, "physics")
     return paths
@@ -339,14 +343,6 @@ def _write_mesh(stage: Usd.Stage, path: Sdf.Path, shape: Shape) -> Sdf.Path:
     mesh.CreateSubdivisionSchemeAttr("none")
     mesh.CreateExtentAttr(UsdGeom.PointBased.ComputeExtent(points))
     return path
-
-
-def _write_material(stage: Usd.Stage, path: Sdf.Path, friction: float) -> UsdShade.Material:
-    material = UsdShade.Material.Define(stage, path)
-    api = UsdPhysics.MaterialAPI.Apply(material.GetPrim())
-    api.CreateStaticFrictionAttr(friction)
-    api.CreateDynamicFrictionAttr(friction)
-    return material
 
 
 def _paint(geometry: UsdGeom.Gprim, shape: Shape) -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from ....files.usd.edits import SchemaEdit
-from ....files.usd.schema import unescaped
+from ....files.usd.similar_names import unescaped
 from ..findings import Finding, split_message
 from .rule import Checked
 
