@@ -252,16 +252,16 @@ def signals_of_matrices(articulation: ArticulationPort, wanted: Collection[str])
     def refresh() -> None:
         mass = _numbers(read)
         inertias = inertias_of(mass, first=mass.shape[-1] - shape[1])
-        found: dict[str, np.ndarray] = dict(zip(SIGNALS, inertias, strict=False))
+        signals: dict[str, np.ndarray] = dict(zip(SIGNALS, inertias, strict=False))
         if loads:
-            found["load"] = np.sum([_numbers(getter) for getter in loads], axis=0)
+            signals["load"] = np.sum([_numbers(getter) for getter in loads], axis=0)
         for name, array in arrays.items():
-            array.numpy()[...] = found[name]
+            array.numpy()[...] = signals[name]
 
     return JointViews(arrays, refresh)
 
 
 def _numbers(getter: Callable[[], Any]) -> np.ndarray:
     """What a getter returns, as a NumPy array."""
-    found = getter()
-    return np.asarray(found.numpy() if hasattr(found, "numpy") else found, np.float64)
+    values = getter()
+    return np.asarray(values.numpy() if hasattr(values, "numpy") else values, np.float64)
