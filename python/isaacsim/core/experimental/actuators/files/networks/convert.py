@@ -33,7 +33,7 @@ ROWS, STEPS = 16, 20
 
 @dataclass(frozen=True)
 class Comparison:
-    """The largest difference of compared outputs and states of two networks, relative to those at inputs of that size."""
+    """Largest difference of the compared outputs and states of two networks, per the largest at inputs of that size."""
 
     difference: float
     outputs: int
