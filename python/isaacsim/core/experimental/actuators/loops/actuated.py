@@ -1,4 +1,4 @@
-"""The common base of actuators in a loop of one's own, independent of the source of their arrays."""
+"""The common base of actuators in a loop of one's own, wherever their arrays come from, and changes of its model."""
 
 from __future__ import annotations
 

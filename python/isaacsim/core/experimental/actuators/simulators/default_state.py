@@ -1,4 +1,4 @@
-"""Default state of an articulation, stored and restored on request."""
+"""Poses, velocities, masses and forces of links, and a default state that is stored and restored on request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The robots of embedded physics, with Isaac Sim's methods."""
+"""The robots of embedded physics, with Isaac Sim's methods: joints and links, contact forces, dynamics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loading a checkpoint from a file: bounded reading, metadata beside the file, one copy of the numbers in memory."""
+"""Load a checkpoint of any format from a file: bounded reading, metadata beside it, one copy of the numbers."""
 
 from __future__ import annotations
 

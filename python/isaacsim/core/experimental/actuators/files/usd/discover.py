@@ -1,4 +1,4 @@
-"""Find and parse the actuator prims of one articulation."""
+"""Find and parse the actuator prims of one articulation, to which each belongs by its targets or its place."""
 
 from __future__ import annotations
 

@@ -16,11 +16,11 @@ import numpy as np
 if TYPE_CHECKING:
     import mujoco
 else:
+    # who has a model of MuJoCo has it, and the names of this package import without
     try:
         import mujoco
     except ModuleNotFoundError:
         mujoco = None
-
 
 # half the play [rad or m] of an axis whose limits are equal: MuJoCo wants them apart
 LOCKED = 1e-6

@@ -1,4 +1,4 @@
-"""Equations of motion of robots as MuJoCo has them, in Isaac Sim's coordinates."""
+"""Poses and velocities of bodies and equations of motion of robots on MuJoCo, in Isaac Sim's coordinates."""
 
 # MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false

@@ -1,4 +1,4 @@
-"""Joints of a stage: the bodies they connect, their frames and their free axes."""
+"""Joints of a stage: the bodies they connect, their frames and free axes, and those that follow others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read the physics of a stage."""
+"""Read the physics of a stage, with the pairs of bodies and of colliders that do not touch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Colliders of bodies, and the shapes that are drawn."""
+"""Colliders of bodies and the shapes that are drawn: half extents, radii and half heights along z, or a mesh."""
 
 from __future__ import annotations
 
