@@ -150,7 +150,7 @@ def test_joint_that_is_not_on_the_stage_has_no_bodies():
 
 
 # robots with motors for some joints only
-pytestmark = pytest.mark.filterwarnings("ignore:.* have no motor, and nothing else moves them")
+unmoved = pytest.mark.filterwarnings("ignore:.* have no motor, and nothing else moves them")
 
 
 def tree(root: str) -> SmallStage:
@@ -171,12 +171,14 @@ def names(made: SmallStage, root: str) -> list[str]:
     return [joint.rsplit("/", 1)[1] for joint in joints]
 
 
+@unmoved
 @pytest.mark.parametrize("root", ["/World/R", "/World/R/base", "/World/R/fix"])
 def test_order_is_breadth_first(root: str) -> None:
     """Go out from the base, whichever prim is the root."""
     assert names(tree(root), root) == ["shoulder_a", "shoulder_b", "elbow_a", "elbow_b"]
 
 
+@unmoved
 def test_joints_of_one_link_come_by_name() -> None:
     """In any order of the file, as in PhysX and MuJoCo for the quadruped."""
     (joints,) = joint_orders(stage_of(ROBOTS / "anymal_c.usda"), ["/World/Anymal"])
@@ -186,6 +188,7 @@ def test_joints_of_one_link_come_by_name() -> None:
         assert [joint.rsplit("/", 1)[1] for joint in joints] == Articulation("/World/Anymal").dof_names
 
 
+@unmoved
 def test_root_link_comes_first() -> None:
     """Begin with the body that is the root, although nothing is fixed."""
     made = tree("/World/R/fore_b")
@@ -193,6 +196,7 @@ def test_root_link_comes_first() -> None:
     assert names(made, "/World/R/fore_b") == ["elbow_b", "shoulder_b", "shoulder_a", "elbow_a"]
 
 
+@unmoved
 @pytest.mark.parametrize("name", ["unitree_go1.usda", "i2rt_yam.usda"])
 def test_topmost_link_comes_first(name: str) -> None:
     """With nested links of which none is fixed, physics starts there."""
@@ -203,6 +207,7 @@ def test_topmost_link_comes_first(name: str) -> None:
         assert dof_names(sim.stage, joints) == Articulation(root).dof_names
 
 
+@unmoved
 def test_fixed_link_comes_first() -> None:
     """Begin where the robot is fixed to the world."""
     made = tree("/World/R")
@@ -211,6 +216,7 @@ def test_fixed_link_comes_first() -> None:
     assert names(made, "/World/R") == ["elbow_a", "shoulder_a", "shoulder_b", "elbow_b"]
 
 
+@unmoved
 @pytest.mark.parametrize(("attribute", "value"), [("excludeFromArticulation", True), ("jointEnabled", False)])
 def test_joint_that_is_no_part_is_left_out(attribute: str, value: bool) -> None:
     """It is neither listed nor followed."""
@@ -219,6 +225,7 @@ def test_joint_that_is_no_part_is_left_out(attribute: str, value: bool) -> None:
     assert names(made, "/World/R") == ["shoulder_a", "elbow_a"]
 
 
+@unmoved
 def test_other_robots_are_left_out() -> None:
     """Each articulation has its own joints, in the order of the request."""
     made = tree("/World/R")
@@ -230,6 +237,7 @@ def test_other_robots_are_left_out() -> None:
     assert (hip, len(arms)) == (["/World/S/hip"], 4)
 
 
+@unmoved
 def test_robot_without_joints_has_none() -> None:
     """Return an empty list."""
     made = SmallStage()
@@ -237,6 +245,7 @@ def test_robot_without_joints_has_none() -> None:
     assert joint_orders(made.stage, ["/World/S"]) == [[]]
 
 
+@unmoved
 def test_joint_with_several_axes_comes_as_often() -> None:
     """Its DOFs are named by axis, linear ones first; where these are missing, the simulator has locked them."""
     made = tree("/World/R")
@@ -260,6 +269,7 @@ def found(stage: Usd.Stage, path: str) -> list[str]:
     return [str(joint.GetPath()) for joint in joints_of(stage.GetPrimAtPath(path))]
 
 
+@unmoved
 def test_joints_below_a_prim_are_its_own() -> None:
     """Joints of every kind in stage order, those of instances too, without the prim itself."""
     stage = tree("/World/R").stage
@@ -274,6 +284,7 @@ def test_joints_below_a_prim_are_its_own() -> None:
     assert found(stage, "/World/S") == ["/World/S/part", "/World/S/part/axle"]
 
 
+@unmoved
 @pytest.mark.parametrize("root", ["/World/R/base", "/World/R/fix", "/World/R/links"])
 def test_joints_beside_a_root_are_found_by_the_links_they_connect(root: str) -> None:
     """With the articulation root on a link or on a joint, and from a prim above links alone; other robots are not."""
@@ -298,6 +309,7 @@ def list_joints(stage: Usd.Stage, robot: str, *joints: str) -> None:
     relation.SetTargets([Sdf.Path(joint) for joint in joints])
 
 
+@unmoved
 def test_listed_joints_come_first_in_the_order_of_the_list() -> None:
     """The others follow; a joint that is listed twice or is missing has no effect."""
     stage = tree("/World/R").stage
@@ -308,6 +320,7 @@ def test_listed_joints_come_first_in_the_order_of_the_list() -> None:
     ]
 
 
+@unmoved
 def test_list_adds_joints_that_lie_elsewhere() -> None:
     """They get motors by name as the others do."""
     stage = tree("/World/R").stage
@@ -318,6 +331,7 @@ def test_list_adds_joints_that_lie_elsewhere() -> None:
     assert prim.GetRelationship("newton:targets").GetTargets() == ["/World/R/shoulder_a"]
 
 
+@unmoved
 def test_robots_in_a_list_stand_for_their_joints() -> None:
     """Whichever of them lists the other, too."""
     stage = tree("/World/R").stage
@@ -327,6 +341,7 @@ def test_robots_in_a_list_stand_for_their_joints() -> None:
     assert found(stage, "/World/S") == ["/World/R/elbow_b", "/World/R/elbow_a"]
 
 
+@unmoved
 def test_list_above_a_robot_orders_its_joints_only() -> None:
     """It may be that of a larger one."""
     stage = tree("/World/R/base").stage
@@ -336,6 +351,7 @@ def test_list_above_a_robot_orders_its_joints_only() -> None:
     assert "/World/S/wheel" not in found(stage, "/World/R")
 
 
+@unmoved
 def test_list_leaves_the_order_of_dofs_alone() -> None:
     """Their order is that of physics; a list that is no relationship is ignored."""
     stage = tree("/World/R").stage
@@ -347,6 +363,7 @@ def test_list_leaves_the_order_of_dofs_alone() -> None:
     assert found(stage, "/World/R")[0] == "/World/R/fix"
 
 
+@unmoved
 def test_motors_are_authored_in_the_order_of_the_list() -> None:
     """So the actuators of the wrapper are, too."""
     stage = tree("/World/R").stage
@@ -356,6 +373,7 @@ def test_motors_are_authored_in_the_order_of_the_list() -> None:
     assert targets == ["/World/R/elbow_b", "/World/R/shoulder_a"]
 
 
+@unmoved
 def test_prim_without_links_has_no_joints() -> None:
     """Return an empty list."""
     stage = tree("/World/R").stage

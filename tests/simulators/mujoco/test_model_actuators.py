@@ -408,7 +408,6 @@ def test_command_of_a_dc_motor_is_a_voltage_whatever_else_it_has(more: str, gear
     assert ends[0] == pytest.approx(ends[1], rel=1e-3)
 
 
-pytest.importorskip("mujoco", reason="the embedded simulator is not installed")
 _ARM = """<mujoco><worldbody><body name="arm"><inertial mass="1" pos="0 0 0" diaginertia="1 1 1"/>
 <joint name="a"/><body name="b1"><inertial mass="1" pos="0 0 0" diaginertia="1 1 1"/><joint name="b"/>
 <body name="c1"><inertial mass="1" pos="0 0 0" diaginertia="1 1 1"/><joint name="c"/></body></body></body></worldbody>
