@@ -1,4 +1,4 @@
-// Poses and velocities of floating root links after a physics step, see simulators/mujoco/roots.py.
+// Poses and velocities of floating root links after a physics step, see simulators/mujoco/dynamics.py.
 #pragma once
 #include <array>
 

@@ -86,9 +86,6 @@ TESTED_IN = {
     "simulators.kit.events": "simulators/kit/test_contract.py",
     "simulators.mujoco": "simulators/test_simulation.py",
     "simulators.mujoco.address": "simulators/mujoco/test_model.py",
-    "simulators.mujoco.fields": "simulators/test_dof_properties.py",
-    "simulators.mujoco.forward": "simulators/mujoco/test_dynamics.py",
-    "simulators.mujoco.picture": "simulators/test_simulation.py",
     "simulators.mujoco.own_data": "simulators/mujoco/test_own_model.py",
     "simulators.opened": "simulators/test_current.py",
     "simulators.physx.scene": "simulators/physx/test_host.py",
@@ -101,7 +98,7 @@ TESTED_IN = {
     "tools.inspection.rules.*": "tools/inspection/rules/test_table.py",
     "tools.inspection.stage": "tools/inspection/test_inspect.py",
     "tools.inspection.words": "tools/inspection/test_inspect.py",
-    "laws.networks.checkpoint": "files/networks/test_read.py",
+    "laws.networks.checkpoint": "files/networks/test_load.py",
     "files.networks.tracer": "files/networks/test_onnx.py",
     "files.networks.named_tensors": "files/networks/torch_formats/test_state_dict.py",
     "files.networks.onnx.*": "files/networks/test_onnx.py",
@@ -136,13 +133,9 @@ TESTED_IN = {
     "laws.networks.warp_evaluator": "laws/networks/test_evaluator.py",
     "extension.action_graphs.omnigraph.node_ports": "extension/action_graphs/runner/test_registry.py",
     "tools.training.report": "tools/training/test_trained.py",
-    "files.usd.authored": "simulators/scene/test_read.py",
     "simulators.scene.frames": "simulators/scene/test_joints.py",
     "simulators.scene.parsed": "simulators/scene/test_read.py",
-    "simulators.scene.scene": "simulators/scene/test_read.py",
-    "simulators.scene.shapes": "simulators/scene/test_geometry.py",
     "files.usd.edits": "files/usd/test_overlay.py",
-    "files.usd.text": "compat/isaac_lab/test_stages.py",
 }
 
 

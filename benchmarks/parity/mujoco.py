@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final
 
 import numpy as np
-from isaacsim.core.experimental.actuators.simulators.mujoco.own_library import mujoco
+from isaacsim.core.experimental.actuators.simulators.mujoco.address import mujoco
 from isaacsim.core.experimental.actuators.specs.configs import (
     CoggingConfig,
     FrictionConfig,

@@ -13,7 +13,7 @@ import pytest
 from driven import driven
 from isaacsim.core.experimental.actuators.base.errors import ActuatorParseError, HostError
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
-from isaacsim.core.experimental.actuators.simulators.mujoco.dry_friction import hard
+from isaacsim.core.experimental.actuators.simulators.mujoco.fields import hard
 from physics_engines import ENGINES, ROOT, installed
 from places import ROBOTS
 from pxr import Usd

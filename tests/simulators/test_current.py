@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import enum
 import gc
 import sys
 import weakref
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -22,7 +24,9 @@ from isaacsim.core.experimental.actuators.simulators.current import (
     current_host,
     current_stage,
 )
+from isaacsim.core.experimental.actuators.simulators.dof_properties import DofType
 from isaacsim.core.experimental.actuators.simulators.opened import enter, leave
+from isaacsim.core.experimental.actuators.simulators.port import turning
 from pxr import Usd
 from stages import stage_of
 
@@ -507,3 +511,25 @@ def test_urdf_has_no_stage_and_says_so(tmp_path: Path) -> None:
     (tmp_path / "robot.urdf").write_text('<robot name="r"><link name="base"/></robot>')
     with aa.Simulation(tmp_path / "robot.urdf"), pytest.raises(HostError, match="came from URDF or MJCF"):
         current_stage()
+
+
+class Foreign(enum.Enum):
+    """The enumeration of Isaac Sim."""
+
+    Rotation = 0
+    Translation = 1
+    Invalid = 2
+
+
+def test_kinds_are_those_of_this_and_of_other_enumerations() -> None:
+    """A joint that neither turns nor slides has an unknown kind."""
+    own = SimpleNamespace(dof_types=[DofType.Rotation, DofType.Translation])
+    foreign = SimpleNamespace(dof_types=list(Foreign))
+    assert turning(own) == [True, False]
+    assert turning(foreign) == [True, False, None]
+
+
+def test_articulation_without_kinds_has_none() -> None:
+    """Nothing is assumed of its joints."""
+    assert turning(None) is None
+    assert turning(SimpleNamespace(dof_names=["hip"])) is None

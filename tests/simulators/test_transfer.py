@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import warp as wp
 from isaacsim.core.experimental.actuators.base.native import core
-from isaacsim.core.experimental.actuators.simulators.transfer import in_turn, transfer
+from isaacsim.core.experimental.actuators.simulators.transfer import in_turn, transfer, warp_copy
 
 if core is None:
     pytest.skip("the native core was not built", allow_module_level=True)
@@ -115,3 +116,17 @@ def test_what_does_not_fit_is_refused(item: tuple, words: str) -> None:
     """Before anything is copied."""
     with pytest.raises(ValueError, match=words):
         core.Transfer([item])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [np.arange(6.0).reshape(2, 3), np.arange(6, dtype=np.float32).reshape(3, 2).T, np.arange(12, dtype=np.int64)[::2]],
+    ids=["float64", "transposed", "every other"],
+)
+def test_copy_has_the_values_and_its_own_memory(values: np.ndarray) -> None:
+    """Float32 on the CPU, and what is written later stays out of it."""
+    copied = warp_copy(values)
+    assert copied.dtype is wp.float32 and copied.is_contiguous and copied.device.is_cpu
+    expected = values.astype(np.float32)
+    values += 1
+    np.testing.assert_array_equal(copied.numpy(), expected)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators.files.motor_files import layout
+from isaacsim.core.experimental.actuators.files.motor_files import files
 from isaacsim.core.experimental.actuators.files.usd import author, schema
 from isaacsim.core.experimental.actuators.laws.contract import base, catalogue
 from isaacsim.core.experimental.actuators.laws.passive_friction_curve import PassiveFrictionCurve, friction_of_curve
@@ -122,15 +122,15 @@ def add_to_table(patch: pytest.MonkeyPatch, kind: stages.Kind, law: catalogue.La
         patch.setitem(stages.KINDS, kind.name, kind)
         patch.setitem(stages._PLACES, kind.name, len(stages._PLACES))
         listed = (*(name for name in stages.KINDS if name != "delay"), "delay")
-        for module in (stages, layout):
+        for module in (stages, files):
             patch.setattr(module, "LISTED", listed)
     config = law.config
-    for module in (configs, author, schema, layout):
+    for module in (configs, author, schema, files):
         patch.setattr(module, "CONFIGS", (*configs.CONFIGS, config) if module is configs else configs.CONFIGS)
     patch.setitem(schema.CONFIG_BY_SCHEMA, config.SCHEMA, config)
     for attribute in schema.attributes_of(config).values():
         patch.setitem(schema._SCHEMAS_OF, attribute, [config.SCHEMA])
         patch.setattr(schema, "_NAMESPACES", {*schema._NAMESPACES, attribute.rpartition(":")[0]})
-    laws = layout.LAWS | {kind.name: {**layout.LAWS.get(kind.name, {}), layout.law_name(config): config}}
-    patch.setattr(layout, "LAWS", {name: laws[name] for name in stages.LISTED if name in laws})
+    laws = files.LAWS | {kind.name: {**files.LAWS.get(kind.name, {}), files.law_name(config): config}}
+    patch.setattr(files, "LAWS", {name: laws[name] for name in stages.LISTED if name in laws})
     replace_laws(patch, (*catalogue.LAWS, law))

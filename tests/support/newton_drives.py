@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from isaacsim.core.experimental.actuators import ArticulationActuators, drive_newton_model, use_host
 from isaacsim.core.experimental.actuators.base.quiet_warp import quiet_warp
-from isaacsim.core.experimental.actuators.files.usd.articulation import articulation_roots
-from isaacsim.core.experimental.actuators.files.usd.joint_order import dof_names, joint_orders
+from isaacsim.core.experimental.actuators.files.usd.articulation import articulation_roots, dof_names, joint_orders
 from isaacsim.core.experimental.actuators.files.usd.stage import open_stage
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 

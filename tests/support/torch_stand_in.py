@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from isaacsim.core.experimental.actuators.files.networks import read
+from isaacsim.core.experimental.actuators.files.networks import load as loading
 from isaacsim.core.experimental.actuators.laws.networks.torch_network import TorchNetwork
 from torch_archives import Raw, name, state_dict, zipped
 from torch_corpus import bad_pickles, with_forward
@@ -59,7 +59,7 @@ def run_by_torch(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
         seen.append(data)
         return StandIn(), {}
 
-    monkeypatch.setattr(read, "load_with_torch", load)
+    monkeypatch.setattr(loading, "load_with_torch", load)
     return seen
 
 

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import gc
+import hashlib
+import importlib.util
 import os
+import pickle
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.base.errors import NetworkError
-from isaacsim.core.experimental.actuators.files.networks import load
+from isaacsim.core.experimental.actuators.files.networks import load, onnx, safetensors
 from isaacsim.core.experimental.actuators.files.networks.load import (
     checkpoint_of,
     load_checkpoint,
     load_metadata,
+    read_checkpoint,
     read_file,
 )
 from neural_twin import random_network, write_network
+from small_networks import mlp, recurrent
 
 NETWORK = random_network("mlp", 2)
 
@@ -155,3 +160,90 @@ def test_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     for error in (NetworkError, FileNotFoundError):
         with pytest.raises(error, match=r"gone\.onnx does not exist: must be the path of a network file"):
             load_checkpoint(tmp_path / "gone.onnx")
+
+
+READ_NETWORK = mlp("tanh", inputs=2)
+GOOD = "return torch.linear(x, self.weight)"
+needs_onnx = pytest.mark.skipif(importlib.util.find_spec("onnx") is None, reason="onnx is not installed")
+
+
+def test_a_checkpoint_holds_what_the_file_says() -> None:
+    data = safetensors.write(READ_NETWORK, {"pos_scale": 2.0})
+    checkpoint = read_checkpoint(data, "net.pt")
+    assert checkpoint.format == "safetensors" and checkpoint.metadata == {"pos_scale": 2.0}
+    assert checkpoint.digest == hashlib.sha256(data).hexdigest()
+    assert checkpoint.network.widths == READ_NETWORK.widths
+
+
+def test_metadata_given_go_before_the_sidecar_and_that_before_the_file() -> None:
+    data = safetensors.write(READ_NETWORK, {"pos_scale": 1.0, "vel_scale": 1.0, "effort_scale": 1.0})
+    sidecar = b'{"pos_scale": 2.0, "vel_scale": 2.0}'
+    checkpoint = read_checkpoint(data, "net", metadata={"pos_scale": 3.0}, sidecar=sidecar)
+    assert checkpoint.metadata == {"pos_scale": 3.0, "vel_scale": 2.0, "effort_scale": 1.0}
+    with pytest.raises(NetworkError, match=r"^net: sidecar"):
+        read_checkpoint(data, "net", sidecar=b"[]")
+
+
+def test_metadata_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(NetworkError, match=r"^metadata model_type = 'lstm' in /Robot/net: must be mlp"):
+        read_checkpoint(safetensors.write(READ_NETWORK, {"model_type": "lstm"}), "/Robot/net")
+
+
+@needs_onnx
+def test_the_name_decides_nothing() -> None:
+    assert read_checkpoint(onnx.write(recurrent("gru", 1), {}), "net.safetensors").format == "onnx"
+
+
+def test_who_lacks_the_library_is_told_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(NetworkError, match=r"^net: .*pip install .*\[nets\]'"):
+        read_checkpoint(b"\x08\x08", "net")
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (b"", "is an empty file"),
+        (pickle.dumps({"a": 1}), "is a Python pickle"),
+        (b"PK\3\4" + b"\0" * 100, "is a zip file, but none that PyTorch writes"),
+        (b"version https://git-lfs.github.com/spec/v1\n", "Git LFS has not fetched"),
+        (b"<html>", "a web page"),
+        (b'{"a": 1}', "JSON"),
+        (b"\x7fELF\2\1\1\0\0", "net: is of no known format: must be ONNX"),
+    ],
+)
+def test_what_is_not_recognised_is_named_with_what_to_do(data: bytes, says: str) -> None:
+    with pytest.raises(NetworkError) as error:
+        read_checkpoint(data, "robot.usd's net")
+    assert str(error.value).startswith("robot.usd's net: ") and says in str(error.value)
+    assert "torch.onnx.export" in str(error.value) and "ELF" not in str(error.value)
+
+
+def test_size_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert load.LARGEST == 64 * 2**20
+    data = safetensors.write(READ_NETWORK, {})
+    monkeypatch.setattr(load, "LARGEST", len(data) - 1)
+    with pytest.raises(NetworkError, match="Use a smaller network"):
+        read_checkpoint(data, "net")
+
+
+def test_whatever_else_fails_is_one_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise MemoryError("no more")
+
+    monkeypatch.setattr(safetensors, "read", fail)
+    with pytest.raises(NetworkError, match=r"^net: MemoryError\('no more'\)"):
+        read_checkpoint(safetensors.write(READ_NETWORK, {}), "net")
+
+
+def test_changed_bytes_are_read_or_one_error() -> None:
+    data = safetensors.write(recurrent("lstm", 2), {"pos_scale": 2})
+    random = np.random.default_rng(0)
+    for _ in range(500):
+        changed = bytearray(data)
+        for place in random.integers(0, len(data) // 2, 2):
+            changed[place] = random.integers(256)
+        try:
+            read_checkpoint(bytes(changed), "net")
+        except NetworkError:
+            continue

@@ -19,8 +19,7 @@ from checkpoint_files import FORMATS
 from isaacsim.core.experimental.actuators import convert_checkpoint
 from isaacsim.core.experimental.actuators.base.errors import ActuatorParseError, NetworkError
 from isaacsim.core.experimental.actuators.files.networks import safetensors
-from isaacsim.core.experimental.actuators.files.networks.load import load_checkpoint
-from isaacsim.core.experimental.actuators.files.networks.read import read_checkpoint
+from isaacsim.core.experimental.actuators.files.networks.load import load_checkpoint, read_checkpoint
 from isaacsim.core.experimental.actuators.files.usd.discover import discover
 from isaacsim.core.experimental.actuators.laws.networks.evaluator import make_evaluator
 from isaacsim.core.experimental.actuators.laws.networks.network import (
@@ -100,7 +99,7 @@ WATCH = """
     except ImportError:
         resource = None
     import onnx
-    from isaacsim.core.experimental.actuators.files.networks.read import read_checkpoint
+    from isaacsim.core.experimental.actuators.files.networks.load import read_checkpoint
 
     contents = {path.name: path.read_bytes() for path in sorted(Path(sys.argv[1]).iterdir())}
     seen, said, armed = [], {}, False

@@ -11,8 +11,7 @@ import pytest
 from isaacsim.core.experimental.actuators import ControllerNeuralMLP, allow_checkpoints, trust_checkpoints
 from isaacsim.core.experimental.actuators.base.errors import NetworkError
 from isaacsim.core.experimental.actuators.files.networks import load, trust
-from isaacsim.core.experimental.actuators.files.networks.load import load_checkpoint
-from isaacsim.core.experimental.actuators.files.networks.read import read_checkpoint
+from isaacsim.core.experimental.actuators.files.networks.load import load_checkpoint, read_checkpoint
 from isaacsim.core.experimental.actuators.files.networks.trust import CONVERT, is_trusted, roots
 from neural_twin import random_network, write_network
 from torch_archives import state_dict

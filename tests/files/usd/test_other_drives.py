@@ -12,6 +12,7 @@ from isaacsim.core.experimental.actuators import (
     Simulation,
     use_host,
 )
+from isaacsim.core.experimental.actuators.files.usd.other_drives import follows, mujoco_actuators
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from small_stages import pendulum
 
@@ -80,3 +81,25 @@ def test_joints_that_follow_others_need_no_motor() -> None:
         sim.play()
         motors = {"hinge": [PDControlConfig(20.0, 2.0), MaxEffortClampingConfig(10.0)]}
         assert ArticulationActuators.from_configs(ROBOT, motors).actuated_dof_indices == [1]
+
+
+HINGE = "/World/Robot/hinge"
+
+
+@pytest.mark.parametrize("schema", ["NewtonMimicAPI", "MjcEqualityJointAPI", "PhysxMimicJointAPI:rotX"])
+def test_joints_that_follow(schema: str) -> None:
+    """By each of the schemas, unless it is disabled."""
+    made = pendulum()
+    assert not follows(made.stage, HINGE)
+    made.stage.GetPrimAtPath(HINGE).AddAppliedSchema(schema)
+    assert follows(made.stage, HINGE)
+    made.attribute(HINGE, "newton:mimicEnabled", False)
+    assert not follows(made.stage, HINGE)
+
+
+def test_actuators_of_mujoco_by_what_they_act_on() -> None:
+    """One without a target acts on nothing."""
+    made = pendulum()
+    made.stage.DefinePrim("/World/idle", "MjcActuator")
+    made.stage.DefinePrim("/World/motor", "MjcActuator").CreateRelationship("mjc:target").SetTargets([HINGE])
+    assert mujoco_actuators(made.stage) == {HINGE: "/World/motor"}

@@ -9,9 +9,16 @@ from pathlib import Path
 
 import pytest
 from isaacsim.core.experimental.actuators.base.errors import UnsupportedSceneError
-from isaacsim.core.experimental.actuators.files.usd.stage import StageEdits, open_stage, require_meters, require_si
+from isaacsim.core.experimental.actuators.files.usd.stage import (
+    StageEdits,
+    disable_collisions,
+    open_stage,
+    require_meters,
+    require_si,
+    select_variants,
+)
 from isaacsim.core.experimental.actuators.specs.arguments import ROBOT_FILES
-from pxr import Sdf, Usd, UsdGeom
+from pxr import Sdf, Usd, UsdGeom, UsdPhysics
 
 PLAIN = '#usda 1.0\ndef Xform "World"\n{\n    def Xform "A"\n    {\n    }\n    def Xform "B"\n    {\n    }\n}\n'
 
@@ -281,3 +288,56 @@ def test_opens_what_is_on_disk(file):
     former.DefinePrim("/World/D")
     file.write_text(text)
     assert paths(open_stage(file)) == ["/World", "/World/A", "/World/C", "/World/D"]
+
+
+def box(stage: Usd.Stage, path: str) -> UsdPhysics.CollisionAPI:
+    """A shape that collides."""
+    return UsdPhysics.CollisionAPI.Apply(UsdGeom.Cube.Define(stage, path).GetPrim())
+
+
+def test_every_shape_is_switched_off_for_this_stage_alone() -> None:
+    """The root layer, which may be a file that others have open, stays as it is."""
+    stage = Usd.Stage.CreateInMemory()
+    shape = box(stage, "/World/box")
+    before = stage.GetRootLayer().ExportToString()
+    disable_collisions(stage)
+    assert shape.GetCollisionEnabledAttr().Get() is False
+    assert stage.GetRootLayer().ExportToString() == before
+
+
+def test_shapes_in_instances_too() -> None:
+    stage = Usd.Stage.CreateInMemory()
+    box(stage, "/Prototype/box")
+    instance = UsdGeom.Xform.Define(stage, "/World/copy").GetPrim()
+    instance.GetReferences().AddInternalReference("/Prototype")
+    instance.SetInstanceable(True)
+    disable_collisions(stage)
+    inside = UsdPhysics.CollisionAPI(stage.GetPrimAtPath("/World/copy/box"))
+    assert inside.GetCollisionEnabledAttr().Get() is False
+
+
+def stage_with(*prims: str) -> Usd.Stage:
+    stage = Usd.Stage.CreateInMemory()
+    for path in prims:
+        found = stage.DefinePrim(path).GetVariantSets().AddVariantSet("hand")
+        for name in ("none", "gripper"):
+            found.AddVariant(name)
+        found.SetVariantSelection("none")
+    return stage
+
+
+def test_every_prim_with_the_set_gets_the_variant() -> None:
+    """And the files keep theirs."""
+    stage = stage_with("/A", "/B")
+    before = stage.GetRootLayer().ExportToString()
+    select_variants(stage, {"hand": "gripper"})
+    for path in ("/A", "/B"):
+        assert stage.GetPrimAtPath(path).GetVariantSet("hand").GetVariantSelection() == "gripper"
+    assert stage.GetRootLayer().ExportToString() == before
+
+
+@pytest.mark.parametrize(("choice", "words"), [({"foot": "none"}, "no prim has it"), ({"hand": "foot"}, "'gripper'")])
+def test_what_is_not_there_is_refused(choice: dict[str, str], words: str) -> None:
+    """A set, or a variant."""
+    with pytest.raises(ValueError, match=words):
+        select_variants(stage_with("/A"), choice)

@@ -11,8 +11,8 @@ from isaacsim.core.experimental.actuators.base.errors import ActuatorParseError
 from isaacsim.core.experimental.actuators.files.motor_files.files import load_motors, save_motors
 from isaacsim.core.experimental.actuators.files.usd.authored import targets
 from isaacsim.core.experimental.actuators.files.usd.discover import discover, parse_prim
+from isaacsim.core.experimental.actuators.files.usd.overlay import split
 from isaacsim.core.experimental.actuators.files.usd.schema import current_schemas
-from isaacsim.core.experimental.actuators.files.usd.split import split
 from isaacsim.core.experimental.actuators.files.usd.supplies import ACTUATORS, PRIM_TYPE, supply_prims
 from pxr import Sdf, Usd
 from robot_files import ARM, EXTENSION, OF_EXTENSION, OF_SHOULDER, SHOULDER, edited

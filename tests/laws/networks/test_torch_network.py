@@ -16,8 +16,7 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.base.errors import NetworkError
 from isaacsim.core.experimental.actuators.files.networks import load
-from isaacsim.core.experimental.actuators.files.networks.load import load_checkpoint, read_file
-from isaacsim.core.experimental.actuators.files.networks.read import read_checkpoint
+from isaacsim.core.experimental.actuators.files.networks.load import load_checkpoint, read_checkpoint, read_file
 from isaacsim.core.experimental.actuators.laws.networks.evaluator import make_evaluator
 from isaacsim.core.experimental.actuators.laws.networks.network import Network
 from isaacsim.core.experimental.actuators.laws.networks.torch_network import TorchNetwork

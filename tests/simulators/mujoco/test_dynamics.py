@@ -8,9 +8,13 @@ from typing import Any
 import mujoco
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators.simulators.mujoco.dynamics import Equations, Layout, State
+from isaacsim.core.experimental.actuators import Simulation
+from isaacsim.core.experimental.actuators.simulators.mujoco import dynamics
+from isaacsim.core.experimental.actuators.simulators.mujoco.dynamics import Equations, Kinematics, Layout, State, cross
 from isaacsim.core.experimental.actuators.simulators.mujoco.fields import CONSTANTS, ModelFields
+from isaacsim.core.experimental.actuators.simulators.rotations import seen_from, unit
 from mujoco.batch import Batch
+from physics_engines import ROOT, floating_pair, telescope
 
 INERTIAL = '<inertial pos="0.1 0.05 0.2" quat="0.9 0.1 0.2 0.3" mass="{}" diaginertia="0.1 0.15 0.2"/>'
 # a robot that floats, with a fork and a branch; one that stands; a loose body; a tendon with armature
@@ -91,8 +95,8 @@ def test_mass_matrices(layout: Layout, opened: tuple[Batch, ModelFields]) -> Non
         whole, turn = np.empty((model.nv, model.nv)), coordinates(layout, model, data)
         mujoco.mj_tendon(model, data)
         mujoco.mj_makeM(model, data)
-        for column, unit in zip(whole, np.eye(model.nv), strict=True):
-            mujoco.mj_mulM(model, data, column, unit)
+        for column, direction in zip(whole, np.eye(model.nv), strict=True):
+            mujoco.mj_mulM(model, data, column, direction)
         return turn.T @ whole @ turn
 
     found = Equations(batch_model(opened), 5).mass_matrices(state(opened), layout, ENVS)
@@ -214,3 +218,97 @@ def test_what_diverged_is_not_begun_anew(opened: tuple[Batch, ModelFields]) -> N
 def batch_model(opened: tuple[Batch, ModelFields]) -> Any:
     """The model that all environments began with."""
     return opened[1]._model
+
+
+def _follows(robots: Any) -> None:
+    """The arrays of the root links are what the simulator computes of them."""
+    views, host = robots.buffers(), robots._backend
+    views.refresh()
+    numbers = robots._numbers
+    poses = host.root_poses(numbers)
+    np.testing.assert_allclose(views.root_poses, poses, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(views.root_velocities, host.root_velocities(numbers), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        views.projected_gravity, seen_from(poses[:, 3:], unit(host.gravity)), rtol=1e-6, atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("with_core", [True, False])
+def test_arrays_of_root_links_follow_whatever_moves_them(
+    with_core: bool, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    """Steps, resets, setters, moved masses, and rebuilt simulations."""
+    if not with_core:
+        monkeypatch.setattr(dynamics, "core", None)
+    sim = Simulation(floating_pair().stage, num_envs=3)
+    sim.play()
+    robots = sim.articulation(ROOT)
+    _follows(robots)
+    robots.set_velocities(*rng.uniform(-1, 1, (2, 3, 3)))
+    _follows(robots)
+    sim.step(7)
+    _follows(robots)
+    robots.set_world_poses(rng.normal(size=(2, 3)), rng.normal(size=(2, 4)), indices=[0, 2])
+    _follows(robots)
+    robots.set_link_coms(rng.uniform(-0.1, 0.1, (3, 2, 3)))
+    _follows(robots)
+    sim.step(3)
+    robots.observe_contact_forces(".*")
+    _follows(robots)
+    sim.reset([1])
+    _follows(robots)
+    sim.step(2)
+    _follows(robots)
+    sim.stop()
+    sim.play()
+    _follows(sim.articulation([f"/World/envs/env_{env}/Robot" for env in (2, 0)]))
+
+
+def test_a_fixed_base_stands_in_the_arrays_where_it_was_put() -> None:
+    """Other robots beside it float, and stand between its rows."""
+    sim = Simulation(telescope().stage, num_envs=2)
+    sim.play()
+    robots = sim.articulation(ROOT)
+    robots.set_world_poses([[1.0, 2.0, 3.0]], indices=[1])
+    np.testing.assert_array_equal(robots.buffers().root_poses[:, :3], [[0, 0, 0], [1, 2, 3]])
+    assert not robots.buffers().root_velocities.any()
+    sim.reset([1])
+    assert not robots.buffers().root_poses[:, :3].any()
+
+
+KINEMATICS_MODEL = """<mujoco><worldbody>
+  <body pos="0 0 1"><freejoint/><inertial pos="0.1 0 0.2" mass="2" diaginertia="0.1 0.1 0.1"/>
+    <body pos="0.3 0 0" quat="0.8 0.6 0 0"><joint axis="0 1 1" pos="0 0.1 0"/><joint type="slide" axis="1 0 0"/>
+      <inertial pos="0 0 0.4" mass="1" diaginertia="0.1 0.1 0.1"/></body></body>
+  <body pos="2 0 0"><geom size="0.1"/>
+    <body pos="0 0 0.5"><joint type="ball"/><geom size="0.1" pos="0.3 0 0"/></body></body>
+</worldbody></mujoco>"""
+
+
+def test_they_are_those_of_mujoco() -> None:
+    """Of the environments asked for, in their order, with a base that was moved in one."""
+    model = mujoco.MjModel.from_xml_string(KINEMATICS_MODEL)
+    batch = Batch(model, 4)
+    fields, random = ModelFields(model, batch), np.random.default_rng(2)
+    qpos, qvel = batch.bind("qpos"), batch.bind("qvel")
+    for env in range(4):
+        mujoco.mj_integratePos(model, qpos[env], random.normal(size=model.nv), 1.0)
+    qvel[:] = random.normal(size=qvel.shape)
+    fields.own("body_pos")[2, 3] = [5, 6, 7]
+    fields.written("body_pos", np.array([2]))
+    kinematics, envs = Kinematics(model), np.array([2, 0, 3])
+    poses, velocities = kinematics.poses(fields, envs, qpos), kinematics.velocities(fields, envs, qpos, qvel)
+    for env, pose, velocity in zip(envs, poses, velocities, strict=True):
+        here, data = batch.get_model(env), batch.get_data(env)
+        mujoco.mj_forward(here, data)
+        np.testing.assert_array_equal(pose, np.hstack([data.xpos, data.xquat]))
+        both = np.empty((2, 3, model.nv))
+        for body in range(model.nbody):
+            mujoco.mj_jacBodyCom(here, data, both[0], both[1], body)
+            np.testing.assert_allclose(velocity[body], (both @ qvel[env]).ravel(), atol=1e-12)
+
+
+def test_products_of_vectors() -> None:
+    """As NumPy has them."""
+    a, b = np.random.default_rng(3).normal(size=(2, 5, 3))
+    np.testing.assert_allclose(cross(a, b), np.cross(a, b), atol=1e-15)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
@@ -12,6 +13,7 @@ import mujoco
 import numpy as np
 import pytest
 from driven import driven
+from isaacsim.core.experimental.actuators import ActuatedArrays, LinkageConfig, MotorConfig, inspect_robots
 from isaacsim.core.experimental.actuators.simulators.mujoco import model_actuators
 from isaacsim.core.experimental.actuators.specs.dc_motors import INPUTS
 
@@ -404,3 +406,148 @@ def test_command_of_a_dc_motor_is_a_voltage_whatever_else_it_has(more: str, gear
         np.testing.assert_allclose(data.qpos[0], own.qpos[0], rtol=1e-3)
         ends.append(data.qpos[0])
     assert ends[0] == pytest.approx(ends[1], rel=1e-3)
+
+
+_ARM = """<mujoco><worldbody><body name="arm"><inertial mass="1" pos="0 0 0" diaginertia="1 1 1"/>
+<joint name="a"/><body name="b1"><inertial mass="1" pos="0 0 0" diaginertia="1 1 1"/><joint name="b"/>
+<body name="c1"><inertial mass="1" pos="0 0 0" diaginertia="1 1 1"/><joint name="c"/></body></body></body></worldbody>
+<actuator><intvelocity name="servo" joint="a" kp="5" actrange="-1 1"/></actuator>
+<equality><joint joint1="b" joint2="a"{}/></equality></mujoco>"""
+
+
+@pytest.mark.parametrize(("active", "follows"), [("", "another joint"), (' active="false"', "nothing")])
+def test_actuators_without_a_motor_and_followers(active: str, follows: str, tmp_path: Path) -> None:
+    """An actuator with a state of its own drives its joint too, and is remarked upon."""
+    file = tmp_path / "arm.xml"
+    file.write_text(_ARM.format(active))
+    (robot,) = inspect_robots(file)
+    assert [joint.driven_by for joint in robot.joints] == ["MJCF actuator", follows, "nothing"]
+    assert robot.joint("a").driver == "servo" and robot.actuators == ()
+    assert "'servo'" in robot.remarks[0]
+
+
+from isaacsim.core.experimental.actuators import motors_of_model  # noqa: E402
+from isaacsim.core.experimental.actuators.simulators.mujoco.model_actuators import own_actuators  # noqa: E402
+
+WRIST = """
+<mujoco><option gravity="0 0 0"/><worldbody><body><joint name="pitch" axis="0 1 0"/><geom size=".05"/>
+<body pos=".1 0 0"><joint name="roll" axis="1 0 0"/><geom size=".04"/>
+<body pos=".1 0 0"><joint name="finger" axis="0 0 1"/><geom size=".03"/></body></body></body></worldbody>
+<tendon>{tendons}</tendon><actuator>{actuators}</actuator></mujoco>
+"""
+LEFT = '<fixed name="left"><joint joint="pitch" coef="1"/><joint joint="roll" coef="0.5"/></fixed>'
+RIGHT = '<fixed name="right"><joint joint="pitch" coef="1"/><joint joint="roll" coef="-0.5"/></fixed>'
+BOTH = (
+    '<position name="a" tendon="left" kp="4" kv="0.2" gear="3" forcerange="-6 6"/>'
+    '<position name="b" tendon="right" kp="4" kv="0.2" gear="3" forcerange="-6 6"/>'
+)
+
+
+def model_of(tendons: str, actuators: str) -> mujoco.MjModel:
+    return mujoco.MjModel.from_xml_string(WRIST.format(tendons=tendons, actuators=actuators))
+
+
+def test_efforts_are_those_of_the_tendons(rng: np.random.Generator) -> None:
+    """Stiffness, damping, gear and limit of both, at random states and targets of the joints."""
+    model = model_of(LEFT + RIGHT, BOTH)
+    motors = motors_of_model(model)
+    assert set(motors) == {"pitch", "roll"}
+    arrays, data = ActuatedArrays(["pitch", "roll"], motors), mujoco.MjData(model)
+    slopes = np.array([[1, 0.5], [1, -0.5]])
+    limited = 0
+    for _ in range(200):
+        q, qd, target = rng.normal(size=(3, 2)).astype(np.float32) * [[0.6], [0.6], [0.6]]
+        data.qpos[:2], data.qvel[:2], data.ctrl[:] = q, qd, 3 * slopes @ target
+        mujoco.mj_forward(model, data)
+        found = arrays.step(*(one[None].astype(np.float32) for one in (q, qd, target)), 0.002)
+        np.testing.assert_allclose(np.asarray(found)[0], data.qfrc_actuator[:2], rtol=1e-5, atol=1e-4)
+        limited += np.abs(data.actuator_force).max() >= 6
+    assert 20 < limited < 180
+
+
+def test_motors_switch_off_what_they_replace() -> None:
+    model = model_of(LEFT + RIGHT, BOTH)
+    pitch, roll = (model.joint(name).id for name in ("pitch", "roll"))
+    assert sorted(own_actuators(model)[pitch] + own_actuators(model)[roll]) == [0, 1]
+    shafts: list[LinkageConfig] = [
+        stage for motor in motors_of_model(model).values() for stage in motor.others if isinstance(stage, LinkageConfig)
+    ]
+    assert [one.joints for one in shafts] == [["pitch", "roll"]] * 2
+
+
+def test_motor_is_at_a_joint_that_its_tendon_moves() -> None:
+    """Also where the order of the tendons is another one."""
+    tendons = (
+        '<fixed name="one"><joint joint="roll" coef="2"/></fixed>'
+        '<fixed name="two"><joint joint="pitch" coef="1"/><joint joint="roll" coef="1"/></fixed>'
+    )
+    model = model_of(tendons, '<motor name="a" tendon="one"/><motor name="b" tendon="two"/>')
+    motors = motors_of_model(model)
+    found = {name: next(s for s in motor.others if isinstance(s, LinkageConfig)) for name, motor in motors.items()}
+    assert found["roll"].coefficients == [0, 2] and found["pitch"].coefficients == [1, 1]
+
+
+HAND = """
+<mujoco><option timestep="0.002" gravity="0 0 0"/><default><joint axis="0 1 0" damping=".002" armature="1e-4"/>
+<geom type="capsule" size=".008" fromto="0 0 0 .03 0 0" contype="0" conaffinity="0"/></default><worldbody>
+<body><joint name="FFJ4" axis="0 0 1"/><geom/><body pos=".03 0 0"><joint name="FFJ3"/><geom/>
+<body pos=".03 0 0"><joint name="FFJ2" stiffness=".05"/><geom/>
+<body pos=".03 0 0"><joint name="FFJ1" stiffness=".02"/><geom/></body></body></body></body></worldbody>
+<tendon><fixed name="FFJ0"><joint joint="FFJ1" coef="0.8"/><joint joint="FFJ2" coef="1"/></fixed></tendon>
+<actuator><position name="A_FFJ4" joint="FFJ4" kp="1" kv=".02"/>
+<position name="A_FFJ3" joint="FFJ3" kp="1" kv=".02" forcerange="-.3 .3"/>
+<position name="A_FFJ0" tendon="FFJ0" kp="1" kv=".02" forcerange="-.3 .3"/></actuator></mujoco>
+"""
+
+
+def test_finger_with_a_tendon_over_two_joints_moves_as_in_mujoco(rng: np.random.Generator) -> None:
+    """As its own actuators for two seconds of random targets: no joint is left out."""
+    own, data = mujoco.MjModel.from_xml_string(HAND), None
+    motors = motors_of_model(own)
+    assert set(motors) == {"FFJ4", "FFJ3", "FFJ2"}
+    names = ["FFJ4", "FFJ3", "FFJ2", "FFJ1"]
+    arrays = ActuatedArrays(names, motors)
+    data, driven = mujoco.MjData(own), mujoco.MjData(own)
+    free = mujoco.MjModel.from_xml_string(HAND)
+    free.actuator_gainprm[:], free.actuator_biasprm[:] = 0.0, 0.0
+    for tick in range(1000):
+        if tick % 100 == 0:
+            target = rng.uniform(-0.6, 0.9, 4)
+        data.ctrl[:] = target[0], target[1], 0.8 * target[3] + target[2]
+        q, qd = (one[None].astype(np.float32) for one in (driven.qpos, driven.qvel))
+        driven.qfrc_applied[:] = np.asarray(arrays.step(q, qd, target[None].astype(np.float32), 0.002))[0]
+        mujoco.mj_step(own, data)
+        mujoco.mj_step(free, driven)
+    assert np.abs(data.qpos).max() > 0.1
+    np.testing.assert_allclose(driven.qpos, data.qpos, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("tendons", "actuators", "why"),
+    [
+        (
+            LEFT + RIGHT + LEFT.replace("left", "same"),
+            BOTH + '<position name="c" tendon="same" kp="4"/>',
+            "a tendon of 2 joints with 3 such actuators",
+        ),
+        (LEFT + LEFT.replace("left", "same"), BOTH.replace("right", "same"), "tendons that depend on each other"),
+        (
+            LEFT + RIGHT,
+            BOTH + '<position name="c" joint="roll" kp="1"/>',
+            "acts on a tendon of joints that have actuators of their own",
+        ),
+        (LEFT + RIGHT, BOTH.replace("-6 6", "-6 5"), "symmetric"),
+    ],
+)
+def test_what_is_no_linkage_is_named(tendons: str, actuators: str, why: str) -> None:
+    model = model_of(tendons, actuators)
+    with pytest.warns(UserWarning, match="actuators of the model that no motor stands for") as told:
+        motors: dict[str, MotorConfig] = motors_of_model(model)
+    assert why in "".join(str(one.message) for one in told)
+    assert not any(isinstance(stage, LinkageConfig) for motor in motors.values() for stage in motor.others)
+
+
+def test_model_without_tendons_tells_nothing() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert set(motors_of_model(model_of("", '<motor name="a" joint="roll"/>'))) == {"roll"}

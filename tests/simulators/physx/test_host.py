@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import functools
+import gc
+import warnings
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
+from isaacsim.core.experimental.actuators import Simulation
 from isaacsim.core.experimental.actuators.base.errors import HostError, SimulationDivergedError, UnsupportedSceneError
 from places import ROBOTS
-from pxr import Gf, Usd, UsdGeom, UsdPhysics
+from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics
 from small_stages import SmallStage, many_axes, pendulum, two_robots
 from stages import stage_of
 
@@ -618,3 +622,203 @@ def test_tree_without_an_articulation_root_belongs_to_no_robot() -> None:
         joint.CreateExcludeFromArticulationAttr(name == "left_out")
     with pytest.warns(UserWarning, match=r"joints belong to no robot, .* root: /World/Door/hinge\. "):
         physx(made.stage).close()
+
+
+SCENE = "/World/physicsScene"
+TYPES = {bool: Sdf.ValueTypeNames.Bool, int: Sdf.ValueTypeNames.Int, str: Sdf.ValueTypeNames.Token}
+# settings of the solver by what positions move with; names without a schema are not looked at
+CASES: list[tuple[dict[str, Any], float]] = [
+    ({}, 33 / 64),
+    ({"Articulation:solverPositionIterationCount": 0}, 1.0),
+    ({"Articulation:solverPositionIterationCount": 1}, 1.0),
+    ({"Articulation:solverPositionIterationCount": 4}, 5 / 8),
+    ({"Articulation:solverPositionIterationCount": 4, "Scene:minPositionIterationCount": 8}, 9 / 16),
+    ({"Scene:maxPositionIterationCount": 2}, 3 / 4),
+    ({"Scene:solverType": "PGS"}, 1.0),
+    ({"Scene:solverType": "TGS"}, 33 / 64),
+    ({"Scene:enableExternalForcesEveryIteration": False}, 1.0),
+]
+
+
+def stage(name: str, root: str, settings: dict[str, Any], *, with_schemas: bool = True) -> Usd.Stage:
+    """A shipped robot without gravity, its solver set."""
+    made = Usd.Stage.Open(Usd.Stage.Open(str(ROBOTS / f"{name}.usda")).Flatten())
+    UsdPhysics.Scene(made.GetPrimAtPath(SCENE)).CreateGravityMagnitudeAttr(0.0)
+    for key, value in settings.items():
+        schema, attribute = key.split(":")
+        prim = made.GetPrimAtPath(SCENE if schema == "Scene" else root)
+        if with_schemas:
+            prim.AddAppliedSchema(f"Physx{schema}API")
+        prim.CreateAttribute(f"physx{schema}:{attribute}", TYPES[type(value)]).Set(value)
+    return made
+
+
+def stepped(made: Usd.Stage, root: str, rest: list[float]) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    """From rest, by efforts of a step: predicted velocities, measured velocities and travel; the weight."""
+    dt = 1 / 240
+    with Simulation(made, dt, engine="physx") as sim:
+        sim.play()
+        robot: Any = sim.articulation(root)
+        robot.set_dof_gains(0.0, 0.0)
+        robot.set_dof_positions(np.array(rest, np.float32))
+        gained = 0.5 * np.resize([1.0, -0.7, 0.4], len(rest))
+        mass = robot.get_mass_matrices().numpy()[0].astype(float)
+        robot.set_dof_efforts(mass @ gained / dt)
+        before = robot.get_dof_positions().numpy()[0].astype(float)
+        sim.step()
+        travel = (robot.get_dof_positions().numpy()[0] - before) / dt
+        (weight,) = robot.get_velocity_weights().numpy()
+        return gained, robot.get_dof_velocities().numpy()[0], travel, float(weight)
+
+
+@pytest.mark.parametrize(("settings", "weight"), CASES, ids=str)
+def test_settings_of_the_solver_are_those_in_force(settings: dict[str, Any], weight: float) -> None:
+    """A step takes the whole effort into the velocity, and this share of it into the position."""
+    root = "/World/Pendulum"
+    gained, velocities, travel, told = stepped(stage("pendulum", root, settings), root, [0.0])
+    assert told == pytest.approx(weight)
+    np.testing.assert_allclose(velocities, gained, rtol=1e-4)
+    np.testing.assert_allclose(travel, weight * gained, rtol=1e-3)
+
+
+def test_settings_without_their_schemas_do_not_count() -> None:
+    """PhysX does not look at them."""
+    root = "/World/Pendulum"
+    settings = {"Articulation:solverPositionIterationCount": 4, "Scene:maxPositionIterationCount": 2}
+    gained, _, travel, told = stepped(stage("pendulum", root, settings, with_schemas=False), root, [0.0])
+    assert told == pytest.approx(33 / 64)
+    np.testing.assert_allclose(travel, told * gained, rtol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("name", "root", "rest"),
+    [("arm_2dof", "/World/Arm", [0.3, 0.2]), ("franka_panda", "/World/Panda", [0.0, -0.6, 0.0, -2.2, 0.5, 1.6, 0.8])],
+)
+def test_joints_that_feel_each_other_share_it(name: str, root: str, rest: list[float]) -> None:
+    """Armatures in the mass matrix included."""
+    gained, velocities, travel, told = stepped(stage(name, root, {}), root, rest)
+    np.testing.assert_allclose(velocities, gained, rtol=2e-3, atol=2e-3)
+    np.testing.assert_allclose(travel, told * gained, rtol=5e-3, atol=2e-3)
+
+
+READ = ["jointPosition", "jointVelocity", "jointPositionTarget", "jointVelocityTarget"]
+WRITTEN = ["jointPositionTarget", "jointVelocityTarget", "jointActuationForce", "jointStiffness", "jointDamping"]
+LINKS = [("position", "orientation"), ("linearVelocity", "angularVelocity")]
+
+
+@pytest.fixture
+def zoo() -> Iterator[Simulation]:
+    """Robots of 3, 2, 12 and 7 axes in motion, fixed and floating; angular and linear axes, two of one joint."""
+    made = many_axes()
+    for i, (name, prim) in enumerate({"Arm": "arm_2dof", "Anymal": "anymal_c", "Panda": "franka_panda"}.items()):
+        made.reference(f"/World/{name}", ROBOTS / f"{prim}.usda", f"/World/{name}", (5.0 * (i + 1), 0, 1))
+    with Simulation(made.stage, 1 / 240, engine="physx") as sim:
+        sim.play()
+        arrays, numbers = sim._host.arrays(), np.linspace(-0.3, 0.3, len(sim._host._scene.joints))
+        arrays.position_targets[:], arrays.velocity_targets[:] = numbers, -numbers
+        sim._host._scene.write({"jointVelocity": numbers})
+        sim.step(20)
+        yield sim
+
+
+@pytest.mark.parametrize("column", READ)
+def test_axes_are_those_of_the_sessions(zoo: Simulation, column: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """But for the change to degrees and back, which sessions round."""
+    (read,) = zoo._host._scene.read(column)
+    monkeypatch.setattr(zoo._host._scene, "_tensors", None)
+    np.testing.assert_allclose(read, zoo._host._scene.read(column)[0], rtol=3e-7, atol=1e-12)
+    assert len(set(read)) == len(read), "any two axes differ"
+
+
+@pytest.mark.parametrize("columns", LINKS)
+def test_links_are_those_of_the_sessions(zoo: Simulation, columns: tuple[str, str], monkeypatch) -> None:
+    """To the bit, for each robot, whatever the number of its links."""
+    scene = zoo._host._scene
+    counts = [len(robot.links) for robot in scene.robots]
+    read = [scene.of_links(np.array([robot]), count, columns) for robot, count in enumerate(counts)]
+    monkeypatch.setattr(scene, "_tensors", None)
+    for robot, count in enumerate(counts):
+        np.testing.assert_array_equal(read[robot], scene.of_links(np.array([robot]), count, columns))
+
+
+@pytest.mark.parametrize("column", WRITTEN)
+def test_what_is_written_is_there(zoo: Simulation, column: str, monkeypatch, rng: np.random.Generator) -> None:
+    """Each at its axis, for sessions too; what is infinite, as the largest number."""
+    scene = zoo._host._scene
+    values = rng.uniform(1, 3, len(scene.joints)).astype(np.float32)
+    values[5] = np.inf
+    scene.write({column: values})
+    (read,) = scene.read(column)
+    np.testing.assert_array_equal(read, np.minimum(values, np.finfo(np.float32).max))
+    monkeypatch.setattr(scene, "_tensors", None)
+    np.testing.assert_allclose(np.delete(scene.read(column)[0], 5), np.delete(values, 5), rtol=3e-7)
+
+
+def test_targets_are_in_si_for_physics(zoo: Simulation) -> None:
+    """Drives of PhysX go where the targets are, on every axis that has one."""
+    robot = zoo.articulation("/World/Panda")
+    targets = robot.get_dof_positions().numpy() + 0.1
+    robot.set_dof_gains(5000.0, 500.0)
+    robot.set_dof_position_targets(targets)
+    zoo.step(480)
+    np.testing.assert_allclose(robot.get_dof_positions().numpy(), targets, atol=0.05)
+
+
+def test_nothing_moves_before_the_first_step() -> None:
+    """PhysX would step by itself before it lets a tensor be read or written."""
+    made = pendulum()
+    made.state("/World/Robot/hinge", position=30.0)
+    with Simulation(made.stage, engine="physx") as sim:
+        sim.play()
+        robot = sim.articulation("/World/Robot")
+        robot.set_dof_efforts(1.0)
+        robot.set_dof_position_targets(0.3)
+        sim.reset()
+        robot.get_world_poses()
+        assert sim._host._scene.read("jointVelocity")[0].tolist() == [0.0]
+
+
+def test_physics_goes_on_where_another_simulation_ends(zoo: Simulation) -> None:
+    """Its tensors are its own."""
+    with Simulation(pendulum().stage, engine="physx") as other:
+        other.play()
+        other.step(3)
+    before = zoo._host.arrays().positions.copy()
+    zoo.step()
+    assert not np.array_equal(zoo._host.arrays().positions, before)
+
+
+def test_the_wheel_warns_as_it_does_today() -> None:
+    """Where it says something else, or has no bindings any more, `RobotTensors` needs another way in."""
+    from ovphysx.types import TensorType
+
+    with Simulation(pendulum().stage, engine="physx") as sim:
+        sim.play()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            physx, positions = sim._host._scene._physx, TensorType.ARTICULATION_DOF_POSITION
+            with physx.create_tensor_binding(prim_paths=["/World/Robot"], tensor_type=positions) as binding:
+                assert binding.shape == (1, 1)
+    assert [(warning.category, str(warning.message)) for warning in caught] == [
+        (
+            DeprecationWarning,
+            "ovphysx tensor bindings are deprecated and will be removed in a future release; use PhysX.read for reads "
+            "and PhysX.write for writes.",
+        )
+    ]
+
+
+def test_nothing_is_said_of_it_here() -> None:
+    """From the first step to the end of an unclosed simulation."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        sim = Simulation(pendulum().stage, engine="physx")
+        sim.play()
+        robot = sim.articulation("/World/Robot")
+        sim.step(2)
+        robot.set_dof_efforts(1.0)
+        sim.step(2)
+        robot.get_world_poses()
+        del sim, robot
+        gc.collect()
+    assert [str(warning.message) for warning in caught if "binding" in str(warning.message)] == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
+import mujoco
 import numpy as np
 import pytest
 from converted import converted, differences, saved
@@ -176,3 +177,124 @@ def test_links_stand_where_the_robot_begins(tmp_path: Path) -> None:
     with Simulation(tmp_path / "robot.xml") as simulation:
         simulation.play()
         np.testing.assert_allclose(place.ExtractTranslation(), simulation.data().body("shin").xpos, atol=1e-12)
+
+
+# a chain that overlaps itself: all shapes that may touch do
+CHAIN = """
+<mujoco model="chain">
+  <option gravity="0 0 0"/>
+  <worldbody>
+    <geom name="floor" type="box" size="1 1 1" pos="0 0 -0.95" {floor}/>
+    <body name="a"><joint name="ja" axis="1 0 0"/><geom name="ga" size="0.1" {a}/>
+      <body name="b"><joint name="jb"/><geom name="gb" size="0.1" {b}/>
+        <body name="c"><joint name="jc" axis="0 1 0"/><geom name="gc" size="0.1"/><geom name="gd" size="0.1" {d}/>
+          <body name="e"><geom name="ge" size="0.1"/></body>
+        </body>
+      </body>
+    </body>
+  </worldbody>
+  {contact}
+</mujoco>
+"""
+CASES = {
+    "all": {},
+    "excluded": {"contact": '<contact><exclude body1="a" body2="c"/></contact>'},
+    "not the floor": {"floor": 'contype="2" conaffinity="2"'},
+    "one shape of two": {"d": 'contype="2" conaffinity="2"'},
+    "nothing of the robot": dict.fromkeys("abd", 'contype="2" conaffinity="1"'),
+    "off": {"contact": ""},
+}
+
+
+def touching(file: Path) -> set[frozenset[str]]:
+    """Names of shapes that touch when play begins."""
+    with Simulation(file) as simulation:
+        simulation.play()
+        model, contacts = simulation.model, simulation.data().contact
+    names = [[model.geom(geom).name.rsplit("/", 1)[-1].partition("#")[0] for geom in pair] for pair in contacts.geom]
+    return {frozenset(pair) for pair in names}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_same_shapes_touch(tmp_path: Path, case: str) -> None:
+    """The contacts are those of the file in MuJoCo, without those of parents and children."""
+    text = CHAIN.format_map(dict.fromkeys(["floor", "a", "b", "d", "contact"], "") | CASES[case])
+    if case == "off":
+        text = text.replace('gravity="0 0 0"/>', 'gravity="0 0 0"><flag contact="disable"/></option>')
+    saved(text, tmp_path)
+    before = touching(tmp_path / "robot.xml")
+    assert bool(before) == (case != "off")
+    assert touching(tmp_path / "robot.usda") == before
+
+
+def test_a_robot_that_never_touches_itself_says_so(tmp_path: Path) -> None:
+    """By one attribute, not by pairs."""
+    pairs = "".join(f'<exclude body1="{one[0]}" body2="{one[1]}"/>' for one in ("ac", "ae", "be"))
+    text = CHAIN.format_map(dict.fromkeys(["floor", "a", "b", "d"], "") | {"contact": f"<contact>{pairs}</contact>"})
+    stage = saved(text, tmp_path)
+    assert stage.GetPrimAtPath("/World/chain").GetAttribute("newton:selfCollisionEnabled").Get() is False
+    assert "filteredPairs" not in (tmp_path / "robot.usda").read_text()
+
+
+ARM = """
+<mujoco model="arm">
+  <asset><mesh name="tip" vertex="0 0 0 0.1 0 0 0 0.1 0 0 0 0.2"/></asset>
+  <worldbody>
+    <geom name="floor" type="plane" size="0 0 1" friction="0.6"/>
+    <body name="arm" pos="0 0 1">
+      <joint name="turn"/>
+      <geom type="sphere" size="0.1" pos="1 0 0"/>
+      <geom type="capsule" size="0.1 0.3" quat="0.9 0.1 0.2 0.3"/>
+      <geom type="cylinder" size="0.1 0.2"/>
+      <geom type="box" size="0.1 0.2 0.3" quat="0.9 0.3 0.2 0.1" friction="0.6"/>
+      <geom type="ellipsoid" size="0.1 0.2 0.3"/>
+      <geom type="mesh" mesh="tip" pos="0 0.5 0"/>
+      <geom type="mesh" mesh="tip" contype="0" conaffinity="0" rgba="1 0 0 0.5"/>
+      <geom name="inner" size="0.05" group="3"/>
+    </body>
+  </worldbody>
+</mujoco>
+"""
+
+
+@pytest.mark.parametrize("field", ["geom_type", "geom_aabb", "geom_pos", "geom_quat", "geom_friction"])
+def test_colliders_are_those_of_the_file(tmp_path: Path, field: str) -> None:
+    """In MuJoCo's model of the stage; quaternions may have the opposite sign, a plane and meshes differ."""
+    (tmp_path / "arm.xml").write_text(ARM)
+    with converted(tmp_path / "arm.xml", tmp_path) as (before, after, _):
+        found = [
+            getattr(model, field)[(model.geom_contype > 0) & ~np.isin(model.geom_type, (0, 7))].astype(float)
+            for model in (before, after)
+        ]
+    both = [np.sort(np.abs(one.reshape(len(one), -1)), axis=0) for one in found]
+    np.testing.assert_allclose(both[1], both[0], atol=1e-6)
+
+
+def test_a_mesh_is_where_the_file_has_it(tmp_path: Path) -> None:
+    """In any frame that MuJoCo gives it."""
+    (tmp_path / "arm.xml").write_text(ARM)
+    found = []
+    with converted(tmp_path / "arm.xml", tmp_path) as (before, after, _):
+        for model in (before, after):
+            geom = int(np.flatnonzero((model.geom_type == 7) & (model.geom_contype > 0))[0])
+            data = mujoco.MjData(model)
+            mujoco.mj_kinematics(model, data)
+            points = model.mesh_vert[model.mesh_vertadr[model.geom_dataid[geom]] :][:4]
+            placed = points @ data.geom_xmat[geom].reshape(3, 3).T + data.geom_xpos[geom]
+            found.append(sorted(placed.round(5).tolist()))
+    np.testing.assert_allclose(found[1], found[0], atol=2e-5)
+
+
+def test_a_mesh_stands_there_once(tmp_path: Path) -> None:
+    """Shapes refer to it."""
+    saved(ARM, tmp_path)
+    assert (tmp_path / "robot.usda").read_text().count("point3f[] points") == 1
+
+
+def test_what_is_only_seen_does_not_collide(tmp_path: Path) -> None:
+    """It has a color, and a hidden collider is a guide."""
+    stage = saved(ARM, tmp_path)
+    seen = stage.GetPrimAtPath("/World/arm/arm/tip_2")
+    assert not seen.HasAPI(UsdPhysics.CollisionAPI)
+    assert UsdGeom.Mesh(seen).GetDisplayColorAttr().Get()[0] == (1, 0, 0)
+    assert UsdGeom.Imageable(stage.GetPrimAtPath("/World/arm/arm/inner")).GetPurposeAttr().Get() == "guide"

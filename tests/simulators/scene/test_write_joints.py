@@ -10,6 +10,8 @@ import pytest
 from converted import converted, saved
 from isaacsim.core.experimental.actuators import Simulation
 from isaacsim.core.experimental.actuators.base.errors import UnsupportedSceneError
+from isaacsim.core.experimental.actuators.simulators.scene.write_joints import Names
+from pxr import Sdf
 
 LEG = """
 <mujoco model="leg">
@@ -143,3 +145,21 @@ def test_two_hinges_about_one_direction_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedSceneError, match="'toe' and 'nail' turn body 'foot'"):
         saved(text, tmp_path)
     assert not (tmp_path / "robot.usda").exists()
+
+
+ROOT = Sdf.Path("/World")
+
+
+def test_names_are_valid_and_one_each() -> None:
+    """Below each parent; what is another name is noted."""
+    names = Names()
+    assert [names.below(ROOT, name).name for name in ("/hip", "hip", "leg-2")] == ["hip", "hip_2", "leg_2"]
+    assert names.below(ROOT.AppendChild("leg"), "hip").name == "hip"
+    assert names.renamed == ["hip → hip_2", "leg-2 → leg_2"]
+
+
+def test_names_that_nobody_gave_are_not_noted() -> None:
+    """Such as those of shapes."""
+    names = Names()
+    names.below(ROOT, "left box", noted=False)
+    assert not names.renamed

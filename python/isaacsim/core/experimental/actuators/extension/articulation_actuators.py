@@ -32,7 +32,6 @@ from ..files.usd.axes import disambiguate
 from ..laws.contract.device import device_of
 from ..simulators.binding import Binding
 from ..simulators.current import current_host
-from ..simulators.joint_kinds import turning
 from ..simulators.motor_properties import (
     JointValues,
     effort_limits,
@@ -40,7 +39,7 @@ from ..simulators.motor_properties import (
     no_friction,
     values_of_author,
 )
-from ..simulators.port import ArticulationPort, Host
+from ..simulators.port import ArticulationPort, Host, turning
 from ..specs.actuator_spec import ActuatorSpec
 from ..specs.arguments import flag_of
 from ..specs.effort_modes import EffortModes, in_effort_mode
@@ -90,7 +89,7 @@ def _followers(host: Host, robots: Binding, joints: Sequence[str], names: Sequen
     """Names of the DOFs that a coupling moves, and that need no motor."""
     if host.stage is None:
         return getattr(robots.articulation, "following_dofs", set)()
-    from ..files.usd.moved_by import followers
+    from ..files.usd.other_drives import followers
 
     return followers(host.stage, joints, names)
 

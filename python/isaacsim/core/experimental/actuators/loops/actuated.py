@@ -1,11 +1,14 @@
-"""The common base of actuators in a loop of one's own, independent of the source of their arrays."""
+"""The common base of actuators in a loop of one's own, wherever their arrays come from, and changes of its model."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+import weakref
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import warp as wp
 
 from ..base.quiet_warp import quiet_warp
 from ..base.values import ArrayLike, Indices
@@ -28,6 +31,7 @@ from ..specs.signals import INERTIAS
 
 if TYPE_CHECKING:
     from .model_inertias import ModelInertias
+
 
 AnyMotors = Motors | Sequence[tuple[object, str]]
 """Motors by pattern, or configs and whole actuators with the names of their joints."""
@@ -238,11 +242,7 @@ class Actuated(ActuatorSet):
     def _entries(
         self, motors: AnyMotors, effort_mode: EffortModes | None
     ) -> tuple[list[ActuatorEntry], list[Motor], list[EngineFriction]]:
-        """Return the actuators in the order of their first joints, motors given by pattern, and engine friction.
-
-        Raises:
-            ValueError: A joint name or pattern that does not fit, no motor, or an array of the wrong length.
-        """
+        """The actuators in the order of their first joints, motors given by pattern, and engine friction."""
         friction: list[EngineFriction] = []
         if isinstance(motors, Mapping):
             found = resolve_motors(motors, self._names, self._names, self._num_robots, networks=True)
@@ -294,8 +294,7 @@ class Actuated(ActuatorSet):
     def _simulator_properties(self) -> dict[str, np.ndarray]:
         """Joint properties that the simulator is to have: those of motors, and friction in the engine or in none.
 
-        Raises:
-            ValueError: Static and dynamic friction of a joint differ.
+        A `ValueError` names a joint whose static and dynamic friction differ.
         """
         found = self.joint_properties
         for column in self._with_friction_stage:
@@ -313,3 +312,49 @@ class Actuated(ActuatorSet):
             self._put(found, "friction", columns, dynamic)
             self._put(found, "viscous_friction", columns, one.viscous)
         return found
+
+
+class Changes:
+    """Original values of Warp arrays on any device, and further actions that restore a model.
+
+    Both are restored when `give_back` is called, and when the owner, who makes the changes, is collected. Arrays are
+    kept alive until then, as the collector frees objects of a reference cycle in any order.
+    """
+
+    def __init__(self, owner: object) -> None:
+        self._returns: list[Callable[[], object]] = []
+        self.give_back = weakref.finalize(owner, _give_back, self._returns)
+        """Undo all changes, the last one first; idempotent."""
+        # no model is used after the interpreter's exit
+        self.give_back.atexit = False
+
+    def set(self, array: wp.array, places: Any, values: object) -> None:
+        """Set some numbers; `places` is an index of NumPy."""
+        self.finally_do(_put, array, places, array.numpy()[places].copy())
+        _put(array, places, values)
+
+    def replace(self, holder: object, name: str, value: object) -> None:
+        """Set an attribute."""
+        # the holder may refer to the owner
+        self.finally_do(_set_attribute, weakref.ref(holder), name, getattr(holder, name))
+        setattr(holder, name, value)
+
+    def finally_do(self, what: Callable[..., object], *arguments: object) -> None:
+        """Register a call for `give_back`; it must not refer to the owner."""
+        self._returns.append(functools.partial(what, *arguments))
+
+
+def _give_back(returns: list[Callable[[], object]]) -> None:
+    while returns:
+        returns.pop()()
+
+
+def _set_attribute(holder: weakref.ref[object], name: str, value: object) -> None:
+    if (there := holder()) is not None:
+        setattr(there, name, value)
+
+
+def _put(array: wp.array, places: Any, values: object) -> None:
+    numbers = array.numpy()
+    numbers[places] = values
+    array.assign(numbers)

@@ -313,11 +313,7 @@ class ActuatedArrays(Actuated):
         self._result, self._recognize = bound.result, bound.recognize
 
     def _bind(self, given: Given) -> _Bound:
-        """Return the binding of arrays.
-
-        Raises:
-            ValueError: By name.
-        """
+        """Return the binding of arrays; a `ValueError` names one that does not fit."""
         q, out = given[0], given[5]
         inputs = [
             self._nothing if array is None and k > 2 else self._rows(array, _NAMES[k])

@@ -52,12 +52,10 @@ def is_immutable(array: object) -> bool:
 
 
 def taken(array: Any, name: str) -> Any:
-    """Return a NumPy array, or a Warp array on a GPU, over the memory of an array of any library.
+    """A NumPy array, or a Warp array on a GPU, over the memory of an array of any library.
 
-    Torch tensors that require gradients are taken detached.
-
-    Raises:
-        ValueError: It is no array, its memory cannot be shared, or JAX traces it; errors call it `name`.
+    Torch tensors that require gradients are taken detached. A `ValueError`, which calls it `name`, says that it is no
+    array, that its memory cannot be shared, or that JAX traces it.
     """
     if isinstance(array, np.ndarray | wp.array):
         return array

@@ -17,15 +17,14 @@ from ..base.values import ArrayLike
 from ..engine.step.binding import Columns
 from ..laws.contract.coupling import coupled_inertias, inverses_of
 from ..simulators.binding import taken_on_device
-from ..simulators.mujoco.dry_friction import hard
+from ..simulators.mujoco.fields import hard
 from ..simulators.mujoco.joint_signals import mass_entries, mass_matrix_at_start
 from ..simulators.mujoco.model_actuators import own_actuators
 from ..simulators.mujoco.switches import WITHOUT_FORCE
 from ..simulators.port import nothing
 from ..specs.effort_modes import EffortModes
 from ..specs.signals import INERTIAS
-from .actuated import Actuated, AnyMotors
-from .changes import Changes
+from .actuated import Actuated, AnyMotors, Changes
 from .foreign import AnyArray, library, taken
 
 _NAMES = ("data.qpos", "data.qvel", "q_target", "qd_target", "feedforward", "data.qfrc_applied")
@@ -76,13 +75,7 @@ class ActuatedWorlds(Actuated):
     _HAS_FRICTION = True
 
     def __init__(
-        self,
-        mjm: Any,
-        model: Any,
-        motors: AnyMotors,
-        num_worlds: int = 1,
-        *,
-        effort_mode: EffortModes | None = None,
+        self, mjm: Any, model: Any, motors: AnyMotors, num_worlds: int = 1, *, effort_mode: EffortModes | None = None
     ) -> None:
         _require_same(mjm, model)
         joints = [joint for joint, kind in enumerate(mjm.jnt_type) if kind in (_SLIDE, _HINGE)]
@@ -235,11 +228,7 @@ class ActuatedWorlds(Actuated):
         self._changes.set(array, np.s_[:, places[given]], values[:, given])
 
     def _bind(self, arrays: list[AnyArray | None], key: tuple[object, ...]) -> Bound:
-        """Return views of the arrays, from the first driven joint to the last.
-
-        Raises:
-            ValueError: By name.
-        """
+        """Views of the arrays, from the first driven joint to the last; a `ValueError` names one that does not fit."""
         firsts = (self._first_q, self._first_qd, self._first, self._first, self._first, self._first_qd)
         widths = (self._model.nq, self._model.nv, *[len(self._names)] * 3, self._model.nv)
         views = []

@@ -22,8 +22,7 @@ from ..engine.step.binding import Columns
 from ..specs.effort_modes import EffortModes
 from ..specs.patterns import pattern_problem
 from ..specs.signals import INERTIAS
-from .actuated import Actuated, AnyMotors
-from .changes import Changes
+from .actuated import Actuated, AnyMotors, Changes
 
 _STATE = ("joint_q", "joint_qd")
 _CONTROL = ("joint_target_q", "joint_target_qd", "joint_act", "joint_f")
@@ -76,12 +75,7 @@ class ActuatedModel(Actuated):
     _HAS_FRICTION = True
 
     def __init__(
-        self,
-        model: Any,
-        motors: AnyMotors,
-        *,
-        articulations: str = ".*",
-        effort_mode: EffortModes | None = None,
+        self, model: Any, motors: AnyMotors, *, articulations: str = ".*", effort_mode: EffortModes | None = None
     ) -> None:
         layout = _Layout(model, articulations)
         super().__init__(layout.names, motors, len(layout.rows), model.device, effort_mode)
@@ -161,11 +155,7 @@ class ActuatedModel(Actuated):
         return self.articulation_labels
 
     def _bind(self, state: object, control: object, arrays: list[object]) -> Bound:
-        """Return views of the arrays, a row per robot.
-
-        Raises:
-            ValueError: By name.
-        """
+        """Views of the arrays, a row per robot; a `ValueError` names one that does not fit."""
         names = (*_STATE, *_CONTROL)
         for k, (name, array) in enumerate(zip(names, arrays, strict=True)):
             if array is None and name != "joint_act":
@@ -218,18 +208,13 @@ def drive_newton_model(model: object) -> ActuatorGroup:
 
 
 class _Layout:
-    """Layout of the joints of equal articulations in the flat arrays of a model.
-
-    Args:
-        model: The model.
-        articulations: Regular expression for labels.
-    """
+    """Layout of the joints of equal articulations in a model's flat arrays; a regular expression picks their labels."""
 
     def __init__(self, model: Any, articulations: str) -> None:
         labels = list(_first(model, "articulation_label", "articulation_key"))
         if problem := pattern_problem(articulations, name_length=max(map(len, labels), default=0)):
             raise ValueError(f"articulations = {shown(articulations)}: {problem}")
-        self.rows = _matching(labels, articulations)
+        self.rows = [row for row, label in enumerate(labels) if re.fullmatch(articulations, label)]
         if not self.rows:
             raise ValueError(f"articulations = {articulations!r}: must match one of {sorted(set(labels))}. Correct it.")
         self.labels = [labels[row] for row in self.rows]
@@ -255,8 +240,7 @@ class _Layout:
     def narrowed(self, columns: Sequence[int]) -> _Layout:
         """Narrow the views to these columns and those between them, and return the layout.
 
-        Raises:
-            ValueError: They cannot be reached by one view each, or the rows are not evenly spaced.
+        A `ValueError` says that one view each cannot reach them, or that the rows are not evenly spaced.
         """
         for column in columns:
             if self._shifts[column] is None:
@@ -288,11 +272,7 @@ class _Layout:
         return self._begin_qd[:, None] + np.arange(len(self.names))
 
     def view(self, array: Any, name: str) -> wp.array:
-        """Return a view of a flat array with a row per robot.
-
-        Raises:
-            ValueError: It is no array of the model's positions or velocities.
-        """
+        """A view of a flat array of the model's positions or velocities, else a `ValueError`, with a row per robot."""
         # targets of positions are as long as velocities before 1.3
         as_q = name == "joint_q" or (name == "joint_target_q" and len(array) == self.num_q)
         wanted = self.num_q if as_q else self.num_qd
@@ -313,16 +293,10 @@ class _Layout:
 
 
 def _axes(joints: Sequence[str], q: np.ndarray, qd: np.ndarray, numbers: range) -> list[tuple[str, int | None]]:
-    """Return name and shift of the joint axes of an articulation.
+    """Name and shift of the joint axes of an articulation, given by the numbers of its joints among all.
 
     The shift is the distance of the position of an axis from its velocity; None for a quaternion, whose numbers belong
-    to no axis.
-
-    Args:
-        joints: Names of all joints.
-        q: Start of the positions of each joint.
-        qd: Start of the velocities of each joint.
-        numbers: The joints of the articulation.
+    to no axis. `q` and `qd` are where positions and velocities of each joint start.
     """
     found: list[tuple[str, int | None]] = []
     for joint in numbers:
@@ -338,21 +312,13 @@ def _names(axes: Sequence[tuple[str, int | None]]) -> list[str]:
     return [name for name, _ in axes]
 
 
-def _matching(labels: Sequence[str], pattern: str) -> list[int]:
-    return [row for row, label in enumerate(labels) if re.fullmatch(pattern, label)]
-
-
 def _is_even(begins: np.ndarray) -> bool:
     pitches = np.diff(begins)
     return not len(pitches) or bool(pitches[0] > 0 and (pitches == pitches[0]).all())
 
 
 def _first(model: object, *names: str) -> Any:
-    """Return the first of some attributes that exists.
-
-    Raises:
-        ValueError: There is none.
-    """
+    """The first of some attributes that exists; a `ValueError` if there is none."""
     for name in names:
         found = getattr(model, name, None)
         if found is not None:

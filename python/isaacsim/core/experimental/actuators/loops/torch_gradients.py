@@ -104,12 +104,9 @@ class _Part:
         return pieces
 
     def go_back(self, note: object, numbers: np.ndarray | None, gradients: _Gradients) -> None:
-        """Add the gradients of one step.
+        """Add the gradients of the step of a note, with the numbers that its network had then, if it has one.
 
-        Args:
-            note: Note of the step.
-            numbers: Numbers of its network in that step, if it has one.
-            gradients: Gradients by the efforts, and arrays for the others.
+        `gradients` has those by the efforts, and arrays for the others.
         """
         named, pipeline = gradients.named, self.pipeline
         by_numbers = None
@@ -162,13 +159,7 @@ class _Taken:
 class TorchGradients:
     """Steps of actuators with gradients in Torch.
 
-    Args:
-        assembly: The actuators.
-        num_dofs: Number of columns.
-
-    Raises:
-        NotImplementedError: Some of them have no gradients.
-        ModuleNotFoundError: Torch is not installed.
+    A `NotImplementedError` says that some of them have no gradients, a `ModuleNotFoundError` that Torch is missing.
     """
 
     def __init__(self, assembly: Assembly, num_dofs: int) -> None:
@@ -257,13 +248,9 @@ class TorchGradients:
         self._states = self._states * self._torch.from_numpy(kept)
 
     def set(self, parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Set parameters of the actuators from the next step on.
+        """Set parameters from the next step on; return them as tensors `(robots, DOFs)`, and weights as they are.
 
-        Returns:
-            The same as tensors `(robots, DOFs)`; weights as given.
-
-        Raises:
-            ValueError: No actuator has one of that name, or it has another shape, type or range.
+        A `ValueError` says that no actuator has one of that name, or that it has another shape, type or range.
         """
         found: dict[str, Tensor] = {}
         weights: dict[str, tuple[_Network, str]] = {}
@@ -305,13 +292,10 @@ class TorchGradients:
     def step(
         self, signals: Sequence[Tensor | None], parameters: Mapping[str, Tensor], dt: float, run: Callable[[], Tensor]
     ) -> Tensor:
-        """Step, and return the efforts as a new tensor.
+        """Step, and return the efforts that `run` returns as a new tensor.
 
-        Args:
-            signals: Positions, velocities, both targets and feedforward, None for those that are zero.
-            parameters: What `set` returned.
-            dt: Physics step [s].
-            run: Steps with these signals and returns the efforts.
+        Signals are positions, velocities, both targets and feedforward, None for those that are zero; parameters what
+        `set` returned; `run` steps with these signals.
         """
         names = tuple(parameters)
         efforts, states = _function().apply(self, dt, run, names, self._states, *signals, *parameters.values())

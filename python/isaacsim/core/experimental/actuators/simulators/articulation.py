@@ -16,9 +16,9 @@ from ..base.errors import HostError
 from ..base.values import ArrayLike, Indices, as_integers, broadcast, resolve_indices
 from ..files.usd.roots import Roots, no_match, no_pattern, require_same_joints
 from ..specs.arguments import names_of
-from .copied import warp_copy
 from .dof_access import DofAccess
 from .port import Buffers, JointViews, nothing
+from .transfer import warp_copy
 
 if TYPE_CHECKING:
     from ..files.usd.handles import Stage
@@ -148,8 +148,7 @@ class PhysicsBackend(DofBackend, Protocol):
     def write_properties(self, values: Mapping[str, np.ndarray], at: np.ndarray) -> None:
         """Set such properties at the places `at` of the flat arrays, all of them or none.
 
-        Raises:
-            HostError: Physics has no such property, or cannot have these values; the message names the simulator.
+        A `HostError` names the simulator whose physics has no such property, or cannot have these values.
         """
         ...
 
@@ -204,16 +203,10 @@ class PhysicsBackend(DofBackend, Protocol):
         ...
 
     def write_link_inertias(self, robots: np.ndarray, links: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
-        """Set masses of links until physics stops.
+        """Set masses of links until physics stops; a `HostError` if physics cannot change them while it runs.
 
-        Args:
-            robots: Which robots.
-            links: Which links of each.
-            values: Any of `masses`, `(robots, links)`; `places`, of the centers of mass and their principal axes in the
-                link frame, `(robots, links, 7)`; `moments` about these axes, `(robots, links, 3)`.
-
-        Raises:
-            HostError: Physics cannot change them while it runs.
+        Values are any of `masses`, `(robots, links)`; `places`, of the centers of mass and their principal axes in the
+        link frame, `(robots, links, 7)`; `moments` about these axes, `(robots, links, 3)`.
         """
         ...
 
@@ -243,34 +236,24 @@ class PhysicsBackend(DofBackend, Protocol):
         ...
 
     def write_root_poses(self, robots: np.ndarray, poses: np.ndarray) -> None:
-        """Place root links; joints and velocities stay as they are.
-
-        Raises:
-            HostError: A root link cannot be placed; then none is.
-        """
+        """Place root links; joints and velocities stay. A `HostError` if one cannot be placed; then none is."""
         ...
 
     def write_root_velocities(self, robots: np.ndarray, velocities: np.ndarray) -> None:
-        """Set velocities of root links.
-
-        Raises:
-            HostError: A base does not float; then none is set.
-        """
+        """Set velocities of root links; a `HostError` if a base does not float; then none is set."""
         ...
 
     def observe_contacts(self, observer: object, robots: np.ndarray, links: Sequence[int]) -> None:
-        """Have contact forces of these links of these robots computed, as long as the observer lives; none ends it.
+        """Have contact forces of links of robots computed as long as the observer lives; none ends it.
 
-        Raises:
-            HostError: Physics has no contact forces.
+        A `HostError` says that physics has no contact forces.
         """
         ...
 
     def contact_forces(self, robots: np.ndarray, links: Sequence[int]) -> np.ndarray:
-        """Net forces [N] of contacts on observed links in the last physics step, in the world, `(robots, links, 3)`.
+        """Net forces [N] of contacts on links in the last step, in the world, `(robots, links, 3)`.
 
-        Raises:
-            HostError: A link is not observed.
+        A `HostError` says that a link is not observed.
         """
         ...
 

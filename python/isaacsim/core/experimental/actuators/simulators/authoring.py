@@ -157,7 +157,7 @@ def add_motors(
         from ..files.usd.author import author_actuators, joints_to_drive
         from ..files.usd.motors import effort_limits
         from ..files.usd.other_drives import unmoved
-        from ..files.usd.own_layer import own_layer
+        from ..files.usd.overlay import own_layer
         from ..files.usd.roots import unloaded_hint
 
     where = current_stage() if stage is None else stage

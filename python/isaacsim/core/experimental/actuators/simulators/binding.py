@@ -11,7 +11,7 @@ import warp as wp
 from ..base.errors import HostError
 from ..base.memory import Array
 from ..base.values import ArrayLike, as_numpy
-from .mass_signals import mass_signals
+from ..laws.contract.coupling import inertias_of
 from .port import ArticulationPort, Buffers, JointViews, nothing, require_members
 from .transfer import transfer
 
@@ -21,11 +21,7 @@ _STATE = ("positions", "velocities", "position_targets", "velocity_targets")
 class Binding:
     """An articulation as actuators see it, see `ArticulationExtras` for what it may leave out.
 
-    Args:
-        articulation: The robots.
-
-    Raises:
-        HostError: It lacks a member of `ArticulationPort`.
+    A `HostError` names a member of `ArticulationPort` that it lacks.
     """
 
     def __init__(self, articulation: ArticulationPort) -> None:
@@ -64,11 +60,8 @@ class Binding:
     def buffers(self, columns: Sequence[int]) -> Buffers:
         """The articulation's own arrays, or copies that its getters fill and its effort setter takes.
 
-        Args:
-            columns: Of the actuated joints; no other column of the efforts is set.
-
-        Raises:
-            HostError: The articulation's own arrays cannot be read and written in place.
+        Of the efforts, only the columns of actuated joints are set. A `HostError` says which of its own arrays cannot
+        be read and written in place.
         """
         own = getattr(self.articulation, "buffers", None)
         if own is None:
@@ -80,18 +73,16 @@ class Binding:
         return buffers
 
     def joint_views(self, wanted: Collection[str], *, from_matrices: bool = True) -> JointViews | None:
-        """Return what the simulator tells of the joints, of these signals; None for nothing.
+        """What the simulator tells of these signals of the joints; None for nothing.
 
-        Args:
-            wanted: Names of the signals.
-            from_matrices: Read mass matrices where the simulator has no signals of its own.
+        `from_matrices` reads mass matrices where the simulator has no signals of its own.
         """
         offer = getattr(self.articulation, "joint_signals", None)
         if not wanted:
             return None
         if offer is not None:
             return offer(list(wanted))
-        return mass_signals(self.articulation, wanted) if from_matrices else None
+        return signals_of_matrices(self.articulation, wanted) if from_matrices else None
 
     def following(
         self,
@@ -102,10 +93,8 @@ class Binding:
     ) -> Callable[[], None]:
         """Return what puts signals of joints into arrays that laws read, to be called before each step.
 
-        Args:
-            wanted: By name of the signal: joints and array `(robots, these joints)`, as `Assembly.signals` has them.
-            columns: Of the joints.
-            from_matrices: As in `joint_views`.
+        `wanted` has the joints and arrays `(robots, these joints)` by name of the signal, as `Assembly.signals`;
+        `columns` are those of all joints.
         """
         views = self.joint_views(wanted, from_matrices=from_matrices)
         self.told = () if views is None else tuple(views.arrays)
@@ -175,8 +164,7 @@ def taken_on_device(
 def _require_in_place(buffers: Buffers, host: str, shape: tuple[int, int], device: str) -> None:
     """Refuse arrays that would have to be copied: what the simulator writes later would never be read.
 
-    Raises:
-        HostError: Naming the class, the array, what it is and what it must be.
+    The `HostError` names the class, the array, what it is and what it must be.
     """
     for name in (*_STATE, "efforts"):
         array = getattr(buffers, name, None)
@@ -231,11 +219,7 @@ def _layout_problem(address: int, strides: tuple[Any, ...], shape: tuple[int, in
 
 
 def _float32(values: ArrayLike, shape: tuple[int, int], getter: str) -> Array:
-    """Values of a getter, in a form that a Warp array can be assigned from.
-
-    Raises:
-        HostError: It has another shape.
-    """
+    """Values of a getter, in a form that a Warp array can be assigned from; a `HostError` names another shape."""
     if not (isinstance(values, wp.array) and values.dtype == wp.float32):
         # what float32 cannot hold is infinite then, and faults the joint
         with np.errstate(over="ignore"):
@@ -243,3 +227,41 @@ def _float32(values: ArrayLike, shape: tuple[int, int], getter: str) -> Array:
     if tuple(values.shape) != shape:
         raise HostError(f"{getter} returned shape {tuple(values.shape)}: must be (robots, DOFs) = {shape}. Reshape it.")
     return values
+
+
+SIGNALS = ("inertia", "coupled_inertia", "load")
+"""Names of the signals that are known."""
+_LOADS = ("get_dof_gravity_compensation_forces", "get_dof_coriolis_and_centrifugal_compensation_forces")
+
+
+def signals_of_matrices(articulation: ArticulationPort, wanted: Collection[str]) -> JointViews | None:
+    """What an articulation with mass matrices knows of its joints, in arrays that `refresh` fills.
+
+    PhysX and Isaac Sim give mass matrices and compensation efforts by getters. Reading them costs more than a step of
+    actuators, so they are read only for windings, efforts of the end of the step, and laws without an inertia to
+    assume: None where no law wants the coupled inertia, or there are no mass matrices.
+    """
+    read = getattr(articulation, "get_mass_matrices", None)
+    if read is None or "coupled_inertia" not in wanted:
+        return None
+    loads = [getter for name in _LOADS if (getter := getattr(articulation, name, None)) is not None]
+    names = SIGNALS if loads else SIGNALS[:2]
+    shape = len(articulation.paths), articulation.num_dofs
+    arrays = {name: wp.zeros(shape, dtype=wp.float32, device="cpu") for name in names if name in wanted}
+
+    def refresh() -> None:
+        mass = _numbers(read)
+        inertias = inertias_of(mass, first=mass.shape[-1] - shape[1])
+        signals: dict[str, np.ndarray] = dict(zip(SIGNALS, inertias, strict=False))
+        if loads:
+            signals["load"] = np.sum([_numbers(getter) for getter in loads], axis=0)
+        for name, array in arrays.items():
+            array.numpy()[...] = signals[name]
+
+    return JointViews(arrays, refresh)
+
+
+def _numbers(getter: Callable[[], Any]) -> np.ndarray:
+    """What a getter returns, as a NumPy array."""
+    values = getter()
+    return np.asarray(values.numpy() if hasattr(values, "numpy") else values, np.float64)

@@ -159,12 +159,7 @@ def subscribe(
 
 
 def weakly(method: Any, gone: Callable[[], None] | None = None) -> Callable[..., None]:
-    """Return a function that calls a bound method while its object lives, and does not keep it alive.
-
-    Args:
-        method: Of the object.
-        gone: Called instead once the object is gone.
-    """
+    """A function that calls a bound method while its object lives, and `gone` afterwards; it keeps nothing alive."""
     # making a bound method for each call costs more than the call
     reference, function = weakref.ref(method.__self__), method.__func__
 

@@ -61,11 +61,7 @@ def use_stage(stage: Stage) -> Iterator[Stage]:
 
 
 def current_host() -> Host:
-    """The innermost open host; with none open, that of the Kit application this process is.
-
-    Raises:
-        HostError: There is neither.
-    """
+    """The innermost open host; with none open, that of the Kit application this process is, else a `HostError`."""
     for entry in reversed(_open):
         if (host := entry()) is not None and not isinstance(host, _StageOnly):
             return host
@@ -78,11 +74,7 @@ def current_host() -> Host:
 
 
 def current_stage() -> Stage:
-    """The stage of the innermost open host or `use_stage`; with none open, that of Kit.
-
-    Raises:
-        HostError: There is none of them, or the innermost is a host without a stage.
-    """
+    """The stage of the innermost open host or `use_stage`; with none open, that of Kit, else a `HostError`."""
     innermost = next((host for entry in reversed(_open) if (host := entry()) is not None), None) or _kit_host()
     if innermost is None or innermost.stage is None:
         opened = "" if innermost is None else " (the open simulation came from URDF or MJCF, or is one of your own)"

@@ -124,12 +124,9 @@ def friction_values(friction: EngineFriction) -> list[JointValues]:
 
 
 def values_of_author(host: Host, robots: Binding, axes: Sequence[tuple[str, str]]) -> list[JointValues]:
-    """Return the properties that the author gave joints, where the stage has fallbacks of actuators in their place.
+    """Properties that the author gave joints, where the stage has fallbacks of actuators in their place.
 
-    Args:
-        host: The simulation.
-        robots: The robots.
-        axes: Joints whose actuators on the stage are replaced: path on the prototype, and name.
+    `axes` are the joints whose actuators on the stage are replaced: path on the prototype, and name.
     """
     if host.stage is None or not axes:
         return []
@@ -155,7 +152,7 @@ def no_friction(host: Host, robots: Binding, axes: Sequence[tuple[str, str]]) ->
     if not axes:
         return []
     if (problem := unsettable(robots.articulation, "friction")) and host.stage is not None:
-        from ..files.usd.friction_fallback import with_friction
+        from ..files.usd.fallbacks import with_friction
 
         if kept := with_friction(host.stage, axes):
             warnings.warn(
@@ -167,11 +164,7 @@ def no_friction(host: Host, robots: Binding, axes: Sequence[tuple[str, str]]) ->
 
 
 def require_engine_friction(owner: object, articulation: object, given: Sequence[JointValues]) -> None:
-    """Refuse friction of the simulator where the simulator has none that can be set.
-
-    Raises:
-        HostError: Names the joints.
-    """
+    """Refuse friction of the simulator, by a `HostError` that names the joints, where none can be set."""
     for one in given:
         if one.origin == "engine" and (problem := unsettable(articulation, one.name)):
             raise _engine_error(owner, ", ".join(joint for _, joint in one.axes), problem)
@@ -184,11 +177,9 @@ def read_property(articulation: object, name: str) -> np.ndarray | None:
 
 
 def effort_limits(articulation: ArticulationPort, stage: Stage | None) -> np.ndarray | None:
-    """Return effort limits of joints [N·m or N], `(robots, DOFs)`, inf for none; None where there is no getter.
+    """Effort limits of joints [N·m or N], `(robots, DOFs)`, inf for none; None where there is no getter.
 
-    Args:
-        articulation: The robots.
-        stage: Their USD stage, where limits may be fallbacks of actuators, which are none of the joints; None for none.
+    On `stage`, limits may be fallbacks of actuators, which are none of the joints.
     """
     found = read_property(articulation, "effort_limit_sim")
     if found is None:
@@ -224,11 +215,7 @@ def set_properties(
 ) -> None:
     """Set properties of joints in the columns given with them, and store their former values.
 
-    Raises:
-        HostError: The simulator cannot compute the friction that it is to compute; names the joints.
-
-    Warns:
-        UserWarning: The articulation has no such property; names the joints.
+    A `HostError` names the joints whose friction the simulator cannot compute, a warning those without such a property.
     """
     given = _with_dry_frictions(given, one=getattr(articulation, "ONE_DRY_FRICTION", False))
     for name, origin in itertools.product(_ACCESS, _ORIGINS):
@@ -245,11 +232,9 @@ def set_properties(
 def _with_dry_frictions(
     given: Sequence[tuple[JointValues, list[int]]], *, one: bool
 ) -> list[tuple[JointValues, list[int]]]:
-    """Return values with static and dynamic friction of the same joints as one property: PhysX compares them when set.
+    """Values with static and dynamic friction of joints as one property, for PhysX compares them when set.
 
-    Args:
-        given: Values with their columns.
-        one: True if the simulator has one dry friction: the dynamic one.
+    `one` is True if the simulator has one dry friction: the dynamic one.
     """
     parts = {(values.name, tuple(columns)): values.values for values, columns in given}
     found: list[tuple[JointValues, list[int]]] = []
@@ -299,11 +284,7 @@ def _engine_error(owner: object, joints: str, problem: str) -> HostError:
 def _set_property(
     owner: object, bus: PhysicsBus, articulation: ArticulationPort, given: Sequence[tuple[JointValues, list[int]]]
 ) -> None:
-    """Set one property of joints, and store their former values.
-
-    Raises:
-        HostError: The simulator refuses the values.
-    """
+    """Set one property of joints, and store their former values; a `HostError` if the simulator refuses the values."""
     (first, _), *_ = given
     access = _ACCESS[first.name]
     before = access.read(articulation)
@@ -348,13 +329,7 @@ def _harden(articulation: object, on: bool, columns: Sequence[int]) -> bool:
 
 
 class DrawnProperties:
-    """Armature and friction that are drawn at random repeatedly, and restored like the others.
-
-    Args:
-        owner: Who draws them.
-        bus: Physics events.
-        articulation: The robots.
-    """
+    """Armature and friction that their owner draws at random repeatedly, and restored like the others."""
 
     def __init__(self, owner: object, bus: PhysicsBus, articulation: ArticulationPort) -> None:
         # the owner holds it
@@ -391,11 +366,7 @@ class DrawnProperties:
         access.set(self._articulation, parts, columns, None if every else rows)
 
     def store(self) -> bool:
-        """Store the last drawn values as those that were set, so that `restore_properties` replaces them.
-
-        Returns:
-            True if anything was drawn.
-        """
+        """Store what was drawn last as what was set, so that `restore_properties` replaces it; True if any."""
         changes = _taken.get(physics_of(self._bus), {})
         for name, (values, columns) in self._drawn.items():
             for row, paths in enumerate(axis_paths(self._articulation)):

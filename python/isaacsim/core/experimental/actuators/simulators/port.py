@@ -335,3 +335,13 @@ def _require_key(bus: PhysicsBus) -> None:
             f"{error}: the bus of a simulator given to use_host must have a hash and take weak references. Make "
             f"{type(bus).__name__} an ordinary class: no __eq__ without __hash__, no __slots__ without __weakref__."
         ) from error
+
+
+# Isaac Sim has a third one, for neither
+_TURNS = {"Rotation": True, "Translation": False}
+
+
+def turning(articulation: object) -> list[bool | None] | None:
+    """For each joint True if it turns, False if it slides, None if unknown; None if no articulation knows kinds."""
+    kinds = getattr(articulation, "dof_types", None)
+    return None if kinds is None else [_TURNS.get(kind.name) for kind in kinds]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import os
 import warnings
@@ -381,9 +382,14 @@ class Simulation(NotCopied):
         return f"<Simulation of {self._source} by {self.engine}: dt {self.dt:.6g} s, {self.num_envs} x, {state}>"
 
 
-# engines whose model is MuJoCo's
+# engines by name: module and class of the host, the extra that brings it, and what needs that
+_ENGINES = {
+    "mujoco": (".mujoco.host", "MujocoHost", "sim", "Simulation"),
+    "mujoco_warp": (".mujoco.warp_host", "MujocoWarpHost", "sim", "Simulation"),
+    "physx": (".physx.host", "PhysxHost", "physx", "engine = 'physx'"),
+}
+# those whose model is MuJoCo's
 _MUJOCO = ("mujoco", "mujoco_warp")
-_ENGINES = "'mujoco', 'mujoco_warp' or 'physx'"
 
 
 def _require_numbers(dt: float | None, num_envs: int) -> None:
@@ -427,17 +433,11 @@ def _open_stage(source: str | os.PathLike[str] | Stage) -> Stage:
 
 def _host_class(simulator: str) -> Any:
     """The host of a simulator, imported only when it is used."""
-    require_type("engine", simulator, str, _ENGINES)
-    if simulator == "mujoco":
-        with needs("Simulation", "sim", HostError):
-            from .mujoco.host import MujocoHost
-        return MujocoHost
-    if simulator == "mujoco_warp":
-        with needs("Simulation", "sim", HostError):
-            from .mujoco.warp_host import MujocoWarpHost
-        return MujocoWarpHost
-    if simulator == "physx":
-        with needs("engine = 'physx'", "physx", HostError):
-            from .physx.host import PhysxHost
-        return PhysxHost
-    raise ValueError(f"engine = {simulator!r}: must be {_ENGINES}. Correct the name.")
+    *others, last = map(repr, _ENGINES)
+    names = f"{', '.join(others)} or {last}"
+    require_type("engine", simulator, str, names)
+    if simulator not in _ENGINES:
+        raise ValueError(f"engine = {simulator!r}: must be {names}. Correct the name.")
+    module, name, extra, subject = _ENGINES[simulator]
+    with needs(subject, extra, HostError):
+        return getattr(importlib.import_module(module, __package__), name)

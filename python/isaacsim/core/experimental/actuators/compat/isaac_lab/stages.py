@@ -81,10 +81,10 @@ def to_usd(
         >>> stage.Reload()
     """
     with needs("to_usd", "usd"):
+        from ...files.usd.articulation import undo_on_error, write_text
         from ...files.usd.author import joints_to_drive, others_driving
-        from ...files.usd.fallback_marks import take_back
+        from ...files.usd.fallbacks import take_back
         from ...files.usd.joint_properties import axis_of, write_properties
-        from ...files.usd.text import undo_on_error, write_text
 
     lost = [f"{type(cfgs).__name__}: {name}: motors have no such thing" for name in all_but_groups(cfgs)]
     cfgs = groups_in(cfgs)
@@ -152,7 +152,7 @@ def groups_of(stage: Stage, root: str) -> dict[str, known_cfgs.ActuatorBaseCfg]:
         ModuleNotFoundError: USD is missing; install the extra `usd`.
     """
     with needs("groups_of", "usd"):
-        from ...files.usd.text import text_of_robot
+        from ...files.usd.articulation import text_of_robot
 
     text = text_of_robot(stage, root, ATTRIBUTE)
     if text is None:

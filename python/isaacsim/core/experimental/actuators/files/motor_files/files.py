@@ -1,18 +1,33 @@
-"""Read and write a file of motors."""
+"""Read and write a file of motors; keys are the fields of the configs, laws the names of their classes.
+
+    pattern: {controller: {law, …}, clamping: [{law, …}, …], delay: {…}, armature, friction,
+              viscous_friction, intervals: {name: [low, high]}}
+
+and so for every kind of stage, a list if a motor may have several. A number holds for all joints of the pattern; a
+dictionary gives numbers by pattern. Infinity may be written "inf". Paths are relative to the folder of the file. Values
+with a default may be left out.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+import difflib
+import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
-from ...base.saving import whole_file
+from ...base.saving import relative_path, whole_file
+from ...laws.contract.catalogue import snake_case
 from ...specs.arguments import path_of, require_file
-from ...specs.fields import parameters_of
-from ...specs.motors import MotorConfig, Motors, motor_of
-from ...specs.stages import places_of
+from ...specs.configs import CONFIGS, Config, DelayConfig
+from ...specs.fields import Parameter, complaint, parameters_of, shown
+from ...specs.motors import MotorConfig, Motors, interval_problems, motor_of, problems_of
+from ...specs.patterns import pattern_problem
+from ...specs.stages import KINDS, LISTED, parts_of, places_of
 from ..networks import trust
-from . import formats, layout
+from . import formats
 
 
 def load_motors(path: str | os.PathLike[str]) -> dict[str, MotorConfig]:
@@ -37,7 +52,7 @@ def load_motors(path: str | os.PathLike[str]) -> dict[str, MotorConfig]:
         content = stream.read(formats.MAX_BYTES + 1)
     plain = _parsed(content, file, ending)
     try:
-        motors = layout.motors_of(plain, _folder(file))
+        motors = motors_of(plain, _folder(file))
     except ValueError as error:
         raise ValueError("\n".join(f"{file}: {line}" for line in str(error).splitlines())) from None
     own, permitted = os.path.realpath(file.parent), trust.roots()
@@ -80,7 +95,7 @@ def save_motors(path: str | os.PathLike[str], motors: Motors) -> None:
     """
     file = path_of("path", path)
     ending = _ending(file)
-    content = formats.render(layout.plain_of(motors, _folder(file)), ending).encode()
+    content = formats.render(plain_of(motors, _folder(file)), ending).encode()
     # raises if it could not be read again
     _parsed(content, file, ending)
     with whole_file(file) as written:
@@ -109,3 +124,257 @@ def _ending(file: Path) -> str:
 
 def _folder(file: Path) -> str:
     return os.path.abspath(file.parent)
+
+
+LAW, INTERVALS = "law", "intervals"
+# laws without a name in files: each was once the only one of its kind
+_UNNAMED: dict[str, type[Config]] = {"delay": DelayConfig}
+_PLAIN = {"float": float, "int": int, "bool": bool, "token": str}
+# a file with a hundred problems is no motor file
+MAX_PROBLEMS = 100
+
+
+def law_name(config: type[Config]) -> str:
+    """Return the name of a law in files: `dc_motor` of `DCMotorClampingConfig`."""
+    return snake_case(config.stem())
+
+
+# by kind and name; a kind with one law needs no name in a file, nor does one of `_UNNAMED`
+LAWS: dict[str, dict[str, type[Config]]] = {
+    kind: {law_name(config): config for config in CONFIGS if config.KIND == kind}
+    for kind in sorted({config.KIND for config in CONFIGS}, key=LISTED.index)
+}
+
+
+class Problems(list[str]):
+    """Problems found so far; raises when there are too many."""
+
+    def add(self, problem: str) -> None:
+        """Add a problem; a `ValueError` ends too many."""
+        self.append(problem)
+        if len(self) >= MAX_PROBLEMS:
+            self.append(f"and perhaps more: reading ended after {MAX_PROBLEMS} problems.")
+            self.end()
+
+    def end(self) -> None:
+        """Raise a ValueError of all problems, if there are any."""
+        if self:
+            raise ValueError("\n".join(self))
+
+
+def motors_of(plain: object, folder: str) -> dict[str, MotorConfig]:
+    """The motors of plain data, with paths relative to an absolute folder.
+
+    A `ValueError` has a line for each problem of anything else, with its place.
+    """
+    reader = _Reader(folder)
+    motors: dict[str, MotorConfig] = {}
+    if not isinstance(plain, dict):
+        raise ValueError(f"{shown(plain)}: must be motors by pattern of joint names. Write pattern: motor.")
+    for pattern, given in plain.items():
+        if why := pattern_problem(pattern):
+            reader.problems.add(f"{shown(pattern)} {why}")
+        else:
+            motors[pattern] = reader.motor(given, repr(pattern))
+    reader.problems.end()
+    return motors
+
+
+def plain_of(motors: Motors, folder: str) -> dict[str, object]:
+    """The plain data of which `motors_of` makes the same motors, with paths relative to an absolute folder.
+
+    A `TypeError` names what is no motor; a `ValueError` has a line for each thing that a file cannot hold, with its
+    place.
+    """
+    writer = _Writer(folder)
+    plain: dict[str, object] = {}
+    for pattern, given in motors.items():
+        if why := pattern_problem(pattern):
+            writer.problems.add(f"{shown(pattern)} {why}")
+        else:
+            plain[pattern] = writer.motor(motor_of(given), repr(pattern))
+    writer.problems.end()
+    return plain
+
+
+class _Reader:
+    """Makes motors of plain data, and collects problems; paths are relative to a folder."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder, self.problems = folder, Problems()
+
+    def motor(self, given: object, place: str) -> MotorConfig:
+        """Return the motor of a pattern."""
+        if not isinstance(given, dict):
+            self.problems.add(
+                f"{place} = {shown(given)}: must be a motor. Write controller, clamping and so on below it."
+            )
+            return MotorConfig()
+        self._refuse_unknown(given, [*LAWS, *parameters_of(MotorConfig), INTERVALS], place)
+        # what may be None in Python may be there without a value
+        kinds = {kind: found for kind in LAWS if (found := given.get(kind)) is not None}
+        stages = [stage for kind, found in kinds.items() for stage in self._stages(found, kind, f"{place}.{kind}")]
+        motor = MotorConfig(**parts_of(stages))
+        for name, described in parameters_of(MotorConfig).items():
+            if given.get(name) is not None:
+                setattr(motor, name, self._value(given[name], described, f"{place}.{name}"))
+        intervals = given.get(INTERVALS) or {}
+        if problems := interval_problems(intervals, f"{place}.{INTERVALS}"):
+            self.problems.add("\n".join(problems))
+        else:
+            motor.intervals = {str(name): (float(low), float(high)) for name, (low, high) in intervals.items()}
+        return motor
+
+    def _stages(self, given: object, kind: str, place: str) -> list[Config]:
+        """Return the stages of a kind."""
+        if not KINDS[kind].many:
+            found = [self._config(given, kind, place)]
+        elif isinstance(given, list):
+            found = [self._config(one, kind, f"{place}[{at}]") for at, one in enumerate(given)]
+        else:
+            self.problems.add(f"{place} = {shown(given)}: must be a list of {KINDS[kind].words}. Put it into a list.")
+            found = []
+        return [stage for stage in found if stage is not None]
+
+    def _config(self, given: object, kind: str, place: str) -> Config | None:
+        """Return the config of a dictionary, or None if it is none."""
+        if not isinstance(given, dict):
+            self.problems.add(f"{place} = {shown(given)}: must be a {kind}. Write its values by name.")
+            return None
+        config = self._class(given, kind, place)
+        if config is None:
+            return None
+        before = len(self.problems)
+        values = self._values(config, given, [LAW] if len(LAWS[kind]) > 1 else [], place)
+        if len(self.problems) > before:
+            return None
+        try:
+            return config(**values)
+        except ValueError as error:
+            # values that do not fit together
+            for line in str(error).splitlines():
+                self.problems.add(f"{place}{line.removeprefix(config.__name__)}")
+        return None
+
+    def _values(self, config: Any, given: Mapping[str, object], others: list[str], place: str) -> dict[str, Any]:
+        """Return the fields of a config that a dictionary gives, which may have some other keys."""
+        described = parameters_of(config)
+        self._refuse_unknown(given, [*others, *described], place)
+        for field in dataclasses.fields(config):
+            if field.name not in given and field.default is dataclasses.MISSING:
+                self.problems.add(f"{place} has no {field.name}: {described[field.name].rule}. Add it.")
+        there = {name: rule for name, rule in described.items() if name in given}
+        return {name: self._value(given[name], rule, f"{place}.{name}") for name, rule in there.items()}
+
+    def _class(self, given: Mapping[str, object], kind: str, place: str) -> type[Config] | None:
+        """Return the config class that a dictionary names, or None if it names none."""
+        laws = LAWS[kind]
+        if len(laws) == 1:
+            return next(iter(laws.values()))
+        if LAW not in given and kind in _UNNAMED:
+            return _UNNAMED[kind]
+        law = given.get(LAW)
+        config = laws.get(law) if isinstance(law, str) else None
+        if config is None:
+            subject = f"{place}.{LAW} = {shown(law)}" if LAW in given else f"{place} has no {LAW}"
+            self.problems.add(f"{subject}: must be one of {', '.join(laws)}. {_suggestion(law, laws)}")
+        return config
+
+    def _value(self, given: object, described: Parameter, place: str) -> object:
+        """Return a value as Python has it, one or several by pattern."""
+        if not (isinstance(given, dict) and described.is_single):
+            return self._single(given, described, place)
+        if not given:
+            self.problems.add(
+                f"{place} has no pattern: must have a value for each joint. Give a number, or one by pattern."
+            )
+        for pattern in given:
+            if why := pattern_problem(pattern):
+                self.problems.add(f"{place}: {shown(pattern)} {why}")
+        return {key: self._single(one, described, f"{place}[{shown(key)}]") for key, one in given.items()}
+
+    def _single(self, given: object, described: Parameter, place: str) -> object:
+        value: Any = math.inf if given == "inf" and described.infinite else given
+        if why := complaint(place, value, described, of_motor=True):
+            self.problems.add(why)
+            return None
+        if described.means_joint(value):
+            return value
+        if described.type == "asset":
+            return os.path.normpath(os.path.join(self.folder, value))
+        return float(value) if described.type == "float" else value
+
+    def _refuse_unknown(self, given: Iterable[object], known: list[str], place: str) -> None:
+        for key in given:
+            if key not in known:
+                self.problems.add(
+                    f"{place} has {shown(key)}: must be one of {', '.join(known)}. {_suggestion(key, known)}"
+                )
+
+
+class _Writer:
+    """Makes plain data of motors, and collects problems; paths become relative to a folder."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder, self.problems = folder, Problems()
+
+    def motor(self, motor: MotorConfig, place: str) -> dict[str, object]:
+        """Return the plain data of a motor."""
+        for problem in problems_of(motor, place):
+            self.problems.add(problem)
+        plain: dict[str, Any] = {}
+        for where, stage in places_of(motor):
+            written = self._config(stage, f"{place}.{where}")
+            if KINDS[stage.KIND].many:
+                plain.setdefault(stage.KIND, []).append(written)
+            else:
+                plain[stage.KIND] = written
+        plain |= self._fields(motor, place)
+        if motor.intervals:
+            plain[INTERVALS] = {name: list(pair) for name, pair in motor.intervals.items()}
+        return plain
+
+    def _config(self, config: Config, place: str) -> dict[str, object]:
+        laws = LAWS[config.KIND]
+        if type(config) not in laws.values():
+            known = ", ".join(one.__name__ for one in laws.values())
+            self.problems.add(
+                f"{place} = {shown(config)}: a file knows {known} only. Use one of these, or hand the motor over in "
+                "Python."
+            )
+            return {}
+        is_unnamed = len(laws) == 1 or type(config) is _UNNAMED.get(config.KIND)
+        law = {} if is_unnamed else {LAW: law_name(type(config))}
+        return law | self._fields(config, place)
+
+    def _fields(self, config: Any, place: str) -> dict[str, object]:
+        """Return the described fields that are not at their default."""
+        described = parameters_of(config)
+        defaults = {field.name: field.default for field in dataclasses.fields(config)}
+        given = {name: value for name in described if (value := getattr(config, name)) is not None}
+        plain = {name: self._value(value, described[name], f"{place}.{name}") for name, value in given.items()}
+        return {name: value for name, value in plain.items() if value != defaults[name]}
+
+    def _value(self, value: Any, rule: Parameter, place: str) -> object:
+        if rule.type == "asset":
+            return relative_path(os.fspath(value), self._folder)
+        if rule.type in ("float[]", "token[]"):
+            return list(map(_PLAIN[rule.type.removesuffix("[]")], value))
+        if isinstance(value, Mapping):
+            return {pattern: self._value(one, rule, place) for pattern, one in value.items()}
+        if rule.means_joint(value):
+            return value
+        if rule.accepts(value):
+            return _PLAIN[rule.type](rule.word(value))
+        # numbers out of range are problems of the motor
+        if hasattr(value, "__len__"):
+            self.problems.add(
+                f"{place} = {shown(value)}: a file knows no values per robot. Write one number, or numbers by pattern, "
+                "and set what differs in Python."
+            )
+        return None
+
+
+def _suggestion(given: object, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(given[:100], list(known), n=1, cutoff=0.5) if isinstance(given, str) else []
+    return f"Did you mean {close[0]}?" if close else "Use one of these or remove it."

@@ -38,11 +38,10 @@ _CORE_SCHEMA = {
 
 
 def parse(text: str, ending: str) -> object:
-    """Return the plain data of a text: dictionaries, lists, strings, numbers, booleans and None.
+    """The plain data of a text: dictionaries, lists, strings, numbers, booleans and None.
 
-    Raises:
-        ValueError: The text is no data of that format, has a key twice, or nests too deep.
-        ImportError: The library of the format is missing.
+    A `ValueError` says that it is no data of that format, has a key twice, or nests too deep; an `ImportError` that the
+    library of the format is missing.
     """
     try:
         plain = _PARSERS[ending](text)
@@ -53,11 +52,7 @@ def parse(text: str, ending: str) -> object:
 
 
 def render(plain: object, ending: str) -> str:
-    """Return a text of which `parse` makes the same data.
-
-    Raises:
-        ImportError: The library of the format is missing.
-    """
+    """A text of which `parse` makes the same data; an `ImportError` if the library of the format is missing."""
     return _RENDERERS[ending](plain)
 
 

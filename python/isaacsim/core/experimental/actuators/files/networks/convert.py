@@ -33,12 +33,7 @@ ROWS, STEPS = 16, 20
 
 @dataclass(frozen=True)
 class Comparison:
-    """Comparison of two networks on the same inputs, starting from the same state.
-
-    Args:
-        difference: Largest difference of outputs and states, relative to the largest of them at inputs of that size.
-        outputs: Number of outputs compared.
-    """
+    """Largest difference of the compared outputs and states of two networks, per the largest at inputs of that size."""
 
     difference: float
     outputs: int
@@ -142,10 +137,9 @@ def _written(data: bytes, stem: str, ending: str, name: str) -> Iterator[str]:
 
 
 def compare(first: Network | TorchNetwork, second: Network | TorchNetwork) -> Comparison:
-    """Compare two networks on random inputs of sizes 0 to 1e6, over several steps from random states.
+    """Compare two networks on random inputs of sizes 0 to 1e6, over several steps from the same random states.
 
-    Raises:
-        NetworkError: Their inputs or states differ, or no output is finite.
+    A `NetworkError` says that their inputs or states differ, or that no output is finite.
     """
     sizes = [(one.kind, one.inputs, one.num_layers, one.hidden_size) for one in (first, second)]
     if sizes[0] != sizes[1]:

@@ -39,14 +39,11 @@ RECURRENT = {4: LSTMCell, 3: GRUCell}
 
 
 def network_of(named: Mapping[str, np.ndarray], metadata: Mapping[str, object]) -> Network:
-    """Return the network of tensors by name.
+    """The network of tensors by name; a `NetworkError` if names, shapes and metadata do not determine one.
 
-    Layers are a sequence of linear ones (`0.weight`, `0.bias`, `2.weight` …), after an LSTM or GRU
-    (`lstm.weight_ih_l0` …) if there is one. Metadata hold what tensors do not: `activation`, the function between
-    linear layers, and `output_activation`, the one after the last layer, "identity" by default.
-
-    Raises:
-        NetworkError: Names, shapes and metadata do not determine a network.
+    Layers are a sequence of linear ones (`0.weight`, `0.bias`, `2.weight` …), after an LSTM or GRU (`lstm.weight_ih_l0`
+    …) if there is one. Metadata hold what tensors do not: `activation`, the function between linear layers, and
+    `output_activation`, the one after the last layer, "identity" by default.
     """
     tensors = dict(named)
     if (longest := max(map(len, tensors), default=0)) > LONGEST_NAME:
@@ -64,7 +61,14 @@ def network_of(named: Mapping[str, np.ndarray], metadata: Mapping[str, object]) 
     to = Tracer(inputs)
     x = Value(0, (ROWS, inputs))
     for layer, arrays in enumerate(cells):
-        x = _add_cell(to, x, layer, arrays)
+        to.count(arrays)
+        weight_ih, weight_hh, *biases = (one.astype(np.float32) for one in arrays)
+        size = weight_hh.shape[1]
+        cell = RECURRENT[len(weight_hh) // size]
+        biases = biases or [np.zeros(len(weight_hh), np.float32)] * 2
+        if cell is LSTMCell:
+            biases = [(biases[0].astype(np.float64) + biases[1]).astype(np.float32)]
+        x = to.add(cell(x.source, layer, weight_ih, weight_hh, *biases), (ROWS, size))
     between = _activation(metadata, "activation", None if len(layers) > 1 else "identity")
     after = _activation(metadata, "output_activation", "identity")
     for number, (weight, bias) in enumerate(layers, 1):
@@ -94,17 +98,6 @@ def _add_linear(to: Tracer, x: Value, weight: np.ndarray, bias: np.ndarray | Non
     to.count([weight, bias])
     numbers = np.broadcast_to(bias.reshape(-1), (rows,)).astype(np.float32)
     return to.add(Linear(x.source, weight.astype(np.float32), numbers), (ROWS, rows))
-
-
-def _add_cell(to: Tracer, x: Value, layer: int, arrays: list[np.ndarray]) -> Value:
-    to.count(arrays)
-    weight_ih, weight_hh, *biases = (one.astype(np.float32) for one in arrays)
-    size = weight_hh.shape[1]
-    cell = RECURRENT[len(weight_hh) // size]
-    biases = biases or [np.zeros(len(weight_hh), np.float32)] * 2
-    if cell is LSTMCell:
-        biases = [(biases[0].astype(np.float64) + biases[1]).astype(np.float32)]
-    return to.add(cell(x.source, layer, weight_ih, weight_hh, *biases), (ROWS, size))
 
 
 def _take_cells(tensors: dict[str, np.ndarray]) -> list[list[np.ndarray]]:

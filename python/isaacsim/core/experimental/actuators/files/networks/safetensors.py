@@ -45,16 +45,9 @@ def matches(data: bytes) -> bool:
 
 
 def read(data: bytes, metadata: Mapping[str, object] | None = None) -> tuple[Network, dict[str, object]]:
-    """Return the network of a file and its metadata.
+    """The network of a file and its metadata, before which those given go; a `NetworkError` if there is none.
 
     A file of `write` lists its operations. Any other file holds tensors by name, and is read as a state dict.
-
-    Args:
-        data: Bytes of the file.
-        metadata: Goes before the metadata of the file.
-
-    Raises:
-        NetworkError: The file is damaged, or its tensors do not determine a network.
     """
     tensors, about = read_tensors(data)
     if about.get("format") != FORMAT:
@@ -104,10 +97,9 @@ def _value(value: Any, form: str, tensors: Mapping[str, np.ndarray], used: set[s
 
 
 def read_tensors(data: bytes) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """Return tensors by name, float32, and `__metadata__`.
+    """Tensors by name, float32, and `__metadata__`.
 
-    Raises:
-        NetworkError: The file is damaged, or has numbers other than floating point ones.
+    A `NetworkError` says that the file is damaged, or has numbers other than floating point ones.
     """
     header, about, body = _header(data)
     spans: list[tuple[int, int]] = []
@@ -156,10 +148,9 @@ def _is_sizes(value: object) -> TypeGuard[list[int]]:
 
 
 def write(network: Network, metadata: Mapping[str, object]) -> bytes:
-    """Return a file that `read` reads back exactly, and other programs read as tensors by name.
+    """A file that `read` reads back exactly, and other programs read as tensors by name.
 
-    Raises:
-        NetworkError: Metadata cannot be written as JSON.
+    A `NetworkError` says that metadata cannot be written as JSON.
     """
     tensors: dict[str, np.ndarray] = {}
     listed: list[dict[str, object]] = []

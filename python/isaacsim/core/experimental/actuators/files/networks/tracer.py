@@ -80,11 +80,9 @@ FOLDS: dict[str, Callable[..., np.ndarray]] = {
 
 
 class Tracer:
-    """The operations so far, and the states that recurrent layers take.
+    """The operations so far, and the states that recurrent layers take, for an input of this width.
 
-    Args:
-        inputs: Width of the network's input.
-        rows: Number of rows that the graph was made for, None if it takes any.
+    `rows` is the number that the graph was made for, None if it takes any.
     """
 
     def __init__(self, inputs: int, rows: int | None = None) -> None:
@@ -399,14 +397,10 @@ class Tracer:
     # the end
 
     def finish(self, output: Tensor, states: Sequence[tuple[str, int, Tensor]]) -> Network:
-        """Return the network.
+        """The network with this effort as output.
 
-        Args:
-            output: Its effort.
-            states: Input, number of layers in it, and the tensor that is that state after the step.
-
-        Raises:
-            NetworkError: A state is returned that is not the new state of its layer, or a layer has no influence.
+        A state is its input, the number of layers in it, and the tensor that it is after the step. A `NetworkError`
+        says that a state is not the new state of its layer, or that a layer has no influence.
         """
         self._check_states(states)
         if not isinstance(output, Value):

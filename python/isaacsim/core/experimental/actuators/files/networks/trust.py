@@ -30,12 +30,7 @@ _named: set[str] = set()
 
 
 class NeedsTorchError(NetworkError):
-    """A file that cannot be read as data, but that Torch may be able to run.
-
-    Args:
-        problem: Why it cannot be read.
-        form: Its format, "torchscript", "pt2" or "state dict".
-    """
+    """A file, "torchscript", "pt2" or "state dict", that cannot be read as data, but that Torch may be able to run."""
 
     def __str__(self) -> str:
         return self.args[0]
@@ -126,13 +121,7 @@ def note_named(path: str) -> None:
 
 
 def may_name(real: str, folder: str | None, permitted: Iterable[str | os.PathLike[str]]) -> bool:
-    """Return True if a file may name another one: of its folder, of the host program, or permitted by it.
-
-    Args:
-        real: Real path of the file that is named.
-        folder: Real path of the folder of the file that names it; None if it has none.
-        permitted: Files and folders that any file may name.
-    """
+    """True if a file may name another one: of its folder, of the host program, or permitted by it; by real paths."""
     if real in _named or any(is_below(real, os.path.realpath(one)) for one in permitted):
         return True
     return folder is not None and is_below(real, folder)

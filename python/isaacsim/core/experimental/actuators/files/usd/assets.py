@@ -33,12 +33,7 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 @dataclass(frozen=True)
 class Asset:
-    """A file that may be read.
-
-    Args:
-        path: Real path of the file, or of the package.
-        inner: Path inside the package; empty for a plain file.
-    """
+    """A file that may be read: the real path of it, or of the package in which it has the path `inner`."""
 
     path: str
     inner: str = ""
@@ -49,12 +44,7 @@ class Asset:
         return Ar.JoinPackageRelativePath([self.path, self.inner]) if self.inner else self.path
 
     def read(self) -> bytes:
-        """Return its bytes.
-
-        Raises:
-            ValueError: The file is no regular file, or too large.
-            OSError: The file cannot be read.
-        """
+        """Its bytes; a `ValueError` if the file is irregular or too large, an `OSError` if it cannot be read."""
         from ..networks.load import read_file, require_size
 
         if not self.inner:
@@ -75,15 +65,10 @@ def note_authored(layer: Sdf.Layer, path: str) -> None:
 
 
 def allowed(layer: Sdf.Layer, path: str, roots: Iterable[str | os.PathLike[str]] = ()) -> Asset:
-    """Return the file that a layer names.
+    """The file that a path names in the layer with the opinion.
 
-    Args:
-        layer: The layer with the opinion.
-        path: Authored path.
-        roots: Folders of the host program, whose files any stage may name.
-
-    Raises:
-        ValueError: The layer may not name it, or there is no such file; the message begins with the rule.
+    Any stage may name files in `roots`, folders of the host program. A `ValueError`, which begins with the rule, says
+    that the layer may not name it, or that there is no such file.
     """
     if refused := _refused_text(path):
         raise ValueError(refused)
@@ -103,22 +88,14 @@ def allowed(layer: Sdf.Layer, path: str, roots: Iterable[str | os.PathLike[str]]
 
 
 def file_named(prim: Usd.Prim, path: str) -> str:
-    """Full path of the network that a prim names.
-
-    Raises:
-        ValueError: The prim may not name it, or there is no such file.
-    """
+    """Full path of the network that a prim names; a `ValueError` if it may not, or if there is no such file."""
     return allowed(opinion(prim.GetAttribute(MODEL_PATH)).layer, path, trust.roots()).identifier
 
 
 def read_network(prim: Usd.Prim, path: str, issues: list[str], trusted: bool = False) -> Checkpoint | None:
-    """Return the network that a prim names, or None; problems are added to `issues`.
+    """The network that an actuator prim names, or None; problems are added to `issues`.
 
-    Args:
-        prim: An actuator prim.
-        path: Authored path.
-        issues: Problems found so far.
-        trusted: True if Torch may run a file that is not recognized, as it may those of `trust_checkpoints`.
+    Torch may run a file that is not recognized if it is `trusted`, as it may those of `trust_checkpoints`.
     """
     from ..networks.load import checkpoint_of
 

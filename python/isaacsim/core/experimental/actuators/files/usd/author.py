@@ -21,20 +21,16 @@ from ...specs.stages import KINDS, Staged
 from ...specs.stand_ins import LISTED, stand_ins
 from ...specs.supply import SupplyConfig
 from ...specs.transmission import TransmissionConfig, as_read, as_stored, transmission_among
-from .articulation import axes_of, every_prim, unloaded_at
+from .articulation import axes_of, dof_names, every_prim, is_part, joints_of, undo_on_error, unloaded_at
 from .assets import note_authored
 from .axes import address, axis_in, is_angular
 from .discover import dofs_driven
-from .envelope_fallback import write_envelope
-from .fallback_marks import marked, take_back
-from .friction_fallback import write_fallback
-from .joint_order import dof_names, is_part, joints_of
+from .fallbacks import marked, take_back, write_envelope, write_fallback
 from .joint_properties import axis_of, write_properties
 from .roots import unloaded_hint
 from .schema import INTERVAL, TARGETS, is_actuator
 from .shared import classes_of, drop_unused, free_name, own_specs
 from .supplies import forget_supplies, write_supplies
-from .text import undo_on_error
 from .units import from_stage, to_stage, units_of
 
 
@@ -51,10 +47,7 @@ _VALUE_TYPES: dict[str, tuple[Sdf.ValueTypeName, Callable[[Any], object]]] = {
     "token": (Sdf.ValueTypeNames.Token, str),
     "float[]": (Sdf.ValueTypeNames.FloatArray, lambda table: Vt.FloatArray([float(value) for value in table])),
     "token[]": (Sdf.ValueTypeNames.TokenArray, lambda names: Vt.TokenArray(list(names))),
-    "asset": (
-        Sdf.ValueTypeNames.Asset,
-        lambda path: Sdf.AssetPath(asset_text(path)),
-    ),
+    "asset": (Sdf.ValueTypeNames.Asset, lambda path: Sdf.AssetPath(asset_text(path))),
 }
 
 
@@ -64,13 +57,9 @@ ByDof = Mapping[tuple[str, str], float]
 
 @dataclass(frozen=True)
 class EqualMotors:
-    """Joints with equal actuators, each of which gets a prim.
+    """Joints with equal actuators, each of which gets a prim with its name; path and network of the spec are ignored.
 
-    Args:
-        spec: The actuator and its joints; its path and network are ignored.
-        names: Names of the prims, one for each joint.
-        shared: Name of the class prim that holds the values of several joints.
-        intervals: Those of `MotorConfig`.
+    `shared` is the name of the class prim that holds the values of several joints.
     """
 
     spec: ActuatorSpec
@@ -86,14 +75,10 @@ class EqualMotors:
 
 @dataclass(frozen=True)
 class _Prim:
-    """A prim to be written.
+    """A prim to be written, with laws in the units of the stage.
 
-    Args:
-        path: Its path.
-        configs: Its laws, in the units of the stage, but for the supply.
-        targets: Joints, or axes of joints, that it drives; none for a class prim.
-        inherits: Class prim with the laws, or None.
-        supply: Its supply, which is a prim of its own, or None.
+    Targets are joints, or axes of joints, that it drives, none for a class prim. It inherits laws from a class prim, or
+    has them, but for its supply, which is a prim of its own.
     """
 
     path: Sdf.Path
@@ -121,7 +106,10 @@ def author_actuator(
     """Define `<articulation_root>/Actuators/<name>`; see `add_actuator` for the contract."""
     _require_stage(stage)
     root = _root_prim(stage, str(articulation_root))
-    _require_identifier(name)
+    if not isinstance(name, str) or not _is_unicode(name) or not Sdf.Path.IsValidIdentifier(name):
+        raise ValueError(
+            f"name = {name!r}: must be a USD identifier (letters, digits, '_', not starting with a digit). Rename it."
+        )
     configs = _check_configs(stages)
     targets = _resolve_targets(root, target_names)
     path = root.GetPath().AppendChild("Actuators").AppendChild(name)
@@ -156,15 +144,9 @@ def author_actuators(
     """Define `<articulation_root>/Actuators/<name>` for each joint, all or none; see `add_motors` for the contract.
 
     Each joint has a prim of its own: newton and Isaac Sim drive only the first target of a prim. Prims with equal
-    values inherit them from a class prim.
-
-    Args:
-        stage: Where.
-        articulation_root: Path of the robot's prim.
-        motors: The actuators.
-        properties: Joint properties to author, by name.
-        rotors: Armatures of joints that rotors of the actuators have, which other actuators remove.
-        overwrite_existing: True to replace prims that drive these joints or have these names.
+    values inherit them from a class prim. `properties` are those of joints, by name, and `rotors` the armatures of
+    joints that rotors of the actuators have, which other actuators remove. `overwrite_existing` replaces prims that
+    drive these joints or have these names.
     """
     root = _root_prim(stage, str(articulation_root))
     scope = root.GetPath().AppendChild("Actuators")
@@ -176,10 +158,17 @@ def author_actuators(
         raise ValueError("\n".join(dict.fromkeys(problems)))
     with undo_on_error(stage):
         take_back(stage, _axes(stage, driven), [*obsolete, *places])
-        _write_properties(stage, properties)
+        for name, values in properties:
+            axes = _axes(stage, values)
+            if name == "armatures":
+                _hold_newtons(stage, axes)
+            write_properties(stage, {name: np.array(list(values.values()))}, axes)
         _remove(stage, [*obsolete, *places])
         for shared, prims in planned:
-            _write_all(stage, _with_class(stage, scope, shared, prims))
+            with_class = list(_with_class(stage, scope, shared, prims))
+            with Sdf.ChangeBlock():
+                for prim in with_class:
+                    _write(stage, prim)
         supplies = {prim.path: prim.supply for _, prims in planned for prim in prims}
         write_supplies(stage, scope, supplies, write_configs)
         for one in motors:
@@ -204,14 +193,6 @@ def _plan(
     return planned
 
 
-def _write_properties(stage: Usd.Stage, properties: Iterable[tuple[str, ByDof]]) -> None:
-    for name, values in properties:
-        axes = _axes(stage, values)
-        if name == "armatures":
-            _hold_newtons(stage, axes)
-        write_properties(stage, {name: np.array(list(values.values()))}, axes)
-
-
 def _hold_newtons(stage: Usd.Stage, axes: Sequence[tuple[str, str]]) -> None:
     """Author newton's attribute of the armature, which is then written with the others."""
     for prim in (stage.GetPrimAtPath(joint) for joint, axis in axes if axis in ("angular", "linear")):
@@ -225,10 +206,7 @@ def _write_fallbacks(
 ) -> None:
     """Author the friction of an actuator and its rotors on their joints too, and its envelope on their drives.
 
-    Args:
-        stage: Where.
-        rotors: Armature of the rotor, or None for none, by path and axis of each joint.
-        configs: Stages of the actuator, in SI.
+    `rotors` has the armature of the rotor, or None, by path and axis of each joint; `configs` are in SI.
     """
     for axis, rotor in rotors.items():
         with marked(stage, axis):
@@ -242,13 +220,6 @@ def _write_fallbacks(
 def _axes(stage: Usd.Stage, dofs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """Path and axis of each DOF."""
     return [(joint, axis_of(stage, joint, name)) for joint, name in dofs]
-
-
-def _write_all(stage: Usd.Stage, prims: Iterable[_Prim]) -> None:
-    planned = list(prims)
-    with Sdf.ChangeBlock():
-        for prim in planned:
-            _write(stage, prim)
 
 
 def _prims_of(stage: Usd.Stage, root: Usd.Prim, motors: EqualMotors, overwrite_existing: bool) -> list[_Prim]:
@@ -290,11 +261,7 @@ def others_driving(
 ) -> tuple[list[str], list[Sdf.Path]]:
     """Problems with other prims that drive some of the DOFs, and those prims that are to be removed.
 
-    Args:
-        stage: Where.
-        driven: Path of the joint and name of each DOF.
-        places: Prims that are overwritten anyway.
-        overwrite_existing: True to remove the others.
+    DOFs are given by path of the joint and name; prims at `places` are overwritten anyway.
     """
     problems: list[str] = []
     obsolete: list[Sdf.Path] = []
@@ -341,13 +308,6 @@ def _root_prim(stage: Usd.Stage, path: str) -> Usd.Prim:
             "Author the actuator in the referenced file, or make the prim uninstanceable first."
         )
     return root
-
-
-def _require_identifier(name: str) -> None:
-    if not isinstance(name, str) or not _is_unicode(name) or not Sdf.Path.IsValidIdentifier(name):
-        raise ValueError(
-            f"name = {name!r}: must be a USD identifier (letters, digits, '_', not starting with a digit). Rename it."
-        )
 
 
 def _is_unicode(text: str) -> bool:
@@ -446,11 +406,7 @@ def _only_joint(root: Usd.Prim, joints: Mapping[str, Sequence[Usd.Prim]], joint:
 
 
 def _on_stage(stage: Usd.Stage, configs: Sequence[Config], targets: Sequence[Sdf.Path]) -> list[Config]:
-    """The configs with their numbers in the units of the stage.
-
-    Raises:
-        ValueError: Their numbers there, or these read back, are out of range; a line for each.
-    """
+    """The configs in units of the stage; a `ValueError` has a line for each number out of range, there or read back."""
     units, angular = units_of(stage), [is_angular(_axis(stage, path)) for path in targets]
     there = [to_stage(config, units, angular) for config in configs]
     gear = transmission_among(there)
@@ -618,16 +574,15 @@ def _path_in(target: Usd.EditTarget, path: Sdf.Path) -> Sdf.Path:
 def write_configs(spec: Sdf.PrimSpec, configs: Sequence[Config], values_of: Sequence[Config]) -> None:
     """Write the schemas of laws into a spec, and the stand-ins of laws that newton does not know.
 
-    Args:
-        spec: Where.
-        configs: The laws, in the units of the stage; before a transmission those of the motor.
-        values_of: The laws whose values are written.
+    Laws are in the units of the stage, before a transmission those of the motor; values are written of `values_of`
+    only.
     """
     nearest = stand_ins(configs)
     applied = [one for at, config in enumerate(configs) for one in (config, nearest.get(at)) if one is not None]
     spec.SetInfo("apiSchemas", Sdf.TokenListOp.Create(prependedItems=[one.SCHEMA for one in applied]))
     for config in (*as_in_file(values_of, transmission_among(configs)), *nearest.values()):
-        _write_values(spec, config)
+        for field, described in parameters_of(config).items():
+            write_attribute(spec, described.attribute, described, getattr(config, field))
     if nearest:
         attribute = _attribute(spec, LISTED, Sdf.ValueTypeNames.TokenArray)
         attribute.default = Vt.TokenArray([one.SCHEMA for one in nearest.values()])
@@ -636,11 +591,6 @@ def write_configs(spec: Sdf.PrimSpec, configs: Sequence[Config], values_of: Sequ
 def as_in_file(configs: Sequence[Config], gear: TransmissionConfig | None) -> list[Config]:
     """The laws with newton's values at the joint, as files have them, behind a gear or None."""
     return list(configs) if gear is None else [as_stored(one, gear.ratio) for one in configs]
-
-
-def _write_values(spec: Sdf.PrimSpec, config: object) -> None:
-    for field, described in parameters_of(config).items():
-        write_attribute(spec, described.attribute, described, getattr(config, field))
 
 
 def write_attribute(spec: Sdf.PrimSpec, name: str, described: Parameter, value: object) -> None:

@@ -1,11 +1,12 @@
-"""Find and parse the actuator prims of one articulation."""
+"""Find and parse the actuator prims of one articulation, to which each belongs by its targets or its place."""
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Literal
 
 from pxr import Sdf, Usd
 
@@ -19,13 +20,11 @@ from ...specs.stages import KINDS, parts_of
 from ...specs.stand_ins import stand_ins
 from ...specs.supply import SupplyConfig
 from ...specs.transmission import as_read, transmission_among
-from .articulation import axes_of, every_prim, on_stage, unloaded_payloads
+from .articulation import articulation_roots, axes_of, bodies_of, dof_names, every_prim, on_stage, unloaded_payloads
 from .assets import read_network
 from .authored import targets
 from .axes import axis_in, is_angular
-from .joint_order import dof_names
 from .joint_properties import axis_of
-from .ownership import Ownership
 from .schema import (
     CONFIG_BY_SCHEMA,
     TARGETS,
@@ -67,24 +66,19 @@ def discover(
 ) -> list[ActuatorSpec]:
     """Specs of the actuator prims that belong to the articulation at `root`, in stage order.
 
-    Warns of prims that belong to no articulation, and of payloads of the robot that are not loaded.
-
-    Args:
-        stage: Where to look.
-        root: Path of the articulation root prim.
-        joints: Path of the joint of each DOF of the articulation.
-        names: Name of each DOF; None means those of the stage.
-        si: True for numbers in SI; otherwise in the units of the stage.
-        files: True to read the files of networks too.
-        trusted: True if Torch may run files that are not recognized.
-        issues: List to which problems are added; None means that they are raised.
-
-    Raises:
-        ActuatorParseError: Prims have problems; it lists all of them.
+    Warns of prims that belong to no articulation, and of payloads of the robot that are not loaded. `joints` has the
+    path of the joint of each DOF, `names` its name, None for those of the stage. Numbers are in `si`, or in the units
+    of the stage. `files` has networks read too, and `trusted` lets Torch run those that are not recognized. Problems
+    are added to `issues`, or raised, all of them, in one `ActuatorParseError`.
     """
     found: list[str] = [] if issues is None else issues
     owner = Ownership(stage, root, joints)
-    _warn_of_unloaded(stage, root, owner)
+    if unloaded := [path for path in unloaded_payloads(stage) if owner.is_near(path)]:
+        warnings.warn(
+            f"<{root}>: actuators in payloads that are not loaded are not read: {', '.join(unloaded)}. "
+            "Load them, `stage.Load(path)`, if they hold any.",
+            stacklevel=2,
+        )
     owned = _names_by_joint(joints, dof_names(stage, joints) if names is None else names)
     specs: list[ActuatorSpec] = []
     driven_by: dict[tuple[str, str], str] = {}
@@ -115,16 +109,9 @@ def _is_ours(owner: Ownership, path: str, targets: Sequence[tuple[str, str]]) ->
 
 
 def parse_prim(prim: Usd.Prim, *, files: bool = False, trusted: bool = False) -> ActuatorSpec | None:
-    """The spec of one prim; None if it is no `NewtonActuator`.
+    """The spec of one prim; None if it is no `NewtonActuator`; arguments as for `discover`.
 
-    Args:
-        prim: The prim.
-        files: True to read the file of a network too.
-        trusted: True if Torch may run a file that is not recognized.
-
-    Raises:
-        ActuatorParseError: The prim has problems; it lists all of them.
-        ValueError: The prim is not on a stage.
+    An `ActuatorParseError` lists all problems of the prim; a `ValueError` says that it is not on a stage.
     """
     require_type("prim", prim, Usd.Prim, "a prim of a stage")
     if not prim:
@@ -151,11 +138,7 @@ def parse_like(
 ) -> ActuatorSpec | None:
     """The spec of a prim as if it drove the joints of another one, without supply; problems are added to `issues`.
 
-    Args:
-        prim: An actuator prim.
-        like: The actuator whose joints are those of the spec.
-        issues: List to which problems are added.
-        si_of: Stage from whose units numbers are converted to SI; None keeps them.
+    Numbers are converted to SI from the units of the stage `si_of`, if it is given.
     """
     dofs = list(zip(like.targets, like.dof_names, strict=True))
     spec = _parse(prim, dofs, issues, False, False, None)
@@ -440,11 +423,56 @@ def _warn_of_overwritten_values(prim: Usd.Prim, stages: Sequence[Config]) -> Non
                 )
 
 
-def _warn_of_unloaded(stage: Usd.Stage, root: str, owner: Ownership) -> None:
-    """Warn of payloads near the robot that are not loaded: actuators in them are not read."""
-    if unloaded := [path for path in unloaded_payloads(stage) if owner.is_near(path)]:
-        warnings.warn(
-            f"<{root}>: actuators in payloads that are not loaded are not read: {', '.join(unloaded)}. "
-            "Load them, `stage.Load(path)`, if they hold any.",
-            stacklevel=3,
-        )
+class Ownership:
+    """The actuator prims of one articulation, given by the paths of its root prim and joints.
+
+    A prim belongs to the articulation of one of its targets, wherever the prim is. Without such a target it belongs to
+    the articulation nearest to it: the first one at or above the prim, or the only one below a prim on the way. If that
+    is none, it belongs to the articulation nearest to its targets.
+    """
+
+    def __init__(self, stage: Usd.Stage, root: str, joints: Iterable[str]) -> None:
+        self._stage = stage
+        self._joints = set(joints)
+        roots = articulation_roots(stage)
+        self._nearest = _nearest_roots(roots)
+        # the root of a host's articulation may have no schema
+        if self._nearest_to(root) is None:
+            self._nearest = _nearest_roots([*roots, root])
+        self._here = self._nearest_to(root)
+
+    def of(self, path: str, targets: Collection[str]) -> Literal["ours", "another's", "nobody's"]:
+        """The owner of the prim at `path`."""
+        if not self._joints.isdisjoint(targets):
+            return "ours"
+        home = next(filter(None, map(self._nearest_to, (path, *targets))), None)
+        if home not in (None, self._here):
+            return "another's"
+        elsewhere = targets and all(self._is_of_no_articulation(target) for target in targets)
+        return "nobody's" if elsewhere or home is None else "ours"
+
+    def is_near(self, path: str) -> bool:
+        """Return True if no other articulation is nearer to the prim at `path`."""
+        return self._nearest_to(path) == self._here
+
+    def _nearest_to(self, path: str) -> str | None:
+        above = reversed(Sdf.Path(path).GetPrefixes())
+        return next((self._nearest[prim] for prim in above if prim in self._nearest), None)
+
+    def _is_of_no_articulation(self, target: str) -> bool:
+        """Return True if the target is a joint of no robot, such as that of a door."""
+        if not axes_of(self._stage.GetPrimAtPath(target)):
+            return False
+        if self._nearest_to(target) not in (None, self._here):
+            return False
+        bodies = set(bodies_of(self._stage, target))
+        return bool(bodies) and not any(bodies.intersection(bodies_of(self._stage, joint)) for joint in self._joints)
+
+
+def _nearest_roots(roots: Collection[str]) -> dict[Sdf.Path, str | None]:
+    """The root of each root and of each prim above one: itself, or the only one below it; None for several."""
+    nearest: dict[Sdf.Path, str | None] = {}
+    for root in roots:
+        for above in Sdf.Path(root).GetPrefixes():
+            nearest[above] = None if above in nearest else root
+    return nearest | {Sdf.Path(root): root for root in roots}

@@ -9,13 +9,7 @@ from ...specs.configs import Config
 
 @dataclass(frozen=True)
 class ParameterEdit:
-    """A new value of a parameter of an actuator prim.
-
-    Args:
-        prim: Path of the prim.
-        config: Its law with the new value and the other values unchanged.
-        field: The parameter.
-    """
+    """A new value of a parameter of an actuator prim: its law with the new value and the other values unchanged."""
 
     prim: str
     config: Config
@@ -24,14 +18,7 @@ class ParameterEdit:
 
 @dataclass(frozen=True)
 class PropertyEdit:
-    """A new value of a property of a joint.
-
-    Args:
-        joint: Path of the joint prim.
-        axis: Name of the axis, see `files.usd.joint_properties`.
-        name: Name of the property, see `files.usd.joint_properties`.
-        value: Value [SI].
-    """
+    """A new value [SI] of a property of a joint; axis and property are named as in `files.usd.joint_properties`."""
 
     joint: str
     axis: str
@@ -41,13 +28,7 @@ class PropertyEdit:
 
 @dataclass(frozen=True)
 class SchemaEdit:
-    """A schema of a prim that is replaced.
-
-    Args:
-        prim: Path of the prim.
-        schema: The applied schema.
-        instead: The new one.
-    """
+    """An applied schema of a prim that is replaced by another one."""
 
     prim: str
     schema: str
@@ -56,23 +37,14 @@ class SchemaEdit:
 
 @dataclass(frozen=True)
 class SplitEdit:
-    """A prim with several targets, split into a prim for each.
-
-    Args:
-        prim: Path of the prim.
-    """
+    """A prim with several targets, split into a prim for each."""
 
     prim: str
 
 
 @dataclass(frozen=True)
 class StandInEdit:
-    """A prim that gets stand-ins for its laws, for readers that do not know these.
-
-    Args:
-        prim: Path of the prim.
-        configs: Its laws, in the order of application.
-    """
+    """A prim that gets stand-ins for its laws, in the order of application, for readers that do not know these."""
 
     prim: str
     configs: tuple[Config, ...]

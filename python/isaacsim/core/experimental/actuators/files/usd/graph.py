@@ -26,14 +26,11 @@ _IRREGULAR = {"quath": "quath[4]", "quatf": "quatf[4]", "quatd": "quatd[4]", "fr
 
 @dataclass(frozen=True)
 class GraphAttribute:
-    """An attribute or relationship of a graph or of one of its nodes.
+    """An attribute or relationship of a graph or of one of its nodes, with the layer of its strongest opinion.
 
-    Args:
-        type: OmniGraph's name of the type, such as `double[3][]`; `target` for relationships. Execution attributes are
-            `uint`, those of an unresolved type `token`.
-        value: Numbers, text, tuples and lists of them, or a NumPy array; None if not set.
-        sources: Paths of the connected attributes.
-        layer: The layer with the strongest opinion.
+    The type is OmniGraph's, such as `double[3][]`, and `target` for relationships; execution attributes are `uint`,
+    those of an unresolved type `token`. The value is numbers, text, tuples and lists of them, or a NumPy array, None if
+    not set. Sources are the paths of the connected attributes.
     """
 
     type: str
@@ -44,13 +41,7 @@ class GraphAttribute:
 
 @dataclass(frozen=True)
 class NodePrim:
-    """An `OmniGraphNode` prim.
-
-    Args:
-        path: Path of the prim.
-        type: Its `node:type`; empty if not authored.
-        ports: Inputs, outputs and state by full name, such as `inputs:stepDt`.
-    """
+    """An `OmniGraphNode` prim: its `node:type`, empty if not authored, and ports by full name, as `inputs:stepDt`."""
 
     path: str
     type: str
@@ -59,14 +50,7 @@ class NodePrim:
 
 @dataclass(frozen=True)
 class GraphPrim:
-    """An `OmniGraph` prim.
-
-    Args:
-        path: Path of the prim.
-        settings: Its own attributes by name, such as `evaluator:type`.
-        variables: Variables by name.
-        nodes: Nodes in stage order.
-    """
+    """An `OmniGraph` prim: settings by name, as `evaluator:type`, variables by name, and nodes in stage order."""
 
     path: str
     settings: dict[str, GraphAttribute]
@@ -76,11 +60,7 @@ class GraphPrim:
 
 @reports_usd_errors
 def read_graphs(stage: Usd.Stage) -> list[GraphPrim]:
-    """Return every graph that is active and loaded, in stage order.
-
-    Raises:
-        UnsupportedSceneError: A graph or a node is nested too deep.
-    """
+    """Every graph that is active and loaded, in stage order; an `UnsupportedSceneError` if nested too deep."""
     prims = Usd.PrimRange(stage.GetPseudoRoot(), on_stage)
     return [_read_graph(prim) for prim in prims if prim.GetTypeName() == GRAPH]
 

@@ -19,10 +19,10 @@ from ...base.errors import HostError, UnsupportedSceneError
 from ...specs.fields import in_single
 from .articulation import axes_of
 from .authored import authored as authored_of
-from .authored import authored_number
+from .authored import authored_number, instance_for
 from .axes import MANY, axis_in, is_angular
-from .instances import instance_for
-from .units import StageUnits, units_of
+from .schema import opinion
+from .units import RADIAN, StageUnits, units_of
 from .usd_errors import reports_usd_errors
 
 Axis = tuple[str, str]
@@ -66,7 +66,7 @@ class Property:
     def scale(self, axis: str, units: StageUnits) -> float:
         """The factor from SI to the number on the stage."""
         angular = is_angular(axis)
-        degrees = math.degrees(1.0) ** self.position if angular and self.degrees else 1.0
+        degrees = RADIAN**self.position if angular and self.degrees else 1.0
         return degrees / units.unit(self.effort, self.position, angular)
 
 
@@ -183,11 +183,7 @@ def _limits_drive(name: str, value: float) -> bool:
 
 @reports_usd_errors
 def authored(stage: Usd.Stage, name: str, axes: Sequence[Axis]) -> np.ndarray:
-    """Authored values of a property, one per axis; NaN for none.
-
-    Raises:
-        HostError: A joint is not on the stage.
-    """
+    """Authored values of a property, one per axis; NaN for none; a `HostError` if a joint is not on the stage."""
     known, units = PROPERTIES[name], units_of(stage)
     return np.array([_authored(_joint(stage, joint), known, axis, units) for joint, axis in axes])
 
@@ -210,22 +206,12 @@ def unlike(stage: Usd.Stage, values: Mapping[str, float], axis: Axis) -> dict[st
 
 
 def write_properties(
-    stage: Usd.Stage,
-    values: Mapping[str, np.ndarray],
-    axes: Sequence[Axis],
-    cleared: Sequence[tuple[str, str]] = (),
+    stage: Usd.Stage, values: Mapping[str, np.ndarray], axes: Sequence[Axis], cleared: Sequence[tuple[str, str]] = ()
 ) -> None:
-    """Author properties, one value per axis each, at the stage's edit target.
+    """Author properties by name, one value per axis each, at the stage's edit target.
 
-    Args:
-        stage: The stage.
-        values: Values by name of the property.
-        axes: The axes.
-        cleared: Joints of the axes and names of their attributes that become 0 as well.
-
-    Raises:
-        ValueError: One of them is too large for a file; nothing is written then.
-        HostError: One of them cannot be authored there, or would have no effect; nothing is written then.
+    Attributes in `cleared`, given by joint and name, become 0 as well. A `ValueError` says that a value is too large
+    for a file, a `HostError` that one cannot be authored there, or would have no effect; nothing is written then.
     """
     target, units = stage.GetEditTarget(), units_of(stage)
     layer = target.GetLayer()
@@ -285,9 +271,7 @@ def _joint(stage: Usd.Stage, path: str) -> Usd.Prim:
 def attribute_of(stage: Usd.Stage, name: str, axis: Axis) -> Usd.Attribute | None:
     """The attribute that holds a property of an axis; None if none is authored.
 
-    Raises:
-        HostError: The joint is not on the stage.
-        UnsupportedSceneError: The value is not a number.
+    A `HostError` says that the joint is not on the stage, an `UnsupportedSceneError` that the value is not a number.
     """
     return _attribute_of(_joint(stage, axis[0]), PROPERTIES[name], axis[1])
 
@@ -411,3 +395,21 @@ def _put_back(layer: Sdf.Layer, path: Sdf.Path, draft: Sdf.Layer, place: Sdf.Pat
         spec.RemoveProperty(spec.attributes[name])
     spec.ClearInfo("apiSchemas")
     layer.ScheduleRemoveIfInert(spec)
+
+
+@reports_usd_errors
+def layer_of_parameter(stage: Usd.Stage, prim: str, attribute: str) -> str | None:
+    """The layer that holds an attribute of an actuator prim; None for none."""
+    found = stage.GetPrimAtPath(prim).GetAttribute(attribute)
+    return _name_of(found) if found and found.HasAuthoredValue() else None
+
+
+@reports_usd_errors
+def layer_of_property(stage: Usd.Stage, name: str, axis: Axis) -> str | None:
+    """The layer that holds a property of a joint's axis, see `joint_properties`; None for none."""
+    found = attribute_of(stage, name, axis)
+    return None if found is None else _name_of(found)
+
+
+def _name_of(attribute: Usd.Attribute) -> str:
+    return opinion(attribute).layer.GetDisplayName()

@@ -29,16 +29,23 @@ from ...specs.engine_friction import is_friction
 from ...specs.linear_actuators import Law, motor_of, ranges_without_motor, refused
 from ...specs.motors import MotorConfig, with_friction_stage
 from ...specs.stages import parts_of
-from .articulation import articulation_roots, every_prim, unloaded_payloads
+from .articulation import articulation_roots, dof_names, every_prim, joint_orders, unloaded_payloads
 from .assets import MODEL_PATH, file_named
 from .authored import authored as authored_value
 from .authored import authored_number
 from .discover import discover
-from .fallback_marks import without_fallbacks
-from .joint_order import dof_names, joint_orders
+from .fallbacks import without_fallbacks
 from .joint_properties import OF_MOTORS, PROPERTIES, authored, axis_of, envelopes, performance_envelope, read_property
-from .mjc_actuators import acting_on, armature_of, dc_motor_of_prim, joint_bounds, law_of_prim
-from .mujoco_properties import OF_JOINT, with_actuators, with_own_attributes
+from .mujoco_properties import (
+    OF_JOINT,
+    acting_on,
+    armature_of,
+    dc_motor_of_prim,
+    joint_bounds,
+    law_of_prim,
+    with_actuators,
+    with_own_attributes,
+)
 from .other_drives import gains_of_drives
 from .roots import match_roots
 from .schema import intervals_of
@@ -57,12 +64,8 @@ def read_motors(
 ) -> dict[str, MotorConfig]:
     """Motors of a robot by the names of their joints, `"hip|knee"`; see `motors_of` for the contract.
 
-    Args:
-        stage: Where they are.
-        articulation_root: See `motors_of`.
-        friction_stages: See `motors_of`.
-        in_engine: Whether the simulator takes over the slope of motors of `MjcActuator` prims that are damped at the
-            end of the step, as the integrator of the stage has it; None makes all of these explicit.
+    `in_engine` says whether the simulator takes over the slope of motors of `MjcActuator` prims that are damped at the
+    end of the step, as the integrator of the stage has it; None makes all of these explicit.
     """
     root = only_root(stage, articulation_root)
     issues: list[str] = []
@@ -197,11 +200,6 @@ def effort_limits(stage: Usd.Stage, joints: Sequence[str], names: Sequence[str])
     """Authored effort limits of joints, of drives or for MuJoCo [N·m or N]; inf for none.
 
     The fallback of an actuator is no limit of its joint: it is removed with the actuator.
-
-    Args:
-        stage: Where they are.
-        joints: Path of the joint of each DOF.
-        names: Name of each DOF.
     """
     axes = [(joint, axis_of(stage, joint, name)) for joint, name in zip(joints, names, strict=True)]
     return _limits_on(without_fallbacks(stage, axes), axes)
@@ -210,16 +208,9 @@ def effort_limits(stage: Usd.Stage, joints: Sequence[str], names: Sequence[str])
 def own_effort_limits(
     found: np.ndarray, stage: Usd.Stage, joints: Sequence[str], names: Sequence[str], *, si: bool = True
 ) -> np.ndarray:
-    """Return effort limits of joints in a simulator, those of their author in place of fallbacks of actuators.
+    """Effort limits `(robots, DOFs)` in a simulator, those of joints' authors in place of fallbacks of actuators.
 
-    Limits that are neither were set since, and stay.
-
-    Args:
-        found: Limits in the simulator, `(robots, DOFs)`.
-        stage: What it simulates.
-        joints: Path of the joint of each DOF.
-        names: Name of each DOF.
-        si: True if these limits are in SI, False if they are in the units of the stage.
+    Limits that are neither were set since, and stay. They are in `si`, or in the units of the stage that is simulated.
     """
     there = [at for at, joint in enumerate(joints) if stage.GetPrimAtPath(joint)]
     axes = [(joints[at], axis_of(stage, joints[at], names[at])) for at in there]
@@ -237,14 +228,9 @@ def own_properties(
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Armature and friction of joints with fallbacks of actuators, and those of the joints' author in place of these.
 
-    Args:
-        stage: Where they are.
-        dofs: Path of the joint and name of each DOF.
-        si: True for SI, False for the units of the stage, with angles in rad.
-        of_mujoco: True for the values that MuJoCo takes from the stage, False for those of PhysX.
-
-    Returns:
-        Both by the fields of `MotorConfig`, where they differ, `(parts, DOFs)`; dry friction is static and dynamic.
+    They are in `si`, or in the units of the stage with angles in rad; as MuJoCo takes them from the stage, or as PhysX.
+    Returned are both by the fields of `MotorConfig`, where they differ, `(parts, DOFs)`; dry friction is static and
+    dynamic.
     """
     axes = [(joint, axis_of(stage, joint, name)) for joint, name in dofs]
     if (without := without_fallbacks(stage, axes)) is stage:
@@ -295,7 +281,7 @@ def _of_mujoco(stage: Usd.Stage, free: dict[str, str]) -> dict[str, MotorConfig]
             lost += [f"<{acting[path][0].GetPath()}> ({why})" for why in dc_motor.lost]
             continue
         laws = {f"<{prim.GetPath()}>": law_of_prim(prim) for prim in acting[path]}
-        good = _linear(laws)
+        good = {prim: law for prim, law in laws.items() if isinstance(law, Law)}
         limits = _joint_limits(stage, path)
         if wrong := refused(laws, name) or _asymmetries(good, limits):
             problems += [f"{prim} ({why})" for prim, why in wrong]
@@ -305,11 +291,6 @@ def _of_mujoco(stage: Usd.Stage, free: dict[str, str]) -> dict[str, MotorConfig]
         ranges += ranges_without_motor(good)
     _warn_of_losses(problems, ranges, lost)
     return motors
-
-
-def _linear(laws: Mapping[str, Law | str]) -> dict[str, Law]:
-    """The actuators that are linear laws of their joint."""
-    return {prim: law for prim, law in laws.items() if isinstance(law, Law)}
 
 
 def _joint_limits(stage: Usd.Stage, joint: str) -> tuple[float, float]:
@@ -363,11 +344,7 @@ def _asymmetries(laws: Mapping[str, Law], limits: tuple[float, float]) -> list[t
 
 
 def only_root(stage: Usd.Stage, given: str | None) -> str:
-    """The articulation root at a path, or the only one.
-
-    Raises:
-        ValueError: There is none, or there are several.
-    """
+    """The articulation root at a path, or the only one; a `ValueError` if there is none, or several."""
     roots = articulation_roots(stage)
     found = roots if given is None else [roots[at] for at in match_roots(given, roots, unloaded_payloads(stage))]
     if len(found) != 1:

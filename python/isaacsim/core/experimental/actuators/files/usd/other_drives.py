@@ -1,4 +1,4 @@
-"""Joint drives of USD and actuators of MuJoCo that drive joints without an actuator."""
+"""What moves joints without an actuator: drives of USD, actuators of MuJoCo, and joints that they follow."""
 
 from __future__ import annotations
 
@@ -7,24 +7,45 @@ from collections.abc import Sequence
 import numpy as np
 from pxr import Usd
 
+from .articulation import every_prim
+from .authored import targets
 from .discover import actuator_paths, dofs_driven
 from .joint_properties import authored, axis_of
-from .mjc_actuators import ACTUATOR, joint_of, mjc_prims
-from .moved_by import followers, follows
+from .mujoco_properties import ACTUATOR, joint_of, mjc_prims
+from .schema import applied_schemas
 from .usd_errors import reports_usd_errors
 from .words import listed
+
+_COUPLINGS = ("NewtonMimicAPI", "MjcEqualityJointAPI", "PhysxMimicJointAPI")
+
+
+@reports_usd_errors
+def follows(stage: Usd.Stage, joint: str) -> bool:
+    """Return True if a joint follows another one."""
+    prim = stage.GetPrimAtPath(joint)
+    enabled = prim.GetAttribute("newton:mimicEnabled")
+    if enabled and enabled.Get() is False:
+        return False
+    return any(schema.partition(":")[0] in _COUPLINGS for schema in applied_schemas(prim))
+
+
+def followers(stage: Usd.Stage, joints: Sequence[str], names: Sequence[str]) -> set[str]:
+    """Names of the DOFs, each with the path of its joint, that follow another joint."""
+    return {
+        name for joint, name in zip(joints, names, strict=True) if stage.GetPrimAtPath(joint) and follows(stage, joint)
+    }
+
+
+@reports_usd_errors
+def mujoco_actuators(stage: Usd.Stage) -> dict[str, str]:
+    """Paths of `MjcActuator` prims by the path of their target."""
+    prims = [prim for prim in every_prim(stage.GetPseudoRoot()) if prim.GetTypeName() == "MjcActuator"]
+    return {str(target): str(prim.GetPath()) for prim in prims for target in targets(prim, "mjc:target")}
 
 
 @reports_usd_errors
 def no_actuators_message(stage: Usd.Stage, root: str, joints: Sequence[str], names: Sequence[str]) -> str:
-    """The message of a robot without actuators: what drives its joints, and how to describe motors.
-
-    Args:
-        stage: The stage of the robot.
-        root: Path of the articulation root prim.
-        joints: Path of the joint of each DOF.
-        names: Name of each DOF.
-    """
+    """The message of a robot without actuators: what drives its joints, and how to describe motors."""
     driven = gains_of_drives(stage, joints, names)
     mujoco = _mujoco_actuators(stage, set(joints))
     found = [f"drives of USD, {listed([_described(name, *gains) for name, gains in driven.items()])}"] if driven else []
@@ -52,13 +73,7 @@ def _remedy(root: str, pattern: str, drive: tuple[float, float, float] | None = 
 
 @reports_usd_errors
 def unmoved(stage: Usd.Stage, joints: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Names of the DOFs without an actuator, a drive with gains, an actuator of MuJoCo and a joint to follow.
-
-    Args:
-        stage: The stage of the joints.
-        joints: Path of the joint of each DOF.
-        names: Name of each DOF.
-    """
+    """Names of the DOFs without an actuator, a drive with gains, an actuator of MuJoCo and a joint to follow."""
     driven = {dof for path in actuator_paths(stage) for dof in dofs_driven(stage.GetPrimAtPath(path))}
     others = {*gains_of_drives(stage, joints, names), *_mujoco_actuators(stage, set(joints))}
     return [

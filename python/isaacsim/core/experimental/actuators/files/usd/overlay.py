@@ -1,62 +1,69 @@
-"""Write an overlay, a layer that corrects a file without changing it."""
+"""Overlays: layers that correct a file or replace its motors without changing it, and layers that a robot is given."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-from pxr import Sdf, Usd
+from pxr import Pcp, Sdf, Usd
 
 from ...base.saving import whole_file
+from ...specs.actuator_spec import ACTUATOR_TYPE
 from ...specs.config import Config
 from ...specs.fields import parameters_of
 from ...specs.transmission import TransmissionConfig, as_stored
-from .author import write_attribute, write_configs
+from .articulation import articulation_roots, every_prim
+from .author import joints_to_drive, write_attribute, write_configs
+from .authored import targets
 from .axes import is_angular
 from .discover import dofs_driven
 from .edits import Edit, ParameterEdit, PropertyEdit, SchemaEdit, SplitEdit, StandInEdit
 from .joint_properties import axis_of, write_properties
-from .schema import applied_schemas, attributes_of, attributes_on, earlier_schemas
-from .split import split
+from .schema import TARGETS, applied_schemas, attributes_of, attributes_on, earlier_schemas, is_actuator
+from .shared import free_name, own_nodes
 from .stage import open_stage
-from .supplies import holder_of
+from .supplies import ACTUATORS, also_name, holder_of, supply_prims
 from .units import to_stage, units_of
+from .usd_errors import reports_usd_errors
 
 ENDINGS = (".usda", ".usd", ".usdc")
 """Endings of overlays."""
 
 
 def write_overlay(source: Path, overlay: Path, edits: Sequence[Edit]) -> None:
-    """Write a layer with some edits and the file as its sublayer.
+    """Write a layer with some edits and the file as its sublayer; it replaces an existing file.
 
-    Args:
-        source: The file to be corrected.
-        overlay: File to write; an existing one is replaced.
-        edits: The corrections; of two that lower a parameter, the smaller value applies.
-
-    Raises:
-        ValueError: The overlay has no ending of USD, or is the file itself or a layer of it.
-        HostError: A prim is part of an instance and cannot be edited.
-        OSError: The overlay cannot be written.
+    Of two edits that lower a parameter, the smaller value applies. A `HostError` names a prim that is part of an
+    instance and cannot be edited; other errors are those of `require_overlay` and `export_overlay`.
     """
     stage = require_overlay(source, overlay)
     layer = empty_overlay(stage, f"Corrections of {source.name}, written by `actuators lint --fix`.")
     layer.subLayerPaths.append(os.path.abspath(source))
     corrected = Usd.Stage.Open(layer)
     for edit in edits:
-        _apply(corrected, edit)
+        match edit:
+            case PropertyEdit():
+                write_properties(corrected, {edit.name: np.array([edit.value])}, [(edit.joint, edit.axis)])
+            case ParameterEdit():
+                _apply_parameter(corrected, edit)
+            case SchemaEdit():
+                _apply_schema(corrected, edit)
+            case SplitEdit():
+                split(corrected, edit.prim)
+            case StandInEdit():
+                _apply_stand_ins(corrected, edit)
     # the stage would resolve a relative path elsewhere
     del corrected
     export_overlay(layer, source, overlay)
 
 
 def require_overlay(source: Path, overlay: Path) -> Usd.Stage:
-    """Return the stage of a file that gets an overlay.
+    """The stage of a file that gets an overlay.
 
-    Raises:
-        ValueError: The overlay has no ending of USD, or is the file itself or a layer of it.
+    A `ValueError` says that the overlay has no ending of USD, or is the file itself or a layer of it.
     """
     if overlay.suffix.lower() not in ENDINGS:
         raise ValueError(f"{overlay}: must end in {', '.join(ENDINGS)}. Rename it.")
@@ -68,12 +75,7 @@ def require_overlay(source: Path, overlay: Path) -> Usd.Stage:
 
 
 def empty_overlay(stage: Usd.Stage, words: str) -> Sdf.Layer:
-    """Return a layer in memory with the units and the default prim of a stage, without sublayers.
-
-    Args:
-        stage: The stage that the layer will lie over.
-        words: Documentation of the layer.
-    """
+    """A layer in memory with the units and default prim of the stage that it will lie over, without sublayers."""
     layer = Sdf.Layer.CreateAnonymous(".usda")
     base = stage.GetRootLayer()
     # units, up axis and times are read from the root layer only
@@ -85,11 +87,7 @@ def empty_overlay(stage: Usd.Stage, words: str) -> Sdf.Layer:
 
 
 def export_overlay(layer: Sdf.Layer, source: Path, overlay: Path) -> None:
-    """Write a layer with a file as its only sublayer, by a path relative to the overlay.
-
-    Raises:
-        OSError: The overlay cannot be written.
-    """
+    """Write a layer with a file as its only sublayer, by a path relative to the overlay; an `OSError` if it cannot."""
     relative = os.path.relpath(os.path.realpath(source), os.path.realpath(overlay.parent))
     text = f"./{relative}" if not relative.startswith("..") else relative
     layer.subLayerPaths[:] = [text.replace(os.sep, "/")]
@@ -98,20 +96,6 @@ def export_overlay(layer: Sdf.Layer, source: Path, overlay: Path) -> None:
             raise OSError(f"{overlay}: cannot be written. Choose another place.")
     if opened := Sdf.Layer.Find(str(overlay)):
         opened.Reload(force=True)
-
-
-def _apply(stage: Usd.Stage, edit: Edit) -> None:
-    match edit:
-        case PropertyEdit():
-            write_properties(stage, {edit.name: np.array([edit.value])}, [(edit.joint, edit.axis)])
-        case ParameterEdit():
-            _apply_parameter(stage, edit)
-        case SchemaEdit():
-            _apply_schema(stage, edit)
-        case SplitEdit():
-            split(stage, edit.prim)
-        case StandInEdit():
-            _apply_stand_ins(stage, edit)
 
 
 def _apply_parameter(stage: Usd.Stage, edit: ParameterEdit) -> None:
@@ -174,3 +158,205 @@ def _on_stage(stage: Usd.Stage, prim: Usd.Prim, config: Config) -> Config:
     """A config of a prim with its numbers in the units of the stage."""
     angular = [is_angular(axis_of(stage, joint, name)) for joint, name in dofs_driven(prim)]
     return to_stage(config, units_of(stage), angular)
+
+
+@reports_usd_errors
+def split_problem(stage: Usd.Stage, path: str) -> str:
+    """Why a prim cannot be split, a subordinate clause; empty if it can."""
+    prim = stage.GetPrimAtPath(path)
+    if prim.IsInstanceProxy() or prim.IsInPrototype():
+        return "it is part of an instance"
+    if prim.GetAllChildren():
+        return "it has prims below it"
+    if prim.IsInstanceable():
+        return "it is instanceable"
+    return ""
+
+
+def split(stage: Usd.Stage, path: str) -> None:
+    """Keep the first target of a prim; a prim in the root layer for each other target inherits the rest from it."""
+    prim, layer = stage.GetPrimAtPath(path), stage.GetRootLayer()
+    first, *others = targets(prim, TARGETS)
+    _keep_target(Sdf.CreatePrimInLayer(layer, prim.GetPath()), first)
+    parent = prim.GetPath().GetParentPath()
+    added: list[Sdf.Path] = []
+    for target in others:
+        joint = target.GetPrimPath().name
+        name = free_name(stage, parent, f"{joint}_{target.name}" if target.IsPropertyPath() else joint)
+        spec = Sdf.CreatePrimInLayer(layer, parent.AppendChild(name))
+        spec.specifier, spec.typeName = Sdf.SpecifierDef, ACTUATOR_TYPE
+        spec.inheritPathList.prependedItems = [prim.GetPath()]
+        _keep_target(spec, target)
+        added.append(spec.path)
+    also_name(stage, prim.GetPath(), added)
+
+
+def _keep_target(spec: Sdf.PrimSpec, target: Sdf.Path) -> None:
+    relationship = spec.relationships.get(TARGETS) or Sdf.RelationshipSpec(spec, TARGETS)
+    relationship.targetPathList.explicitItems = [target]
+
+
+@contextmanager
+def own_layer(stage: Usd.Stage, joint: str, file: Path) -> Iterator[None]:
+    """Make a USD file, new or not, the edit target of a stage with a joint; an error restores the stage.
+
+    A layer that the robot is composed of is used in its place. Any other becomes the strongest sublayer of the layer
+    that defines the joint: it is present with the joint, and weaker than that layer. A `ValueError` says that the file
+    has no ending of USD, or cannot be edited there.
+    """
+    if file.suffix.lower() not in ENDINGS:
+        raise ValueError(f"layer = {str(file)!r}: must end in {', '.join(ENDINGS)}. Rename it.")
+    prim, is_new = stage.GetPrimAtPath(joint), not file.exists()
+    layer = None if is_new else Sdf.Layer.FindOrOpen(str(file))
+    if layer is not None and (target := _target(stage, joint, layer)) is not None:
+        with Usd.EditContext(stage, target):
+            yield
+        return
+    above, _ = _defining(prim)
+    if not above.permissionToEdit:
+        raise ValueError(f"layer {above.GetDisplayName()} is locked. Unlock it.")
+    text = _path_in(above, file)
+    layer = layer or Sdf.Layer.CreateNew(str(file))
+    above.subLayerPaths.insert(0, text)
+    try:
+        target = _target(stage, joint, layer)
+        assert target is not None
+        with Usd.EditContext(stage, target):
+            yield
+    except BaseException:
+        above.subLayerPaths.remove(text)
+        if is_new:
+            file.unlink(missing_ok=True)
+        raise
+
+
+def _target(stage: Usd.Stage, joint: str, layer: Sdf.Layer) -> Usd.EditTarget | None:
+    """The edit target of a layer that the robot is composed of, at the joint; None for another layer."""
+    prim = stage.GetPrimAtPath(joint)
+    _, place = _defining(prim)
+    nodes = [place, *own_nodes(prim.GetPrimIndex().rootNode)]
+    node = next((node for node in nodes if layer in node.layerStack.layers), None)
+    if node is None:
+        return None
+    variant = next((path for path in node.path.GetAncestorsRange() if path.IsPrimVariantSelectionPath()), None)
+    if variant is None:
+        return Usd.EditTarget(layer, node)
+    if layer not in stage.GetLayerStack():
+        raise ValueError(
+            f"joint <{joint}> is in a variant of a file that is referred to, {layer.GetDisplayName()} among its layers:"
+            " no stage can edit it there. Open that file, and author into it."
+        )
+    return Usd.EditTarget.ForLocalDirectVariant(layer, variant)
+
+
+def _defining(prim: Usd.Prim) -> tuple[Sdf.Layer, Pcp.NodeRef]:
+    """The layer that defines a prim with `def`, and the site in it."""
+    for node in own_nodes(prim.GetPrimIndex().rootNode):
+        for layer in node.layerStack.layers:
+            spec = layer.GetPrimAtPath(node.path)
+            if spec is not None and spec.specifier == Sdf.SpecifierDef:
+                return layer, node
+    raise ValueError(f"<{prim.GetPath()}>: no layer defines it. Open the file that does.")
+
+
+def _path_in(layer: Sdf.Layer, file: Path) -> str:
+    """The path of a file relative to a layer; absolute if the layer is no file."""
+    path = os.path.realpath(file)
+    if not layer.realPath:
+        return path.replace(os.sep, "/")
+    text = os.path.relpath(path, os.path.dirname(os.path.realpath(layer.realPath)))
+    return (text if text.startswith("..") else f"./{text}").replace(os.sep, "/")
+
+
+@contextmanager
+def motor_overlay(source: Path, overlay: Path, joints: Collection[str], words: str) -> Iterator[tuple[Usd.Stage, str]]:
+    """Give a `with` block a stage of a robot without the motors of some joints, and write what it authors as overlay.
+
+    Actuator prims of the file that drive no other joints are replaced by those that are authored at their path, and
+    deactivated where none is. The overlay replaces an existing file and is documented by `words`; the block gets the
+    stage, whose edit target it is, and the path of the robot's articulation root. A `ValueError` says that no robot has
+    these joints, or more than one; other errors are those of `write_overlay`.
+    """
+    stage = require_overlay(source, overlay)
+    root = _robot_with(stage, source, joints)
+    dofs = {(path, name) for name, path in zip(*joints_to_drive(stage, root), strict=True) if name in joints}
+    old = {
+        prim.GetPath()
+        for prim in filter(is_actuator, every_prim(stage.GetPseudoRoot()))
+        if dofs.issuperset(dofs_driven(prim))
+    }
+    # no layer can remove what a weaker one has, so motors are authored over a copy without them
+    copy = stage.Flatten()
+    scratch = Usd.Stage.Open(copy)
+    shared = _supplies_without(stage, old)
+    old |= {path for path, named in shared.items() if not named}
+    for path in old:
+        scratch.RemovePrim(path)
+    layer = empty_overlay(stage, words)
+    layer.subLayerPaths.append(copy.identifier)
+    for path, named in shared.items():
+        if named:
+            kept = Sdf.RelationshipSpec(Sdf.CreatePrimInLayer(layer, path), ACTUATORS)
+            kept.targetPathList.explicitItems = named
+    yield Usd.Stage.Open(layer), root
+    # the stage of the block goes on with the copy
+    written = Sdf.Layer.CreateAnonymous(".usda")
+    written.TransferContent(layer)
+    for path in sorted(old):
+        spec = written.GetPrimAtPath(path)
+        if spec is None:
+            Sdf.CreatePrimInLayer(written, path).SetInfo("active", False)
+        else:
+            _replace(spec, stage.GetPrimAtPath(path))
+    _drop_classes(written, Sdf.Path(root).AppendChild("Actuators"))
+    export_overlay(written, source, overlay)
+
+
+def _robot_with(stage: Usd.Stage, source: Path, joints: Collection[str]) -> str:
+    """The articulation root of the only robot that has all these joints."""
+    roots = [root for root in articulation_roots(stage) if set(joints) <= set(joints_to_drive(stage, root)[0])]
+    if len(roots) != 1:
+        raise ValueError(
+            f"{source}: {len(roots)} robots have the joints {', '.join(joints)}: must be one. Use the file that the "
+            "motors were identified with."
+        )
+    return roots[0]
+
+
+def _supplies_without(stage: Usd.Stage, old: Collection[Sdf.Path]) -> dict[Sdf.Path, list[Sdf.Path]]:
+    """The supply prims that name some of the old actuators, with the others that each names."""
+    named = {prim.GetPath(): targets(prim, ACTUATORS) for prim in supply_prims(stage.GetPseudoRoot())}
+    left = {path: [one for one in paths if one not in old] for path, paths in named.items()}
+    return {path: paths for path, paths in left.items() if len(paths) < len(named[path])}
+
+
+def _replace(spec: Sdf.PrimSpec, weaker: Usd.Prim) -> None:
+    """Hide all that a prim of weaker layers has, but for what a spec has itself."""
+    # what the file has at the prim itself is stronger than all that is inherited
+    sources = [spec, *(spec.layer.GetPrimAtPath(path) for path in spec.inheritPathList.prependedItems)]
+    for attribute in (one for source in sources[1:] for one in source.attributes):
+        Sdf.CopySpec(spec.layer, attribute.path, spec.layer, spec.path.AppendProperty(attribute.name))
+    schemas = [
+        name for one in sources if one.HasInfo("apiSchemas") for name in one.GetInfo("apiSchemas").prependedItems
+    ]
+    # explicit lists are no additions to those of weaker layers
+    spec.SetInfo("apiSchemas", Sdf.TokenListOp.CreateExplicit(schemas))
+    spec.inheritPathList.ClearEditsAndMakeExplicit()
+    spec.SetInfo("active", True)
+    for attribute in weaker.GetAuthoredAttributes():
+        if attribute.GetName() not in spec.attributes:
+            blocked = Sdf.AttributeSpec(spec, attribute.GetName(), attribute.GetTypeName())
+            blocked.custom, blocked.default = attribute.IsCustom(), Sdf.ValueBlock()
+
+
+def _drop_classes(layer: Sdf.Layer, scope: Sdf.Path) -> None:
+    """Remove the class prims of a scope from which no prim of the layer inherits any more."""
+    actuators = layer.GetPrimAtPath(scope)
+    if actuators is None:
+        return
+    children = list(actuators.nameChildren)
+    used = {path for one in children for path in one.inheritPathList.prependedItems}
+    for one in children:
+        if one.specifier == Sdf.SpecifierClass and one.path not in used:
+            # missing in the stubs of USD
+            del actuators.nameChildren[one.name]  # pyright: ignore[reportIndexIssue]

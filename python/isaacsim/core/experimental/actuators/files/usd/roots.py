@@ -17,11 +17,7 @@ MAX_PATH = 10_000
 
 
 class Roots:
-    """Articulation roots as a tree of path segments, for looking up many patterns.
-
-    Args:
-        paths: The roots; results are in their order.
-    """
+    """Articulation roots as a tree of path segments, for looking up many patterns; results are in their order."""
 
     def __init__(self, paths: Iterable[str]) -> None:
         self.paths = list(paths)
@@ -35,11 +31,9 @@ class Roots:
     def find(self, pattern: str) -> list[int]:
         """Positions of the roots of the prims that `pattern` matches, segment by segment.
 
-        A root stands for itself, a prim above roots for all topmost ones below it, and `/` for all topmost ones.
-
-        Raises:
-            ValueError: A segment is no regular expression, or one that takes long; or the pattern has more than
-                10 000 characters.
+        A root stands for itself, a prim above roots for all topmost ones below it, and `/` for all topmost ones. A
+        `ValueError` names a segment that is no regular expression, or one that takes long, or a pattern of more than 10
+        000 characters.
         """
         if len(pattern) > MAX_PATH:
             raise ValueError(
@@ -88,13 +82,8 @@ def _expression(segment: str, names: Sequence[str], pattern: str) -> re.Pattern[
 def match_roots(patterns: str | Sequence[str], roots: Iterable[str], unloaded: Sequence[str] = ()) -> list[int]:
     """Positions in `roots` of the articulations that patterns match, pattern by pattern; see `Roots.find`.
 
-    Args:
-        patterns: Paths, each segment of which may be a regular expression.
-        roots: Of all articulations.
-        unloaded: Payloads that may hold more of them.
-
-    Raises:
-        ValueError: A pattern is no regular expression, or matches no articulation, or there is none.
+    `unloaded` are payloads that may hold more. A `ValueError` says that a pattern is no regular expression, or matches
+    no articulation, or that there is none.
     """
     known = Roots(roots)
     wanted = names_of("articulation paths", patterns, "a path")
@@ -110,15 +99,7 @@ def match_roots(patterns: str | Sequence[str], roots: Iterable[str], unloaded: S
 
 
 def require_same_joints(paths: Sequence[str], names: Sequence[Sequence[str]]) -> None:
-    """Refuse robots with different axes, which cannot be rows of one array.
-
-    Args:
-        paths: Of the robots.
-        names: Of each robot's joint axes.
-
-    Raises:
-        ValueError: Two robots have different axes; the message groups those with the same.
-    """
+    """Refuse, by a `ValueError` that groups them, robots with different axes, which cannot be rows of one array."""
     alike: dict[tuple[str, ...], list[str]] = {}
     for path, axes in zip(paths, names, strict=True):
         alike.setdefault(tuple(axes), []).append(path)
@@ -138,13 +119,9 @@ def no_pattern() -> ValueError:
 
 
 def no_match(pattern: str, roots: Sequence[str], unloaded: Sequence[str] = (), *, has_prims: bool = True) -> ValueError:
-    """The error of a pattern without articulation, and of payloads that may hold it.
+    """The error of a pattern without articulation, and of unloaded payloads that may hold it.
 
-    Args:
-        pattern: The pattern.
-        roots: Of all articulations.
-        unloaded: Payloads that may hold more of them.
-        has_prims: False for robots of an MJCF or URDF file.
+    `has_prims` is False for robots of an MJCF or URDF file.
     """
     remedy = "Give the path of a prim with PhysicsArticulationRootAPI, or of one above it"
     return ValueError(

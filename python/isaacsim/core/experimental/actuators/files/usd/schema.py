@@ -251,13 +251,7 @@ def _is_in_namespace(found: Usd.Property) -> bool:
 
 
 def _remedy(name: str, known: list[str], unknown: list[str]) -> str:
-    """The remedy for an unknown property.
-
-    Args:
-        name: Name of the property.
-        known: Properties that the prim may have.
-        unknown: Applied schemas that this version does not know.
-    """
+    """The remedy for an unknown property, by those known of the prim, and schemas unknown to this version."""
     if (meant := _REPEATED.get(name)) in known:
         return f"Give it the value of {meant}, which is read, or remove it."
     best = _most_similar(name)
@@ -311,7 +305,10 @@ def _read_value(prim: Usd.Prim, name: str, described: Parameter, issues: list[st
             "do not change over time. Author a default value."
         )
         return described.fallback
-    value = _default_value(attribute, described.type)
+    # Get would return the plugin's fallback for a path expression in place of a number
+    authored = opinion(attribute).default
+    value = authored if isinstance(authored, Sdf.PathExpression) else attribute.Get(Usd.TimeCode.Default())
+    value = value.path if described.type == "asset" and isinstance(value, Sdf.AssetPath) else value
     if not described.accepts(value):
         issues.append(
             f"{where} = {_shown(value)} ({_layer_of(attribute)}): {described.rule}. "
@@ -330,13 +327,6 @@ def _problem_without_value(where: str, attribute: Usd.Attribute, described: Para
     if described.fallback is None:
         return [f"{where} is not authored: {described.rule}. Author it or deactivate the prim."]
     return []
-
-
-def _default_value(attribute: Usd.Attribute, kind: str) -> Any:
-    # Get would return the plugin's fallback for a path expression in place of a number
-    authored = opinion(attribute).default
-    value = authored if isinstance(authored, Sdf.PathExpression) else attribute.Get(Usd.TimeCode.Default())
-    return value.path if kind == "asset" and isinstance(value, Sdf.AssetPath) else value
 
 
 def _shown(value: object) -> str:

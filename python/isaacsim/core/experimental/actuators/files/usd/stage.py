@@ -1,18 +1,21 @@
-"""Open a stage and notice when it is edited."""
+"""Open a stage, change it for a session, and notice when it is edited."""
 
 from __future__ import annotations
 
 import os
 import weakref
+from collections.abc import Mapping
 from pathlib import Path
 
 import newton_usd_schemas  # noqa: F401
-from pxr import Pcp, Tf, Usd, UsdGeom, UsdUtils
+from pxr import Pcp, Tf, Usd, UsdGeom, UsdPhysics, UsdUtils
 
 from ...base.errors import UnsupportedSceneError
 from ...specs.arguments import ROBOT_FILES, require_type
+from .articulation import every_prim
 from .plugin import register_schemas
 from .units import units_of
+from .usd_errors import reports_usd_errors
 from .words import usd_message
 
 _MISSING = (Pcp.ErrorInvalidAssetPath, Pcp.ErrorInvalidSublayerPath, Pcp.ErrorUnresolvedPrimPath)
@@ -24,16 +27,15 @@ register_schemas()
 
 
 def open_stage(source: str | os.PathLike[str] | Usd.Stage) -> Usd.Stage:
-    """Return the stage of a USD file as it is on disk, or `source` itself when it is a stage already.
+    """The stage of a USD file as it is on disk, or `source` itself when it is a stage already.
 
     Layers with edits that are not saved stay as they are in memory.
 
     USD reads the file in this process. A file made on purpose may crash or stop it; `actuators lint --untrusted` checks
     such files in a child process.
 
-    Raises:
-        FileNotFoundError: There is no file at that path, or a layer of it is missing; a line for each.
-        ValueError: USD cannot read the file.
+    A `FileNotFoundError` has a line for the file, or each layer of it, that is missing; a `ValueError` says that USD
+    cannot read it.
     """
     if isinstance(source, Usd.Stage):
         return source
@@ -67,8 +69,7 @@ def open_stage(source: str | os.PathLike[str] | Usd.Stage) -> Usd.Stage:
 def _require_parts(stage: Usd.Stage, path: Path) -> None:
     """Refuse a stage with missing parts, which would have no mass, collision or drive.
 
-    Raises:
-        FileNotFoundError: Parts are missing; a line names each, and the prim that refers to it.
+    A line of the `FileNotFoundError` names each, and the prim that refers to it.
     """
     missing = []
     # missing in the stubs of USD
@@ -122,3 +123,35 @@ class StageEdits:
     def clear(self) -> None:
         """Forget the edits so far."""
         self.pending = False
+
+
+def disable_collisions(stage: Usd.Stage) -> None:
+    """Let no shape of a stage collide; the opinion is in the session layer, which is in no file."""
+    with Usd.EditContext(stage, stage.GetSessionLayer()):
+        # shapes in an instance cannot be edited
+        while instances := [prim for prim in stage.Traverse() if prim.IsInstance()]:
+            for prim in instances:
+                prim.SetInstanceable(False)
+        for prim in stage.Traverse():
+            if shape := UsdPhysics.CollisionAPI(prim):
+                shape.CreateCollisionEnabledAttr(False)
+
+
+@reports_usd_errors
+def select_variants(stage: Usd.Stage, choices: Mapping[str, str]) -> None:
+    """Select variants by the names of their sets, on every prim with the set; a `ValueError` names an unknown one."""
+    for name, choice in choices.items():
+        sets = [
+            prim.GetVariantSet(name)
+            for prim in every_prim(stage.GetPseudoRoot())
+            if prim.GetVariantSets().HasVariantSet(name)
+        ]
+        if not sets:
+            raise ValueError(f"variant set {name!r}: no prim has it. Correct the name.")
+        if unknown := [found for found in sets if choice not in found.GetVariantNames()]:
+            raise ValueError(
+                f"variant {choice!r} of set {name!r}: must be one of {unknown[0].GetVariantNames()}. Name one of these."
+            )
+        with Usd.EditContext(stage, stage.GetSessionLayer()):
+            for found in sets:
+                found.SetVariantSelection(choice)

@@ -54,11 +54,7 @@ def holder_of(prim: Usd.Prim, config_type: type[object]) -> Usd.Prim:
 
 
 class Supplies:
-    """The supplies at or below a prim, read when an actuator with one is read.
-
-    Args:
-        root: The prim.
-    """
+    """The supplies at or below a prim, read when an actuator with one is read."""
 
     def __init__(self, root: Usd.Prim) -> None:
         self._stage = root.GetStage()
@@ -76,12 +72,7 @@ class Supplies:
             yield self._read[number]
 
     def problems(self, ours: Collection[str], is_near: Callable[[str], bool]) -> list[str]:
-        """Return the problems of the relationships of the supplies of a robot.
-
-        Args:
-            ours: Paths of the actuator prims of the robot.
-            is_near: Returns True for the path of a prim of the robot.
-        """
+        """Problems of the relationships of a robot's supplies, by its actuator prims and by which prims are near."""
         found: list[str] = []
         for prim, named in zip(self._prims, self._named, strict=True):
             paths, where = list(map(str, named)), f"<{prim.GetPath()}>.{ACTUATORS}"
@@ -108,11 +99,7 @@ def write_supplies(
 ) -> None:
     """Give actuator prims below a scope their supplies, equal ones in one prim, and take earlier ones from them.
 
-    Args:
-        stage: Where.
-        scope: Path of the prim with the actuators.
-        supplies: The supply of each actuator prim in the units of the stage, or None.
-        write: Writes the schemas of configs, and values of configs, into a spec.
+    Supplies are in the units of the stage; `write` writes schemas and values of configs into a spec.
     """
     forget_supplies(stage, supplies)
     groups: list[tuple[SupplyConfig, list[Sdf.Path]]] = []

@@ -20,6 +20,9 @@ from .usd_errors import reports_usd_errors
 
 _Config = TypeVar("_Config", bound=Config)
 
+DEGREE, RADIAN = math.radians(1.0), math.degrees(1.0)
+"""A degree in radians and a radian in degrees: angles of joints on a stage are in degrees."""
+
 
 @dataclass(frozen=True)
 class StageUnits:
@@ -52,10 +55,8 @@ class StageUnits:
 def units_of(stage: Usd.Stage) -> StageUnits:
     """The authored units of `stage`; meters and kilograms if it authors none.
 
-    USD's own fallback is the centimeter, which robots written by hand do not mean.
-
-    Raises:
-        UnsupportedSceneError: A unit is no finite number > 0.
+    USD's own fallback is the centimeter, which robots written by hand do not mean. An `UnsupportedSceneError` names a
+    unit that is no finite number > 0.
     """
     length = UsdGeom.GetStageMetersPerUnit(stage) if UsdGeom.StageHasAuthoredMetersPerUnit(stage) else 1.0
     mass = UsdPhysics.GetStageKilogramsPerUnit(stage) if UsdPhysics.StageHasAuthoredKilogramsPerUnit(stage) else 1.0
@@ -74,15 +75,9 @@ def from_stage(config: _Config, units: StageUnits, angular: Collection[bool]) ->
 
 
 def to_stage(config: _Config, units: StageUnits, angular: Collection[bool]) -> _Config:
-    """A copy of a config, converted from SI to the units of the stage.
+    """A copy of a config, converted from SI to the units of the stage, by whether each driven axis turns.
 
-    Args:
-        config: A stage of an actuator.
-        units: Units of the stage.
-        angular: True for each driven axis that turns.
-
-    Raises:
-        ValueError: Some axes turn and others slide, and their factors differ.
+    A `ValueError` says that some axes turn and others slide, and that their factors differ.
     """
     return _scaled(config, units, angular, -1)
 

@@ -33,10 +33,7 @@ class KitBus:
     """The physics events of a Kit application, see `PhysicsBus`; another stage ends all subscriptions.
 
     Callbacks are kept here. Kit holds one pre-step callback for all of them, only while there are listeners of steps.
-    Errors are logged.
-
-    Args:
-        is_ready: Returns True if articulations can be read and written.
+    Errors are logged. `is_ready` returns True if articulations can be read and written.
     """
 
     # joints are the same on every bus of a process
@@ -150,11 +147,7 @@ def context_stage() -> Stage | None:
 
 
 def find_robots(stage: Stage | None, patterns: str | Sequence[str]) -> list[str]:
-    """Return paths of the articulation roots on `stage`, which may be None, that the patterns match.
-
-    Raises:
-        ValueError: As `match_roots`.
-    """
+    """Paths of the articulation roots on `stage`, if any, that the patterns match; errors as of `match_roots`."""
     roots, unloaded = ([], []) if stage is None else (articulation_roots(stage), unloaded_payloads(stage))
     return [roots[hit] for hit in match_roots(patterns, roots, unloaded)]
 

@@ -104,11 +104,7 @@ class IsaacSimHost:
             return None
 
     def articulation(self, paths: str | Sequence[str]) -> IsaacSimArticulation:
-        """The robots at `paths`.
-
-        Raises:
-            ValueError: Nothing matches, or the robots differ in their joints.
-        """
+        """The robots at `paths`; a `ValueError` if nothing matches or the robots differ in their joints."""
         robots = IsaacSimArticulation(self, paths)
         self._articulations.add(robots)
         return robots

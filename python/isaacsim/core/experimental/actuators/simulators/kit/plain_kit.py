@@ -12,7 +12,7 @@ import warp as wp
 
 from ...base.errors import HostError
 from ...base.values import ArrayLike, Indices, broadcast, resolve_indices
-from ...files.usd.joint_order import dof_names, joint_orders
+from ...files.usd.articulation import dof_names, joint_orders
 from ...files.usd.roots import require_same_joints
 from ..bus import weakly
 from ..dof_access import DofAccess
@@ -44,11 +44,7 @@ class KitHost:
         return context_stage()
 
     def articulation(self, paths: str | Sequence[str]) -> KitArticulation:
-        """The robots at `paths`.
-
-        Raises:
-            ValueError: Nothing matches, or the robots differ in their joints.
-        """
+        """The robots at `paths`; a `ValueError` if nothing matches or the robots differ in their joints."""
         return KitArticulation(self, paths)
 
     def close(self) -> None:

@@ -9,10 +9,18 @@ import functools
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .own_library import mujoco
+if TYPE_CHECKING:
+    import mujoco
+else:
+    # who has a model of MuJoCo has it, and the names of this package import without
+    try:
+        import mujoco
+    except ModuleNotFoundError:
+        mujoco = None
 
 # half the play [rad or m] of an axis whose limits are equal: MuJoCo wants them apart
 LOCKED = 1e-6

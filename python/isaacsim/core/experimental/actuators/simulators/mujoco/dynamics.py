@@ -1,4 +1,4 @@
-"""Equations of motion of robots as MuJoCo has them, in Isaac Sim's coordinates."""
+"""Poses and velocities of bodies and equations of motion of robots on MuJoCo, in Isaac Sim's coordinates."""
 
 # MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
@@ -7,31 +7,149 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import mujoco
 import numpy as np
+from mujoco.batch import Batch
 
-from ..rotations import matrices
+from ...base.native import core
+from ..articulation import RootArrays
+from ..rotations import matrices, seen_from, unit
 from .fields import ModelFields
-from .forward import Forward
 from .joint_signals import mass_entries
-from .kinematics import CYCLES, cross
+from .user_warnings import ignore, warnings_to
+
+# each axis, and the two whose cross product it is
+CYCLES = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
+
+
+class Kinematics:
+    """Poses and velocities of the bodies of a model, which may be placed elsewhere in some environments.
+
+    This is MuJoCo's forward kinematics and nothing else: `mujoco.batch.Batch.forward` finds contacts and builds
+    constraints too, and what is bound of a batch is copied in every step.
+    """
+
+    def __init__(self, model: mujoco.MjModel) -> None:
+        self._model, self._data = copy.copy(model), mujoco.MjData(model)
+
+    def poses(self, fields: ModelFields, envs: np.ndarray, qpos: np.ndarray) -> np.ndarray:
+        """Position and quaternion of each body, `(environments, bodies, 7)`, from positions of all environments."""
+        model, data = self._model, self._data
+        found = np.empty((len(envs), model.nbody, 7))
+        # what is used again and again is looked up once
+        forward, here = mujoco.mj_kinematics, data.qpos
+        positions, turns = data.xpos, data.xquat
+        places = self._places(fields)
+        for env, state, row in zip(envs.tolist(), qpos[envs], found, strict=True):
+            here[:] = state
+            for ours, theirs in places:
+                ours[:] = theirs[env]
+            forward(model, data)
+            row[:, :3] = positions
+            row[:, 3:] = turns
+        return found
+
+    def velocities(self, fields: ModelFields, envs: np.ndarray, qpos: np.ndarray, qvel: np.ndarray) -> np.ndarray:
+        """Linear velocity of the center of mass, and angular velocity, of each body, `(environments, bodies, 6)`."""
+        model, data = self._model, self._data
+        moving, arms = np.empty((len(envs), model.nbody, 6)), np.empty((len(envs), model.nbody, 3))
+        here, speed = data.qpos, data.qvel
+        velocities, centers, trees = data.cvel, data.xipos, data.subtree_com
+        places, top = self._places(fields), model.body_rootid
+        rows = zip(envs.tolist(), qpos[envs], qvel[envs], moving, arms, strict=True)
+        for env, state, rate, row, arm in rows:
+            here[:], speed[:] = state, rate
+            for ours, theirs in places:
+                ours[:] = theirs[env]
+            mujoco.mj_kinematics(model, data)
+            mujoco.mj_comPos(model, data)
+            mujoco.mj_comVel(model, data)
+            row[:] = velocities
+            np.subtract(centers, trees[top], out=arm)
+        # MuJoCo has angular velocities first, and linear ones at the center of mass of the whole tree
+        spins = moving[..., :3]
+        return np.concatenate([moving[..., 3:] + cross(spins, arms), spins], axis=-1)
+
+    def _places(self, fields: ModelFields) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Fields of the model that differ between environments: here, and of all of them."""
+        found = []
+        for name in ("body_pos", "body_quat", "body_ipos", "body_iquat"):
+            if fields.differs(name):
+                found.append((getattr(self._model, name), fields.read(name)))
+        if fields.differs("body_ipos"):
+            # MuJoCo takes centers of mass for origins where they were so
+            self._model.body_sameframe[:] = 0
+        return found
+
+
+def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Products of vectors along the last axis, in less time than `numpy.cross`."""
+    found = np.empty(np.broadcast_shapes(a.shape, b.shape))
+    for i, j, k in CYCLES:
+        np.subtract(a[..., j] * b[..., k], a[..., k] * b[..., j], out=found[..., i])
+    return found
+
+
+# AUTORESET would reset a state that is not finite
+_OFF = ("CONTACT", "CONSTRAINT", "SENSOR", "ACTUATION", "SPRING", "DAMPER", "AUTORESET")
+
+
+class Forward:
+    """Forward stages of many environments in MuJoCo's own threads, without contacts, constraints, springs and gravity.
+
+    The batch is apart from that of the physics: what is bound of a batch is copied in every step. `stage` is the last
+    one that is computed, an `mjtStage`, and `outputs` are the fields of MuJoCo's data that are read.
+    """
+
+    def __init__(self, model: mujoco.MjModel, num_envs: int, stage: int, outputs: Sequence[str]) -> None:
+        own = copy.copy(model)
+        for name in _OFF:
+            own.opt.disableflags |= int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{name}", 0))
+        own.opt.gravity[:] = 0.0
+        # centers of mass may be moved, see `movable_coms`
+        own.body_sameframe[:] = 0
+        self._batch = Batch(own, num_envs, nthread=1 if num_envs == 1 else 0)
+        self._qpos, self._qvel = self._batch.bind("qpos"), self._batch.bind("qvel")
+        self._stage, self._outputs = int(stage), {name: self._batch.bind(name) for name in outputs}
+        # environments whose outputs are computed
+        self._envs: np.ndarray | None = None
+
+    def at(self, fields: ModelFields, envs: np.ndarray, qpos: np.ndarray, qvel: np.ndarray) -> SimpleNamespace:
+        """The outputs by name, valid until the next call; rows are all environments, computed are those asked for.
+
+        The same state again takes no time while bodies are those of the model. Arguments are those of `State`.
+        """
+        if not self.is_at(fields, envs, qpos, qvel):
+            fields.bodies_to(self._batch)
+            self._qpos[:], self._qvel[:] = qpos, qvel
+            # the physics step reports divergence
+            with warnings_to(ignore):
+                self._batch.forward(ids=envs, stage=self._stage)
+            self._envs = None if fields.has_own_bodies else envs
+        return SimpleNamespace(**self._outputs)
+
+    def is_at(self, fields: ModelFields, envs: np.ndarray, qpos: np.ndarray, qvel: np.ndarray) -> bool:
+        """Return True if the outputs are those of this state; arguments as above."""
+        return (
+            self._envs is not None
+            and not fields.has_own_bodies
+            and np.array_equal(envs, self._envs)
+            and np.array_equal(qpos, self._qpos)
+            and (self._stage < int(mujoco.mjtStage.mjSTAGE_VEL) or np.array_equal(qvel, self._qvel))
+        )
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Indices of a robot in MuJoCo's arrays.
+    """Indices of a robot in MuJoCo's arrays: bodies of its links, the root first, and axes among velocities.
 
-    Args:
-        bodies: Of its links, the root first.
-        joints: Frames of the joints that carry them, in the links: places [m] and quaternions, `(links, 7)`.
-        dofs: Of its axes, among velocities.
-        floating: True if the root body has a free joint.
-        fixed: True if the root body is fixed to the world.
+    `joints` are the frames of the joints that carry the links, in these: places [m] and quaternions, `(links, 7)`. The
+    root body is `floating` with a free joint, or `fixed` to the world.
     """
 
     bodies: np.ndarray
@@ -47,14 +165,7 @@ class Layout:
 
 
 class State(NamedTuple):
-    """State of environments.
-
-    Args:
-        fields: Of the model.
-        envs: Environments asked for, sorted, each once.
-        qpos: Positions of all environments.
-        qvel: Velocities of all environments.
-    """
+    """The fields of a model, environments asked for, sorted and each once, and positions and velocities of all."""
 
     fields: ModelFields
     envs: np.ndarray
@@ -63,25 +174,14 @@ class State(NamedTuple):
 
 
 class Equations:
-    """The equations of motion of many environments at once.
-
-    Args:
-        model: What the environments are copies of.
-        num_envs: Number of environments.
-    """
+    """The equations of motion of many copies of a model at once."""
 
     def __init__(self, model: mujoco.MjModel, num_envs: int) -> None:
         self._model, self._num_envs = model, num_envs
         self._weight = model.opt.gravity * (not model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY)
 
     def mass_matrices(self, state: State, layout: Layout, envs: np.ndarray) -> np.ndarray:
-        """Mass matrices of a robot, `(environments, C, C)`.
-
-        Args:
-            state: Of the environments.
-            layout: Of the robot.
-            envs: Environments asked for.
-        """
+        """Mass matrices of a robot, `(environments, C, C)`."""
         found = self._at_positions(state)
         rows, columns, entries = self._entries(layout)
         size = layout.first + len(layout.dofs)
@@ -124,9 +224,6 @@ class Equations:
         """Efforts that balance gravity, of all of MuJoCo's coordinates and of all environments.
 
         Those of free joints are without meaning.
-
-        Args:
-            state: Of all environments.
         """
         return -self._momenta(self._at_positions(state), state.fields) @ self._weight
 
@@ -225,11 +322,8 @@ def admittance(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
     """Acceleration of each coordinate of MuJoCo per effort on each, with equality constraints, `(C, C)`.
 
     These are as soft as MuJoCo has them: with their Jacobian J and regularization R, the effort of a constraint for an
-    acceleration a is `−(J·M⁻¹·Jᵀ + R)⁻¹·J·a`. Source: MuJoCo, Computation, Constraint solver.
-
-    Args:
-        model: Of the environment.
-        data: Of it, with what `mj_forward` computes.
+    acceleration a is `−(J·M⁻¹·Jᵀ + R)⁻¹·J·a`. `data` has what `mj_forward` computes. Source: MuJoCo, Computation,
+    Constraint solver.
     """
     mass = np.zeros((model.nv, model.nv))
     rows, columns, entries = mass_entries(model)
@@ -248,10 +342,7 @@ def admittance(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
 def incoming_forces(model: mujoco.MjModel, data: mujoco.MjData, layout: Layout) -> np.ndarray:
     """Force and torque that its joint exerts on each link, in the frame of the joint, `(links, 6)`.
 
-    Args:
-        model: Of the environment.
-        data: Of it, with what `mj_rnePostConstraint` computes.
-        layout: Of the robot.
+    `data` has what `mj_rnePostConstraint` computes.
     """
     bodies = layout.bodies
     frames = data.xmat[bodies].reshape(-1, 3, 3)
@@ -272,3 +363,61 @@ def base_of(model: mujoco.MjModel, root: int) -> slice:
     """Places of a floating root among velocities."""
     start = int(model.body_dofadr[root])
     return slice(start, start + 6)
+
+
+class RootMirrors:
+    """`RootArrays` of the robots of all environments, whose roots float or are fixed.
+
+    The host computes what does not float. `columns` say where each floating robot's free joint begins, among positions
+    and velocities.
+    """
+
+    def __init__(self, host: Any, layouts: Sequence[Layout], columns: Sequence[tuple[int, int]]) -> None:
+        self._host, self._layouts, self._columns = host, layouts, columns
+        self._floating = [number for number, layout in enumerate(layouts) if layout.floating]
+        self._fixed = [number for number, layout in enumerate(layouts) if layout.fixed]
+        self.arrays = RootArrays.zeros(host.num_envs * len(layouts))
+        self.follow: Callable[[], None] | None = None
+        """To be called after each physics step; None where nothing floats."""
+        self._native: Any = None
+
+    def bind(self, qpos: np.ndarray, qvel: np.ndarray, centers: np.ndarray) -> None:
+        """Follow positions and velocities from now on, an environment a row, and take over their values.
+
+        `centers` are the centers of mass of all bodies in their frames, `(environments, bodies, 3)`.
+        """
+        every = np.arange(self._host.num_envs)
+        self.follow, self._native = None, None
+        if self._floating and core is not None:
+            items = [
+                (number, *columns, centers[:, self._layouts[number].bodies[0]])
+                for number, columns in zip(self._floating, self._columns, strict=True)
+            ]
+            arrays, down = self.arrays, unit(self._host.gravity).tolist()
+            written = arrays.poses, arrays.velocities, arrays.gravity
+            self._native = core.Roots(qpos, qvel, items, down, len(self._layouts), *written)
+            self.follow = self._native.run
+        elif self._floating:
+            self.follow = lambda: self.update(every)
+        self.update(every)
+        self.update_fixed(every)
+
+    def update(self, envs: np.ndarray) -> None:
+        """Update the arrays of floating root links in some environments."""
+        if self._native is not None:
+            self._native.update(envs.tolist())
+        else:
+            self._take(self._floating, envs)
+
+    def update_fixed(self, envs: np.ndarray) -> None:
+        """Update the arrays of fixed root links in some environments."""
+        self._take(self._fixed, envs)
+
+    def _take(self, numbers: list[int], envs: np.ndarray) -> None:
+        """Compute those of some robots of some environments."""
+        robots = np.add.outer(envs * len(self._layouts), np.array(numbers, int)).ravel()
+        if robots.size:
+            arrays, host = self.arrays, self._host
+            poses = host.root_poses(robots)
+            arrays.poses[robots], arrays.velocities[robots] = poses, host.root_velocities(robots)
+            arrays.gravity[robots] = seen_from(poses[:, 3:], unit(host.gravity))

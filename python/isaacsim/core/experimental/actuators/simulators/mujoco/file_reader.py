@@ -30,13 +30,11 @@ from ...specs.motors import MotorConfig
 from ...specs.transmission import as_read
 from ...specs.two_values import are_same, contradiction
 from ..rotations import matrices
-from ..scene.beginnings import OFF, begin_at, warn_of_beginnings
 from ..scene.inertias import SCREW
-from ..scene.scene import NAMELESS, Articulation, Axis, Body, Scene
+from ..scene.scene import NAMELESS, OFF, Articulation, Axis, Body, Scene, begin_at, warn_of_beginnings
 from .model_actuators import gear_of, laws_by_joint, motor_of_joint, own_actuators, read_motors, with_names
 from .standing import Standing, Start, add_ground, free_bases, keyframe_of
-from .urdf import Urdf, prepare
-from .urdf_transmissions import BeforeJoint, stages_of
+from .urdf import BeforeJoint, Urdf, prepare, stages_of
 from .user_warnings import ignore, warnings_to
 
 _Read = TypeVar("_Read")
@@ -48,23 +46,12 @@ _KINDS = ("free", "ball", "axes", "axes")
 
 
 def read_file(path: Path, *, strict_inertia: bool = False, standing: Standing | None = None) -> Scene:
-    """Return the scene of an MJCF or URDF file.
+    """The scene of an MJCF or URDF file, with additions; every child of the world that something moves is a robot.
 
-    Every child of the world with a hinge or slide in its subtree is a robot.
-
-    Args:
-        path: The file.
-        strict_inertia: Refuse physically impossible inertias of a URDF file instead of repairing them; MuJoCo always
-            refuses those of an MJCF file.
-        standing: Additions to the file and initial joint positions; None means none.
-
-    Raises:
-        FileNotFoundError: No such file.
-        ValueError: A requested addition does not fit the file.
-        UnsupportedSceneError: MuJoCo cannot read it; the message names the element.
-
-    Warns:
-        UserWarning: Actuators that are no joint drive, or repaired links of a URDF file, by name.
+    That is a hinge or slide in its subtree. `strict_inertia` refuses physically impossible inertias of a URDF file
+    instead of repairing them; MuJoCo always refuses those of an MJCF file. A `FileNotFoundError` says that there is no
+    such file, a `ValueError` that an addition does not fit it, and an `UnsupportedSceneError` names the element that
+    MuJoCo cannot read. Warnings name actuators that are no joint drive, and repaired links of a URDF file.
     """
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file. Give the path of {ROBOT_FILES}.")
@@ -90,7 +77,7 @@ def read_file(path: Path, *, strict_inertia: bool = False, standing: Standing | 
         motors, not_in_motors = _urdf_motors(spec, model, urdf)
         _complete_bodies(bodies, urdf)
         # URDF states no height of the base
-        freed = _floating(bodies)
+        freed = [body.path for body in bodies if body.kind == "free"]
     _begin(path, model, bodies, begin, standing)
     # adding an element renumbers the others
     if standing.ground:
@@ -168,7 +155,12 @@ def _read_urdf(path: Path, urdf: Urdf, standing: Standing) -> tuple[mujoco.MjSpe
     if standing.floating_base:
         free_bases(path, spec)
     model = _compiled(path, spec)
-    _exclude_neighbors(spec, model)
+    # exclude contacts of links with static links they are joined to, which MuJoCo does not exclude by itself
+    static = [body for body in range(1, model.nbody) if model.body_weldid[body] == 0 and model.body_geomnum[body]]
+    for body in range(1, model.nbody):
+        if model.body_weldid[body] == body and model.body_weldid[model.body_parentid[body]] == 0:
+            for other in static:
+                spec.add_exclude(bodyname1=model.body(body).name, bodyname2=model.body(other).name)
     return spec, model, {}, []
 
 
@@ -210,10 +202,6 @@ def _geared(motor: MotorConfig, stages: Sequence[BeforeJoint]) -> MotorConfig:
     for one in stages:
         limits = [] if isinstance(one, LinkageConfig) else [as_read(limit, one.ratio) for limit in limits]
     return dataclasses.replace(motor, clamping=limits, others=[*motor.others, *stages])
-
-
-def _floating(bodies: Sequence[Body]) -> list[str]:
-    return [body.path for body in bodies if body.kind == "free"]
 
 
 def _complete_bodies(bodies: Sequence[Body], urdf: Urdf) -> None:
@@ -266,14 +254,9 @@ def _reporting_warnings(path: Path) -> Iterator[None]:
 
 
 def sliding_joints(path: Path, text: str) -> set[str]:
-    """Return the names of the joints of an MJCF file that slide.
+    """Names of the joints of an MJCF file, given by path and content with full paths, that slide.
 
-    Args:
-        path: Its path, for the error.
-        text: Its content, with full paths.
-
-    Raises:
-        UnsupportedSceneError: MuJoCo cannot open it; the message names the element.
+    An `UnsupportedSceneError` names the element that MuJoCo cannot read.
     """
     with warnings_to(ignore):
         model = _parsed(path, lambda: mujoco.MjSpec.from_string(text).compile())
@@ -373,15 +356,6 @@ def _flatten(spec: mujoco.MjSpec, name: str) -> None:
     spec.delete(old)
 
 
-def _exclude_neighbors(spec: mujoco.MjSpec, model: mujoco.MjModel) -> None:
-    """Exclude contacts of links with static links they are joined to, which MuJoCo does not exclude by itself."""
-    static = [body for body in range(1, model.nbody) if model.body_weldid[body] == 0 and model.body_geomnum[body]]
-    for body in range(1, model.nbody):
-        if model.body_weldid[body] == body and model.body_weldid[model.body_parentid[body]] == 0:
-            for other in static:
-                spec.add_exclude(bodyname1=model.body(body).name, bodyname2=model.body(other).name)
-
-
 def _name_all(spec: mujoco.MjSpec) -> None:
     """Name unnamed bodies, joints and actuators by number, as `MujocoSimulation` does."""
     unnamed = {"body": list(spec.bodies), "joint": list(spec.joints), "actuator": list(spec.actuators)}
@@ -422,11 +396,8 @@ def _replace_actuators(
 ) -> None:
     """Delete the actuators that drives replace, with their sensors; joints take over their limits and inertias.
 
-    Args:
-        spec: Has the numbers of joints and actuators in the model.
-        changed: The same or another spec with the same names, which is changed.
-        model: What the spec was compiled to.
-        laws: Laws of the actuators that are replaced, by joint.
+    `spec` has the numbers of joints and actuators in the `model` that was compiled of it; `changed`, the same or
+    another with the same names, is changed. `laws` are those of the replaced actuators, by joint.
     """
     joints = {joint.id: changed.joint(joint.name) for joint in spec.joints}
     for number, found in laws.items():

@@ -24,20 +24,26 @@ from ...base.values import Indices, resolve_indices
 from ...specs.motors import MotorConfig
 from ..articulation import DofArrays, Robot, RootArrays
 from ..bus import EventBus
-from ..copied import warp_copy
 from ..port import JointViews
 from ..rotations import matrices
 from ..scene.scene import FIELDS, Articulation, Body, Scene
-from ..transfer import in_turn, transfer
-from .dry_friction import harden
-from .dynamics import Equations, Layout, State, admittance, base_of, incoming_forces, projected_forces
-from .fields import KNOWN, ModelFields, read_property, write_properties
+from ..transfer import in_turn, transfer, warp_copy
+from .dynamics import (
+    Equations,
+    Kinematics,
+    Layout,
+    RootMirrors,
+    State,
+    admittance,
+    base_of,
+    cross,
+    incoming_forces,
+    projected_forces,
+)
+from .fields import KNOWN, ModelFields, harden, read_property, write_properties
 from .joint_signals import JointSignals
-from .kinematics import Kinematics, cross
 from .model import CONTACT, build_model, initial_state
-from .model_actuators import warn_of
-from .moved_by import followers
-from .roots import RootMirrors
+from .model_actuators import followers, warn_of
 from .switches import Switches, actuators_off
 from .tendons import FixedTendons
 from .user_warnings import MUTE, ignore, warnings_to
@@ -210,12 +216,9 @@ class MujocoHost(NotCopied):
         self._compile()
 
     def step(self, steps: int = 1) -> None:
-        """Run physics steps, the pre-step callbacks before each.
+        """Run physics steps, the pre-step callbacks before each; without these and velocity limits, many in one call.
 
-        Without callbacks and velocity limits, MuJoCo runs many steps in one call.
-
-        Raises:
-            SimulationDivergedError: A joint or base is not finite any more; names the robots.
+        A `SimulationDivergedError` names the robots of which a joint or base is not finite any more.
         """
         listeners = self.bus.pre_step
         while steps > 0:
@@ -861,11 +864,7 @@ class MujocoHost(NotCopied):
         return flat.reshape(self.num_envs, self._width)
 
     def _divergence(self, before: np.ndarray | None) -> SimulationDivergedError:
-        """Name the robots and loose bodies that diverged.
-
-        Args:
-            before: State of the simulations at which this call of `step` began; None where there is one robot only.
-        """
+        """Name the robots and loose bodies that diverged since the state `before`; None if there is one robot only."""
         bad = np.logical_or.reduceat(~np.isfinite(self._qvel), self.model.jnt_dofadr, axis=1)
         bad |= np.logical_or.reduceat(~np.isfinite(self._qpos), self.model.jnt_qposadr, axis=1)
         path_of = {(robot.env, robot.prototype[0]): robot.path for robot in self._robots}

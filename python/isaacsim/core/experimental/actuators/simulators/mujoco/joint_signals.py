@@ -20,7 +20,7 @@ from ...base.native import core
 from ...laws.contract.coupling import coupled_inertias, inverses_of
 from ...specs.signals import INERTIAS
 from ..transfer import Item, transfer
-from .own_library import mujoco
+from .address import mujoco
 
 COMPUTED = ("qLD", "qLDiagInv", "qfrc_bias")
 """Fields of the data that signals come from."""
@@ -33,13 +33,7 @@ Blocks = Callable[[str], Sequence[tuple[int, np.ndarray]]]
 
 
 class JointSignals:
-    """Requested signals of the axes of all environments, float32 `(environments, axes)`.
-
-    Args:
-        model: What the environments are copies of.
-        num_envs: Number of environments.
-        columns: Columns of the axes among velocities.
-    """
+    """Requested signals of the axes of all environments, given by columns among velocities, `(environments, axes)`."""
 
     def __init__(self, model: mujoco.MjModel, num_envs: int, columns: np.ndarray) -> None:
         self._model, self._columns = model, [int(column) for column in columns]
@@ -60,10 +54,8 @@ class JointSignals:
     def bind(self, blocks: Blocks, added: np.ndarray | None = None) -> list[Item]:
         """Follow simulations from now on; return what has to be copied after each physics step.
 
-        Args:
-            blocks: Returns a field of their data, see `own_data.DataList.blocks`.
-            added: Part of the diagonals of the mass matrices to leave out, live, `(environments, velocities)`; for
-                simulations in one block.
+        `blocks` returns a field of their data, see `own_data.DataList.blocks`. `added` is the part of the diagonals of
+        the mass matrices to leave out, live, `(environments, velocities)`; for simulations in one block.
         """
         model, every = self._model, range(self._shape[1])
         inertias, coupled = map(self.arrays.get, INERTIAS)
@@ -143,15 +135,10 @@ class _EffectiveInertias:
 
 
 class _InertiasWithout:
-    """The same of mass matrices without a part of their diagonals, in NumPy.
+    """The same of mass matrices without `added`, a part of their diagonals `(environments, velocities)`, in NumPy.
 
-    Args:
-        model: What the environments are copies of.
-        masses: Entries of their mass matrices, as MuJoCo stores them.
-        added: The part to leave out, `(environments, velocities)`.
-        chosen: Columns of the axes among velocities.
-        out: Effective inertias to be written.
-        coupled: Coupled inertias to be written, or None.
+    `chosen` are the columns of the axes among velocities. Effective inertias are written to `out`, coupled ones to
+    `coupled`, if any.
     """
 
     def __init__(

@@ -16,9 +16,9 @@ import numpy as np
 
 from ...base.errors import UnsupportedSceneError
 from ...specs.linear_actuators import NO_BOUNDS
-from ..scene.scene import Axis, Body, Loop, Mimic, Scene, Shape, Tendon
+from ..scene.scene import Axis, Body, Loop, Scene, Shape, Tendon
 from .address import LOCKED, NO_FORCE, OPEN_END, AxisAddress, address_of
-from .dry_friction import hard
+from .fields import hard
 from .model_actuators import first_control
 from .standing import put_on_ground
 from .user_warnings import ignore, warnings_to
@@ -65,15 +65,11 @@ class DriveAddress(AxisAddress):
 def build_model(
     scene: Scene, dt: float, contact_links: Iterable[str] = (), *, look: bool = False, movable_coms: bool = False
 ) -> tuple[mujoco.MjModel, DriveAddress]:
-    """Return the compiled model of `scene` and the addresses of its axes; see `describe_model` and `add_look`.
+    """The compiled model of `scene` and the addresses of its axes; see `describe_model` and `add_look`.
 
-    Args:
-        scene: What is simulated.
-        dt: Physics step [s].
-        contact_links: Bodies whose contacts are measured.
-        look: Add sky, light and ground for rendering.
-        movable_coms: Allow centers of mass to be moved later: MuJoCo computes bodies whose center is their origin in
-            a shorter way, and cannot leave that.
+    Contacts of `contact_links` are measured, `look` adds sky, light and ground for rendering, and `movable_coms` allows
+    centers of mass to be moved later: MuJoCo computes bodies whose center is their origin in a shorter way, and cannot
+    leave that.
     """
     spec, names = describe_model(scene, dt, contact_links)
     if movable_coms:
@@ -132,7 +128,14 @@ def _add_scene(spec: mujoco.MjSpec, scene: Scene, names: dict[int, str]) -> None
     for number, shape in enumerate(scene.shapes):
         _add_shape(spec, handles[shape.body + 1], shape, f"{shape.path}#{number}")
     for mimic in scene.mimics:
-        _add_mimic(spec, mimic, names)
+        spec.add_equality(
+            type=mujoco.mjtEq.mjEQ_JOINT,
+            objtype=mujoco.mjtObj.mjOBJ_JOINT,
+            name1=names[id(mimic.follower)],
+            data=[*mimic.coefficients, *[0.0] * (mujoco.mjNEQDATA - len(mimic.coefficients))],
+            **({} if mimic.leader is None else {"name2": names[id(mimic.leader)]}),
+            **mimic.hardness,
+        )
     for loop in scene.loops:
         _add_loop(spec, [handles[body + 1] for body in loop.bodies], loop)
     for tendon in scene.tendons:
@@ -141,17 +144,6 @@ def _add_scene(spec: mujoco.MjSpec, scene: Scene, names: dict[int, str]) -> None
     for pair in scene.no_contact:
         a, b = (scene.bodies[number].path if number >= 0 else "world" for number in pair)
         spec.add_exclude(bodyname1=a, bodyname2=b)
-
-
-def _add_mimic(spec: mujoco.MjSpec, mimic: Mimic, names: dict[int, str]) -> None:
-    spec.add_equality(
-        type=mujoco.mjtEq.mjEQ_JOINT,
-        objtype=mujoco.mjtObj.mjOBJ_JOINT,
-        name1=names[id(mimic.follower)],
-        data=[*mimic.coefficients, *[0.0] * (mujoco.mjNEQDATA - len(mimic.coefficients))],
-        **({} if mimic.leader is None else {"name2": names[id(mimic.leader)]}),
-        **mimic.hardness,
-    )
 
 
 def initial_state(scene: Scene, model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray]:
@@ -331,16 +323,12 @@ def _add_shape(spec: mujoco.MjSpec, handle: mujoco.MjsBody, shape: Shape, name: 
 
 def add_look(spec: mujoco.MjSpec) -> None:
     """Add sky, light and ground for rendering where the file has none; physics runs without them."""
-    _add_sky(spec)
-    _add_light(spec)
-    _add_ground(spec)
-
-
-def _add_sky(spec: mujoco.MjSpec) -> None:
     if not any(texture.type == mujoco.mjtTexture.mjTEXTURE_SKYBOX for texture in spec.textures):
         sky = {"builtin": mujoco.mjtBuiltin.mjBUILTIN_GRADIENT, "type": mujoco.mjtTexture.mjTEXTURE_SKYBOX}
         spec.add_texture(name=f"{LOOK}/sky", **sky, rgb1=_SKY, rgb2=_HORIZON, width=256, height=1536)
         spec.visual.rgba.haze = [*_HORIZON, 1.0]
+    _add_light(spec)
+    _add_ground(spec)
 
 
 def _add_light(spec: mujoco.MjSpec) -> None:

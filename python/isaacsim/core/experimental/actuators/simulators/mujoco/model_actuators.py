@@ -3,6 +3,9 @@
 A DC motor of torque constant `K` and resistance `R` alone has `gain = K/R` and `b2 = −K²/R`; for others see
 `specs.dc_motors`.
 Source: MuJoCo XML reference, actuator/dcmotor.
+
+Actuators on fixed tendons, whose lengths are sums of joint positions, are motors that move several joints together.
+Those that share joints make a linkage. One tendon over two joints, as in fingers, leaves a motion of them free.
 """
 
 # MuJoCo ships no type stubs
@@ -11,9 +14,11 @@ Source: MuJoCo XML reference, actuator/dcmotor.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,11 +27,10 @@ from ...specs.configs import PIDControlConfig, SlewedPIDControlConfig
 from ...specs.dc_motors import INPUTS, DCMotor, imported
 from ...specs.effort_modes import damped_at_end
 from ...specs.linear_actuators import Law, law_of, motor_of, ranges_without_motor, refused
+from ...specs.linkage import MOST_JOINTS, LinkageConfig
 from ...specs.motors import MotorConfig
 from ...specs.patterns import pattern_of
-from .address import element_name
-from .own_library import mujoco
-from .tendon_motors import tendon_motors
+from .address import element_name, mujoco
 
 _KINDS = {"mjTRN_TENDON": "a tendon", "mjTRN_SITE": "a site", "mjTRN_BODY": "a body", "mjTRN_SLIDERCRANK": "a crank"}
 _AFFINE_GAINS, _AFFINE_BIASES = ("mjGAIN_FIXED", "mjGAIN_AFFINE", "mjGAIN_PID"), ("mjBIAS_NONE", "mjBIAS_AFFINE")
@@ -41,7 +45,7 @@ def motors_of_model(model: mujoco.MjModel) -> dict[str, MotorConfig]:
     the feedforward effort that the control stood for, a motor computes what its actuator did, once a step: as MuJoCo
     does it with its Euler integrator. Implicit integrators know the damping of the model's actuators: where the model
     has one, motors with damping have an `ImplicitConfig`, an effort for the end of the step.
-    Actuators on fixed tendons, as many as joints, are motors with a `LinkageConfig`, which takes targets of the joints.
+    Actuators on fixed tendons are motors with a `LinkageConfig`, which takes targets of the joints.
 
     Args:
         model: The model; it is not changed.
@@ -68,9 +72,7 @@ def warn_of(warned: Sequence[str], stacklevel: int) -> None:
 def read_motors(model: mujoco.MjModel, *, in_engine: bool = False) -> tuple[dict[str, MotorConfig], list[str]]:
     """Motors by pattern, and of what is to be warned who takes them; see `motors_of_model`.
 
-    Args:
-        model: The model.
-        in_engine: True if the simulator takes over the slope of the effort where the integrator is implicit.
+    `in_engine` is True if the simulator takes over the slope of the effort where the integrator is implicit.
     """
     dc_motors, lost = dc_motors_by_joint(model)
     pid_motors, ranges = pid_motors_by_joint(model)
@@ -192,9 +194,7 @@ def pid_motors_by_joint(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig], 
     """Motors of the joints whose one actuator is a PID with an integral or a slew rate, as MuJoCo 4.0 packs it.
 
     The integral of the joint's error is that of the motor's over the gear, and so is its limit, and the slew rate.
-
-    Returns:
-        The motors, and ranges of position targets that motors have not, by name.
+    Returned with them are the ranges of position targets that motors have not, by name.
     """
     motors: dict[int, MotorConfig] = {}
     ranges: list[str] = []
@@ -410,3 +410,97 @@ def _target(model: mujoco.MjModel, actuator: int) -> str:
         ball = model.jnt_type[joint] == int(mujoco.mjtJoint.mjJNT_BALL)
         return f"acts on the {'ball' if ball else 'free'} joint {element_name(model, 'joint', joint)!r}"
     return f"acts on {_KINDS.get(kind, kind)}"
+
+
+def other_actuators(spec: mujoco.MjSpec) -> dict[str, str]:
+    """Names of actuators that are left in a file, by the joint or else the thing they act on."""
+    return {actuator.target: actuator.name or actuator.target for actuator in spec.actuators}
+
+
+def followers(spec: mujoco.MjSpec) -> set[str]:
+    """Names of joints that an equality ties to others."""
+    joint = mujoco.mjtEq.mjEQ_JOINT
+    return {equality.name1 for equality in spec.equalities if equality.type == joint and equality.active}
+
+
+def followers_of_model(model: mujoco.MjModel) -> set[str]:
+    """Names of joints that an equality ties to others."""
+    is_active = (model.eq_type == int(mujoco.mjtEq.mjEQ_JOINT)) & (model.eq_active0 != 0)
+    return {element_name(model, "joint", joint) for joint in model.eq_obj1id[is_active]}
+
+
+@dataclass(frozen=True)
+class TendonMotor:
+    """The motor at one joint of a linkage, with the lengths of its tendon per position of each of its joints."""
+
+    actuator: int
+    joint: int
+    joints: tuple[int, ...]
+    coefficients: tuple[float, ...]
+
+    def shaft(self, model: mujoco.MjModel) -> LinkageConfig:
+        """The length of the tendon as a function of the joints."""
+        return LinkageConfig([element_name(model, "joint", joint) for joint in self.joints], list(self.coefficients))
+
+
+def tendon_motors(model: mujoco.MjModel, driven: Collection[int]) -> tuple[list[TendonMotor], dict[int, str]]:
+    """The motors of linkages, and why other actuators on tendons are none.
+
+    `driven` joints have actuators of their own.
+    """
+    tendons = np.flatnonzero(np.array(model.actuator_trntype) == int(mujoco.mjtTrn.mjTRN_TENDON)).tolist()
+    parts = {actuator: own for actuator in tendons if (own := _parts(model, int(model.actuator_trnid[actuator, 0])))}
+    motors: list[TendonMotor] = []
+    problems: dict[int, str] = {}
+    for group in _groups(parts):
+        joints = tuple(sorted({joint for actuator in group for joint in parts[actuator]}))
+        matrix = np.array([[parts[actuator].get(joint, 0.0) for joint in joints] for actuator in group])
+        if why := _problem(joints, matrix, driven):
+            problems |= dict.fromkeys(group, why)
+            continue
+        # each motor is at a joint that its tendon moves much
+        share = np.abs(matrix) / np.abs(matrix).max(axis=1, keepdims=True)
+        rows = range(len(group))
+        best = max(
+            itertools.permutations(range(len(joints)), len(group)), key=lambda columns: share[rows, columns].min()
+        )
+        motors += [
+            TendonMotor(actuator, joints[column], joints, tuple(matrix[row].tolist()))
+            for row, (actuator, column) in enumerate(zip(group, best, strict=True))
+        ]
+    return motors, problems
+
+
+def _parts(model: mujoco.MjModel, tendon: int) -> dict[int, float]:
+    """Coefficients of a fixed tendon by joint; empty for a tendon of another kind."""
+    first, found = int(model.tendon_adr[tendon]), dict[int, float]()
+    for part in range(first, first + int(model.tendon_num[tendon])):
+        if mujoco.mjtWrap(model.wrap_type[part]).name != "mjWRAP_JOINT":
+            return {}
+        joint = int(model.wrap_objid[part])
+        found[joint] = found.get(joint, 0.0) + float(model.wrap_prm[part])
+    return found
+
+
+def _groups(parts: Mapping[int, Mapping[int, float]]) -> list[list[int]]:
+    """Actuators that have joints in common, directly or through others."""
+    groups: list[tuple[list[int], set[int]]] = []
+    for actuator, own in parts.items():
+        mine, joints = [actuator], set(own)
+        for group in [one for one in groups if one[1] & joints]:
+            groups.remove(group)
+            mine, joints = group[0] + mine, group[1] | joints
+        groups.append((mine, joints))
+    return [sorted(mine) for mine, _ in groups]
+
+
+def _problem(joints: tuple[int, ...], matrix: np.ndarray, driven: Collection[int]) -> str:
+    """Why actuators on tendons are no linkage; empty if they are one."""
+    count, width = matrix.shape
+    if count > width:
+        return f"acts on a tendon of {width} joints with {count} such actuators, more than joints"
+    if width > MOST_JOINTS:
+        return f"acts on tendons that connect {width} joints, where a linkage has {MOST_JOINTS} at most"
+    if any(joint in driven for joint in joints):
+        return "acts on a tendon of joints that have actuators of their own"
+    return "" if np.linalg.matrix_rank(matrix) == count else "acts on tendons that depend on each other"

@@ -12,23 +12,14 @@ import numpy as np
 from ...files.usd.roots import Roots, no_pattern
 from ...specs.arguments import names_of
 from ..articulation import Robot
-from .address import element_name
-from .own_library import mujoco
+from .address import element_name, mujoco
 
 # as `mjtJoint` numbers them
 _BALL, _SLIDE, _HINGE = 1, 2, 3
 
 
 class ModelRobots:
-    """The robots of a model in each environment.
-
-    Args:
-        model: The model.
-        num_envs: Number of environments.
-
-    Raises:
-        ValueError: The model has neither hinge nor slide.
-    """
+    """The robots of a model in each environment; a `ValueError` if it has neither hinge nor slide."""
 
     def __init__(self, model: mujoco.MjModel, num_envs: int) -> None:
         self._num_envs = num_envs
@@ -51,10 +42,9 @@ class ModelRobots:
         self._envs = Roots(f"env_{env}" for env in range(num_envs))
 
     def find(self, patterns: str | Sequence[str]) -> list[Robot]:
-        """Return the robots that paths match, environment by environment.
+        """The robots that paths match, environment by environment.
 
-        Raises:
-            ValueError: No body has such a name, or none of its subtree's joints is a hinge or slide.
+        A `ValueError` names a path without a body, or without a hinge or slide in its subtree.
         """
         picked: dict[tuple[int, int], None] = {}
         for pattern in names_of("articulation paths", patterns, "a path"):

@@ -44,12 +44,10 @@ _FAILURES = (ArithmeticError, AttributeError, ImportError, LookupError, RuntimeE
 
 @dataclass(frozen=True)
 class NewtonReading:
-    """A robot file as newton reads it.
+    """A robot file as newton reads it: the model of its MuJoCo solver.
 
-    Args:
-        mjcf: The model of newton's MuJoCo solver.
-        dt: Physics step [s]: that of an MJCF file, and 1/240 otherwise, since newton's models have none.
-        positions: Initial positions of hinges and slides, within their limits [rad or m], by name, in newton's order.
+    The physics step `dt` [s] is that of an MJCF file, and 1/240 otherwise, since newton's models have none. `positions`
+    are the initial ones of hinges and slides, within their limits [rad or m], by name, in newton's order.
     """
 
     mjcf: str
@@ -66,15 +64,10 @@ class NewtonReading:
 
 
 def read_by_newton(file: str | os.PathLike[str]) -> NewtonReading:
-    """Return a robot file as newton reads it; the same file is read once.
+    """A robot file, USD, MJCF or URDF, as newton reads it; the same file is read once.
 
-    Args:
-        file: Path of a USD, MJCF or URDF file.
-
-    Raises:
-        FileNotFoundError: There is no such file.
-        HostError: newton or mujoco_warp is missing, newton cannot read the file, or its version does not fit that of
-            MuJoCo.
+    A `FileNotFoundError` says that there is no such file, a `HostError` that newton or mujoco_warp is missing, that
+    newton cannot read the file, or that its version does not fit that of MuJoCo.
     """
     path = Path(file).resolve()
     if not path.is_file():
@@ -137,21 +130,17 @@ def _reading(path: Path, solver: Any, names: Mapping[str, str], xml: str) -> New
         joint = spec.joint(names.get(own, own))
         if joint.type not in (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE):
             continue
-        _complete(joint, model, number)
+        # give a joint of the file what only the model has; infinite limits of a file cannot be read
+        joint.solref_limit = model.jnt_solref[number]
+        if not np.isfinite(model.jnt_actfrcrange[number]).all():
+            joint.actfrclimited, joint.actfrcrange = mujoco.mjtLimited.mjLIMITED_FALSE, [0, 0]
+        if np.abs(model.jnt_range[number]).min() > _NO_RANGE:
+            joint.limited, joint.range = mujoco.mjtLimited.mjLIMITED_FALSE, [0, 0]
         lower, upper = model.jnt_range[number] if model.jnt_limited[number] else (-np.inf, np.inf)
         # newton lets joints begin outside, from where physics pushes them back
         positions[joint.name] = float(np.clip(solver.mj_data.qpos[model.jnt_qposadr[number]], lower, upper))
     spec.compile()
     return NewtonReading(spec.to_xml(), _step_of(path), positions)
-
-
-def _complete(joint: mujoco.MjsJoint, model: mujoco.MjModel, number: int) -> None:
-    """Give a joint of the file what only the model has; infinite limits of a file cannot be read."""
-    joint.solref_limit = model.jnt_solref[number]
-    if not np.isfinite(model.jnt_actfrcrange[number]).all():
-        joint.actfrclimited, joint.actfrcrange = mujoco.mjtLimited.mjLIMITED_FALSE, [0, 0]
-    if np.abs(model.jnt_range[number]).min() > _NO_RANGE:
-        joint.limited, joint.range = mujoco.mjtLimited.mjLIMITED_FALSE, [0, 0]
 
 
 def _step_of(path: Path) -> float:

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...base.errors import HostError
-from .address import Fields
+from .address import Fields, mujoco
 from .fields import CONSTANTS
 from .joint_signals import COMPUTED
-from .own_library import mujoco
 from .switches import Switches
 
 if TYPE_CHECKING:
@@ -26,12 +25,7 @@ if TYPE_CHECKING:
 
 
 class DataList:
-    """Environments that are `MjData` of one model, which they share.
-
-    Args:
-        model: Of all of them.
-        datas: One per environment.
-    """
+    """Environments that are `MjData` of one model, which they share."""
 
     def __init__(self, model: mujoco.MjModel, datas: Sequence[mujoco.MjData]) -> None:
         self.model, self._datas, self.count = model, list(datas), len(datas)
@@ -94,12 +88,7 @@ class DataList:
 class BatchData:
     """Environments that are the simulations of a batch, with a model each.
 
-    Args:
-        batch: The simulations.
-
-    Raises:
-        ValueError: Their physics steps differ.
-        HostError: MuJoCo is older than 4.
+    A `ValueError` says that their physics steps differ, a `HostError` that MuJoCo is older than 4.
     """
 
     def __init__(self, batch: Batch) -> None:

@@ -23,20 +23,16 @@ from ...specs.arguments import require_type, whole_of
 from ...specs.motors import MotorConfig
 from ..articulation import DofArrays, Robot
 from ..bus import EventBus
-from ..copied import warp_copy
 from ..dof_properties import DofProperties
 from ..opened import enter, leave
 from ..port import Buffers, JointViews
-from ..transfer import Item, transfer
-from .address import address_of
-from .dry_friction import follow_step, harden
-from .fields import KNOWN, read_property, write_properties
+from ..transfer import Item, transfer, warp_copy
+from .address import address_of, mujoco
+from .fields import KNOWN, follow_step, harden, read_property, write_properties
 from .joint_signals import JointSignals
-from .model_actuators import drives_by_joint, own_actuators, read_motors, warn_of
+from .model_actuators import drives_by_joint, followers_of_model, own_actuators, read_motors, warn_of
 from .model_robots import ModelRobots
-from .moved_by import followers_of_model
 from .own_data import BatchData, DataList
-from .own_library import mujoco
 from .switches import actuators_off
 
 if TYPE_CHECKING:
@@ -508,12 +504,7 @@ class MujocoSimulation(NotCopied):
 
 
 def _environments(model: mujoco.MjModel, data: Any) -> DataList | BatchData:
-    """Data as environments.
-
-    Raises:
-        TypeError: It is something else.
-        ValueError: It is of another model, or there is none.
-    """
+    """Data as environments; a `TypeError` if it is something else, a `ValueError` if of another model or none."""
     # a version of MuJoCo without batches has none to offer
     if all(hasattr(data, name) for name in ("bind", "expand", "nsim")):
         if data.model is not model:

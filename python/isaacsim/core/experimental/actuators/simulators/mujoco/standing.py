@@ -38,8 +38,7 @@ class Standing:
 def free_bases(path: Path, spec: mujoco.MjSpec) -> list[str]:
     """Give each robot with a fixed base a free joint; return the names of their root bodies.
 
-    Raises:
-        ValueError: The root body of a robot hangs on a joint already.
+    A `ValueError` names a root body that hangs on a joint already.
     """
     freed = []
     for body in spec.worldbody.bodies:
@@ -58,11 +57,7 @@ def free_bases(path: Path, spec: mujoco.MjSpec) -> list[str]:
 
 
 def add_ground(path: Path, spec: mujoco.MjSpec) -> None:
-    """Add a horizontal plane at height 0 that touches all that collides.
-
-    Raises:
-        ValueError: The world of the file has a plane.
-    """
+    """Add a horizontal plane at height 0 that touches all that collides; a `ValueError` if the world has a plane."""
     plane = mujoco.mjtGeom.mjGEOM_PLANE
     if any(geom.type == plane for geom in spec.worldbody.geoms):
         raise ValueError(f"ground = True: {path} must have no plane of its own, and has one. Leave ground out.")
@@ -78,11 +73,7 @@ def add_ground(path: Path, spec: mujoco.MjSpec) -> None:
 
 
 def keyframe_of(path: Path, spec: mujoco.MjSpec, model: mujoco.MjModel, key: str | int) -> Start:
-    """Return positions and velocities of a keyframe by the name of each joint.
-
-    Raises:
-        ValueError: The file has no such keyframe.
-    """
+    """Positions and velocities of a keyframe by the name of each joint; a `ValueError` if the file has none such."""
     names = [model.key(number).name or number for number in range(model.nkey)]
     number = names.index(key) if key in names else -1
     if not isinstance(key, str):

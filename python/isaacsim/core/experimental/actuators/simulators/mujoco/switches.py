@@ -22,12 +22,8 @@ class Switches:
     """Switches actuators off by moving them to a group that no other is in, and disabling the group.
 
     That holds for every kind of actuator, whatever its parameters, and MuJoCo leaves it out of the derivatives of its
-    implicit integrators too; what an actuator adds to its joint's armature and damping stays.
-
-    Args:
-        groups: Gives those of the actuators, a model a row, in place.
-        read_bits: Gives the disabled groups of each model.
-        write_bits: Sets them.
+    implicit integrators too; what an actuator adds to its joint's armature and damping stays. `groups` gives those of
+    the actuators, a model a row, in place; `read_bits` and `write_bits` get and set the disabled groups of each model.
     """
 
     def __init__(
@@ -68,13 +64,7 @@ class Switches:
 
 
 def actuators_off(silent: np.ndarray, actuators: Mapping[int, Sequence[int]], count: int) -> np.ndarray:
-    """Return which of `count` actuators are off, `(environments, actuators)`.
-
-    Args:
-        silent: Axes whose actuators are off, `(environments, axes)`.
-        actuators: Those of each axis.
-        count: Number of all actuators.
-    """
+    """Which of `count` actuators are off, `(environments, actuators)`: those of the silent axes."""
     off = np.zeros((len(silent), count), bool)
     for axis, own in actuators.items():
         off[:, own] = silent[:, axis, None]

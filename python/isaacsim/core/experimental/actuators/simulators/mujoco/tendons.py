@@ -13,8 +13,8 @@ import warp as wp
 
 from ...base.values import Indices, resolve_indices
 from ..articulation import name_in
-from ..copied import warp_copy
 from ..physics_articulation import PhysicsArticulation
+from ..transfer import warp_copy
 from .dynamics import Layout
 
 

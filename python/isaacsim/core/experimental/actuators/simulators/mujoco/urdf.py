@@ -3,6 +3,16 @@
 MuJoCo's defaults for URDF are made for speed: links on fixed joints are fused into their parents, visual shapes are
 dropped, and paths of meshes lose their folders. Here links keep their names and masses, and meshes of the same name in
 two folders stay apart.
+
+The `<transmission>` elements, of ROS 1 and of ros2_control, become stages of motors. With actuators a, joints j,
+reductions n and joint offsets o, positions are
+
+    SimpleTransmission            j = a/n + o
+    DifferentialTransmission      j1 = (a1/n_a1 + a2/n_a2)/(2·n_j1) + o1,  j2 = (a1/n_a1 − a2/n_a2)/(2·n_j2) + o2
+    FourBarLinkageTransmission    j1 = a1/(n_a1·n_j1) + o1,                j2 = (a2/n_a2 − a1/(n_a1·n_j1))/n_j2 + o2
+
+Solved for the shafts a/n_a, the last two are linkages. Efforts follow from these positions by virtual work.
+Source: transmission_interface of ROS 1 and ros2_control, as far as known: its code was not at hand.
 """
 
 from __future__ import annotations
@@ -11,16 +21,18 @@ import math
 import re
 import warnings
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from ...base.errors import UnsupportedSceneError
+from ...specs.linkage import LinkageConfig
+from ...specs.transmission import TransmissionConfig
 from ...specs.two_values import are_same, contradiction
 from ..scene.inertias import ROUNDING, repaired, report_inertias
-from .urdf_transmissions import UrdfTransmission, transmissions_of
 
 _READABLE = (".stl", ".obj", ".msh")
 _FIXED = "fixed"
@@ -61,25 +73,24 @@ class Urdf:
 
 
 def prepare(path: Path, robot: ET.Element, strict_inertia: bool) -> Urdf:
-    """Return a URDF file prepared for MuJoCo.
+    """A URDF file prepared for MuJoCo; its root element is changed in place.
 
-    Args:
-        path: Path of the file.
-        robot: Its root element; changed in place.
-        strict_inertia: Refuse physically impossible inertias instead of repairing them.
-
-    Raises:
-        UnsupportedSceneError: The file is a template.
-
-    Warns:
-        UserWarning: Meshes were left out, inertias were repaired, or a mimic has no leader; names links and joints.
+    `strict_inertia` refuses physically impossible inertias instead of repairing them, and an `UnsupportedSceneError` a
+    file that is a template. Warnings name the links and joints of meshes left out, of repaired inertias, and of a mimic
+    without a leader.
     """
     _require_expanded(path, robot)
     made = Urdf(mimics=_take_mimics(path, robot), velocity_limits=_velocity_limits(robot), fixed=_fixed_joints(robot))
     made.transmissions = transmissions_of(robot)
     made.two_values = list(_exceeded_limits(robot))
     made.without_inertia = {link.get("name", "") for link in robot.iter("link") if link.find("inertial") is None}
-    folder = _set_options(robot, path.parent)
+    # set compiler options that the file leaves open; remove and return its mesh folder
+    compiler = _child(_child(robot, "mujoco"), "compiler")
+    # a fused link loses its name, its frame and its contacts
+    for option in ("fusestatic", "discardvisual"):
+        compiler.set(option, compiler.get(option, "false"))
+    given = [compiler.attrib.pop(name, "") for name in ("meshdir", "assetdir")]
+    folder = path.parent / (given[0] or given[1])
     _take_meshes(path, robot, folder, made.meshes)
     _repair_inertias(path, robot, made, strict_inertia)
     _free_root(robot)
@@ -148,16 +159,6 @@ def _child(element: ET.Element, tag: str, **attributes: str) -> ET.Element:
     return ET.SubElement(element, tag, attributes) if found is None else found
 
 
-def _set_options(robot: ET.Element, folder: Path) -> Path:
-    """Set compiler options that the file leaves open; remove and return its mesh folder."""
-    compiler = _child(_child(robot, "mujoco"), "compiler")
-    # a fused link loses its name, its frame and its contacts
-    for option in ("fusestatic", "discardvisual"):
-        compiler.set(option, compiler.get(option, "false"))
-    given = [compiler.attrib.pop(name, "") for name in ("meshdir", "assetdir")]
-    return folder / (given[0] or given[1])
-
-
 def _take_mimics(path: Path, robot: ET.Element) -> list[tuple[str, str, float, float]]:
     """Take mimics out of the file: not every version of MuJoCo reads them, and none names a missing leader."""
     moving = {joint.get("name") for joint in robot.iter("joint") if joint.get("type") not in (None, _FIXED)}
@@ -196,7 +197,14 @@ def _take_meshes(path: Path, robot: ET.Element, folder: Path, meshes: dict[str, 
             elif why := _take_mesh(mesh, path.parent, folder, names):
                 link.remove(element)
                 dropped[element.tag].append(f"{link.get('name')} ({mesh.get('filename', '')}: {why})")
-    _warn_of_dropped(path, dropped)
+    for kind, what in (("visual", "are not drawn"), ("collision", "do not collide")):
+        if dropped[kind]:
+            warnings.warn(
+                f"{path}: meshes of these links {what}: {', '.join(dict.fromkeys(dropped[kind]))}. Put them there, in "
+                f"one of the formats {', '.join(_READABLE)}, of up to {_MOST_FACES} faces; packages are looked for in "
+                "the folder of the file and in those above it.",
+                stacklevel=7,
+            )
     meshes.update({name: _content(file) for file, name in names.items()})
 
 
@@ -210,17 +218,6 @@ def _take_mesh(mesh: ET.Element, here: Path, folder: Path, names: dict[Path, str
     names.setdefault(file, f"{len(names)}_{file.name}")
     mesh.set("filename", names[file])
     return ""
-
-
-def _warn_of_dropped(path: Path, dropped: Mapping[str, list[str]]) -> None:
-    for kind, what in (("visual", "are not drawn"), ("collision", "do not collide")):
-        if dropped[kind]:
-            warnings.warn(
-                f"{path}: meshes of these links {what}: {', '.join(dict.fromkeys(dropped[kind]))}. Put them there, in "
-                f"one of the formats {', '.join(_READABLE)}, of up to {_MOST_FACES} faces; packages are looked for in "
-                "the folder of the file and in those above it.",
-                stacklevel=8,
-            )
 
 
 def _is_empty(shape: ET.Element) -> bool:
@@ -278,7 +275,7 @@ def _repair_inertias(path: Path, robot: ET.Element, made: Urdf, strict: bool) ->
             mass.set("value", "0")
             new, change = np.eye(3), 1.0
         if change > 0.0:
-            _set_inertia(element, new)
+            element.attrib.update({name: repr(float(new[row, column])) for name, row, column in _INERTIA})
     report_inertias(f"{path}: ", changed, strict, stacklevel=8)
 
 
@@ -290,10 +287,6 @@ def _inertia(element: ET.Element) -> np.ndarray:
     return inertia
 
 
-def _set_inertia(element: ET.Element, inertia: np.ndarray) -> None:
-    element.attrib.update({name: repr(float(inertia[row, column])) for name, row, column in _INERTIA})
-
-
 def _free_root(robot: ET.Element) -> None:
     """Rename a root that carries a floating joint to `world`: MuJoCo allows free joints at the top only."""
     children = {child.get("link") for child in robot.iterfind(".//joint/child")}
@@ -303,3 +296,138 @@ def _free_root(robot: ET.Element) -> None:
             for name in ("name", "link"):
                 if element.get(name) == root:
                     element.set(name, "world")
+
+
+BeforeJoint = TransmissionConfig | LinkageConfig
+_SIMPLE = "SimpleTransmission"
+_REDUCTIONS, _OFFSETS = ("mechanicalReduction", "mechanical_reduction"), ("offset",)
+
+
+@dataclass(frozen=True)
+class UrdfTransmission:
+    """A transmission of a URDF file; its type is without the name of the package, and empty where there is none.
+
+    Joints and actuators are in the order of their roles, `joint1` first. Reductions are 1 where there is none, NaN
+    where it is no number; offsets are in rad or m.
+    """
+
+    kind: str
+    joints: tuple[str, ...]
+    actuator_reductions: tuple[float, ...]
+    joint_reductions: tuple[float, ...]
+    offsets: tuple[float, ...]
+
+
+def transmissions_of(robot: ET.Element) -> list[UrdfTransmission]:
+    """Return the transmissions of a file, those inside `<ros2_control>` included."""
+    return [_read(element) for element in robot.iter("transmission")]
+
+
+def stages_of(
+    transmissions: Sequence[UrdfTransmission], joints: Collection[str]
+) -> tuple[dict[str, list[BeforeJoint]], list[str]]:
+    """The stages before each joint with a motor, and the transmissions that are none by joint, with reasons."""
+    count = Counter(joint for one in transmissions for joint in one.joints)
+    stages: dict[str, list[BeforeJoint]] = {}
+    problems: list[str] = []
+    for one in transmissions:
+        several = next((f"{count[joint]} transmissions" for joint in one.joints if count[joint] > 1), "")
+        if why := _problem(one, joints) or several:
+            problems += [f"{name!r} ({why})" for name in one.joints]
+        else:
+            stages |= _SHAFTS[one.kind](one)
+    return stages, list(dict.fromkeys(problems))
+
+
+def _problem(one: UrdfTransmission, joints: Collection[str]) -> str:
+    """Return why a transmission is no stage of motors; empty if it is one."""
+    if one.kind not in _SHAFTS:
+        return one.kind or "no type"
+    wanted = 1 if one.kind == _SIMPLE else 2
+    if (len(one.joints), len(one.actuator_reductions)) != (wanted, wanted):
+        return f"{one.kind} of {len(one.joints)} joints and {len(one.actuator_reductions)} actuators"
+    if lost := [name for name in one.joints if name not in joints]:
+        return f"no motor at joint {lost[0]!r}"
+    return _problem_of_numbers(one)
+
+
+def _problem_of_numbers(one: UrdfTransmission) -> str:
+    """Return why the numbers of a transmission of a known kind are none; empty if they are."""
+    given = [*one.actuator_reductions, *one.joint_reductions]
+    needed, reductions = ("one", [_reduction(one)]) if one.kind == _SIMPLE else ("each", given)
+    if not all(map(math.isfinite, reductions)) or not all(reductions):
+        shown = " and ".join(f"{value:g}" for value in given)
+        return f"its reductions {shown}, of which {needed} must be a number other than 0"
+    return "" if all(map(math.isfinite, one.offsets)) else "its offset is no number"
+
+
+def _gear(one: UrdfTransmission) -> dict[str, list[BeforeJoint]]:
+    """Return the gear of a simple transmission."""
+    ratio, offset = _reduction(one), one.offsets[0]
+    # the offset of a motor is its angle where the joint is at 0
+    gear = TransmissionConfig(ratio, -ratio * offset if offset else 0.0)
+    return {one.joints[0]: [gear]} if (ratio, offset) != (1.0, 0.0) else {}
+
+
+def _differential(one: UrdfTransmission) -> dict[str, list[BeforeJoint]]:
+    """Return gears and shafts of a differential."""
+    first, second = one.joint_reductions
+    return _linkage(one, [first, second], [first, -second])
+
+
+def _four_bar(one: UrdfTransmission) -> dict[str, list[BeforeJoint]]:
+    """Return gears and shafts of two links, of which the second motor turns the second one against the base."""
+    first, second = one.joint_reductions
+    return _linkage(one, [first, 0.0], [1.0, second])
+
+
+def _linkage(one: UrdfTransmission, *shafts: list[float]) -> dict[str, list[BeforeJoint]]:
+    """Return gears and shafts, each with its angle per position of each joint."""
+    found: dict[str, list[BeforeJoint]] = {}
+    for joint, ratio, shaft in zip(one.joints, one.actuator_reductions, shafts, strict=True):
+        offset = -sum(slope * at for slope, at in zip(shaft, one.offsets, strict=True)) if any(one.offsets) else 0.0
+        found[joint] = [LinkageConfig(list(one.joints), shaft, offset)]
+        if ratio != 1.0:
+            found[joint].insert(0, TransmissionConfig(ratio))
+    return found
+
+
+_SHAFTS = {_SIMPLE: _gear, "DifferentialTransmission": _differential, "FourBarLinkageTransmission": _four_bar}
+
+
+def _reduction(one: UrdfTransmission) -> float:
+    """Return the reduction of a simple transmission; NaN if its actuator and its joint have different ones.
+
+    ROS 1 reads that of the actuator, ros2_control that of the joint.
+    """
+    found = {value for value in (*one.actuator_reductions, *one.joint_reductions) if value != 1.0}
+    return next(iter(found), 1.0) if len(found) < 2 else math.nan
+
+
+def _read(element: ET.Element) -> UrdfTransmission:
+    """Read one element: its type may be an attribute, or an element called `type` or `plugin`."""
+    kind = element.get("type") or element.findtext("type") or element.findtext("plugin") or ""
+    joints, actuators = (sorted(element.findall(tag), key=_role) for tag in ("joint", "actuator"))
+    # older files have the reduction beside the actuator
+    beside = _number_among(element, _REDUCTIONS, 1.0)
+    return UrdfTransmission(
+        kind=kind.strip().rpartition("/")[2],
+        joints=tuple(joint.get("name", "") for joint in joints),
+        actuator_reductions=tuple(_number_among(actuator, _REDUCTIONS, beside) for actuator in actuators) or (beside,),
+        joint_reductions=tuple(_number_among(joint, _REDUCTIONS, 1.0) for joint in joints),
+        offsets=tuple(_number_among(joint, _OFFSETS, 0.0) for joint in joints),
+    )
+
+
+def _role(element: ET.Element) -> str:
+    """Return the role of a joint or an actuator, such as `joint1`; empty keeps the order of the file."""
+    return (element.get("role") or element.findtext("role") or "").strip()
+
+
+def _number_among(element: ET.Element, tags: Sequence[str], otherwise: float) -> float:
+    """Return the number in the first child with one of the tags; NaN if it is none."""
+    text = next((text for tag in tags if (text := element.findtext(tag)) is not None), None)
+    try:
+        return otherwise if text is None else float(text)
+    except ValueError:
+        return math.nan

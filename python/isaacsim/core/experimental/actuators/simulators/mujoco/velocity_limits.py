@@ -34,15 +34,11 @@ def velocity_limiter(
     qvel: np.ndarray,
     couplings: Sequence[tuple[int, int, float]] = (),
 ) -> Callable[[], None] | None:
-    """Return what is to be called after each physics step; None where no axis has a limit.
+    """What is to be called after each physics step; None where no axis has a limit.
 
-    Args:
-        limits: Largest velocities [rad/s or m/s] >= 0, `(environments, axes)`; inf is no limit.
-        at: Addresses of the axes.
-        dt: Physics step [s].
-        qpos: Positions `(environments, nq)`, changed in place.
-        qvel: Velocities `(environments, nv)`, changed in place.
-        couplings: Axes that follow, those that they follow, and how many times as fast they are.
+    Limits [rad/s or m/s] >= 0 are `(environments, axes)`, inf for none. Positions `(environments, nq)` and velocities
+    `(environments, nv)` are changed in place. Couplings are axes that follow, those that they follow, and how many
+    times as fast they are.
     """
     limits = limits.copy()
     for follower, leader, ratio in couplings:

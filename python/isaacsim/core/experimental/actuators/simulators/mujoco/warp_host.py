@@ -35,9 +35,8 @@ _MODULE = "mujoco_warp"
 class MujocoWarpHost(MujocoHost):
     """`MujocoHost` whose steps are those of mujoco_warp.
 
-    Raises:
-        HostError: mujoco_warp is missing, there is more than one environment, or the model has elements that
-            mujoco_warp lacks.
+    A `HostError` says that it is missing, that there is more than one environment, or which elements of the model it
+    lacks.
     """
 
     engine = "MuJoCo Warp"
@@ -103,14 +102,7 @@ class MujocoWarpHost(MujocoHost):
 
 
 def mujoco_warp_for(subject: str) -> ModuleType:
-    """Return mujoco_warp.
-
-    Args:
-        subject: What it is for, the first words of the error.
-
-    Raises:
-        HostError: It is not installed.
-    """
+    """Return mujoco_warp; if it is not installed, raise a `HostError` that begins with the subject it is for."""
     try:
         import mujoco_warp
     except ModuleNotFoundError as missing:

@@ -9,16 +9,14 @@ import numpy as np
 
 from ...base.errors import HostError, NotCopied, SimulationDivergedError, diverged
 from ...base.values import Indices, resolve_indices
-from ...files.usd.collisions import disable_collisions
 from ...files.usd.joint_properties import authored, axis_of
-from ...files.usd.stage import StageEdits, require_si
+from ...files.usd.stage import StageEdits, disable_collisions, require_si
 from ..articulation import DofArrays, Robot
 from ..bus import EventBus
 from ..physics_articulation import PhysicsArticulation
-from ..scene.beginnings import BEGIN_ELSEWHERE, warn_of_beginnings
+from ..scene.scene import BEGIN_ELSEWHERE, warn_of_beginnings
 from .properties import SceneProperties
-from .scene import PhysxScene
-from .solver import velocity_weight
+from .scene import PhysxScene, velocity_weight
 
 if TYPE_CHECKING:
     from ...files.usd.handles import Stage
@@ -29,13 +27,7 @@ _TARGETS = {"position_targets": "jointPositionTarget", "velocity_targets": "join
 
 
 class PhysxHost(NotCopied):
-    """Physics of a USD stage on PhysX: one simulation, however many robots the stage holds.
-
-    Args:
-        stage: USD stage in meters.
-        dt: Physics step [s].
-        num_envs: 1.
-    """
+    """Physics of a USD stage in meters on PhysX: one simulation, however many robots the stage holds."""
 
     _INSTEAD = "Open another simulation."
 
@@ -96,8 +88,7 @@ class PhysxHost(NotCopied):
     def step(self, steps: int = 1) -> None:
         """Run physics steps, the pre-step callbacks before each.
 
-        Raises:
-            SimulationDivergedError: A joint is not finite any more; names the robots.
+        A `SimulationDivergedError` names the robots of which a joint is not finite any more.
         """
         for left in reversed(range(steps)):
             self._running()
@@ -158,11 +149,7 @@ class PhysxHost(NotCopied):
         return self._properties.read(name)
 
     def write_properties(self, values: Mapping[str, np.ndarray], at: np.ndarray) -> None:
-        """Set properties at the places `at` of the flat arrays, all of them or none.
-
-        Raises:
-            HostError: PhysX cannot have these values.
-        """
+        """Set properties at the places `at` of the flat arrays, all of them or, with a `HostError` of PhysX, none."""
         self._running()
         self._properties.write(values, at)
         self.write_gains()

@@ -14,14 +14,7 @@ if TYPE_CHECKING:
 
 
 class LinkGraph:
-    """The joints of a stage between links.
-
-    Args:
-        stage: USD stage.
-        links: Paths of all links.
-
-    `strays` are paths of joints between bodies that are no links.
-    """
+    """The joints of a stage between links; `strays` are paths of joints between bodies that are no links."""
 
     def __init__(self, stage: Stage, links: Collection[str]) -> None:
         self._around: dict[str, list[tuple[str, str]]] = {link: [] for link in links}
@@ -47,16 +40,10 @@ class LinkGraph:
     def find(
         self, root: str, links: Sequence[str], joints: Sequence[str], known: Collection[str]
     ) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-        """Paths of an articulation's links and of the joint that leads to each but the first.
+        """Paths of an articulation's links and of the joint that leads to each but the first; None without such a tree.
 
-        Args:
-            root: Path of the articulation root; the links are near it where several trees have the same names.
-            links: Names of the links.
-            joints: Names of the joints that lead to them; the first link has none.
-            known: Paths of joints that are among them.
-
-        Returns:
-            Both, or None where the stage has no such tree.
+        The links, given by names as are these joints, are near the root where several trees have the same names. Paths
+        in `known` are among the joints.
         """
         starts = [link for link in self._around if name_in(link) == links[0]]
         for start in sorted(starts, key=lambda link: not f"{link}/".startswith(f"{root}/")):

@@ -33,9 +33,7 @@ _FRICTIONS = ("static_frictions", "dynamic_frictions")
 class SceneProperties:
     """The properties of all joint axes of a scene, flat, in SI; ±inf is no limit.
 
-    Args:
-        scene: As it was read from the stage.
-        authored: Returns a property as the stage authors it, NaN where it does not.
+    `authored` returns a property as the stage authors it, NaN where it does not.
     """
 
     def __init__(self, scene: PhysxScene, authored: Callable[[str], np.ndarray]) -> None:
@@ -68,11 +66,7 @@ class SceneProperties:
         return self._scene.read(_COLUMNS[name])[0]
 
     def write(self, values: Mapping[str, np.ndarray], at: np.ndarray) -> None:
-        """Set properties at some places, all of them or none; `write_drives` is to follow.
-
-        Raises:
-            HostError: PhysX cannot have these values.
-        """
+        """Set properties at some places, all or, with a `HostError` of PhysX, none; `write_drives` is to follow."""
         after = {name: self._with(name, values[name], at) for name in values}
         self._require_limits(after)
         frictions = self._frictions(after)

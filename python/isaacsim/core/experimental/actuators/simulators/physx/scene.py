@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 import warnings
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -25,14 +25,16 @@ from ovphysx.types import GlobalConfigKey, LogLevel, SimObjectType, TensorType
 
 from ...base.errors import UnsupportedSceneError
 from ...files.usd.articulation import articulation_roots, every_prim
-from ...files.usd.instances import misnamed, rename_misnamed
+from ...files.usd.authored import misnamed, rename_misnamed
+from ...files.usd.schema import applied_schemas
+from ...files.usd.units import RADIAN
 from ..articulation import name_in
 from ..scene.robots import warn_of_strays
 from .links import LinkGraph
-from .tensors import RobotTensors, bind
 
 if TYPE_CHECKING:
     from ...files.usd.handles import Prim, Stage
+
 
 # what a value per radian is multiplied with, as a power of degrees per radian
 _POWER = {
@@ -86,15 +88,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class PhysxRobot:
-    """One articulation.
-
-    Args:
-        path: Of its root prim.
-        axes: Its DOFs.
-        links: Paths, the root first.
-        joints: Path of the joint that leads to each link but the root.
-        floating: True if the root link is free in the world.
-    """
+    """One articulation: path of its root prim, DOFs, links, the root first, and joints to each link but the root."""
 
     path: str
     axes: list[Axis]
@@ -104,14 +98,7 @@ class PhysxRobot:
 
 
 class PhysxScene:
-    """Physics of a USD stage as it is now, on the CPU.
-
-    Args:
-        stage: USD stage in meters.
-
-    Raises:
-        UnsupportedSceneError: PhysX cannot read the stage.
-    """
+    """Physics of a USD stage in meters as it is now, on the CPU; an `UnsupportedSceneError` if PhysX cannot read it."""
 
     def __init__(self, stage: Stage) -> None:
         _prepare_process()
@@ -211,10 +198,7 @@ class PhysxScene:
     def of_links(self, robots: np.ndarray, count: int, columns: tuple[str, ...]) -> np.ndarray:
         """Columns of the first `count` links of some robots, side by side; quaternions are (w, x, y, z).
 
-        Args:
-            robots: Numbers of the robots.
-            count: Of links, all or the root link only.
-            columns: Names; poses and velocities are those that tensors have.
+        Poses and velocities are those that tensors have; all links are counted, or the root link only.
         """
         if self._tensors is not None and self._tensors.has_links(columns):
             rows = self._tensors.links(columns)[robots, :count]
@@ -288,7 +272,7 @@ class PhysxScene:
         """Find the places of each PhysX joint's axes in the flat arrays."""
         flat = [axis for robot in self.robots for axis in robot.axes]
         self.joints = [axis.joint for axis in flat]
-        self._degrees = np.array([1.0 if axis.linear else np.degrees(1.0) for axis in flat])
+        self._degrees = np.array([1.0 if axis.linear else RADIAN for axis in flat])
         places: dict[str, list[int]] = {}
         for place, axis in enumerate(flat):
             places.setdefault(axis.joint, []).append(place)
@@ -426,3 +410,116 @@ def _prepare_process() -> None:
 def _close(physx: ovphysx.PhysX, stage: ovstage.Stage) -> None:
     physx.destroy()
     stage.destroy()
+
+
+def velocity_weight(stage: Stage, root: str) -> float:
+    """Weight of the velocity after a step, in the step of positions, of the robot with this articulation root.
+
+    The TGS solver of PhysX divides a step into as many parts as a robot has position iterations. Velocities grow by
+    `dt/n·M⁻¹·τ` in each of n parts, and positions move with them: `q⁺ = q + dt·((1 − w)·v + w·v⁺)` with
+    `w = (n + 1)/(2·n)`, while v⁺ is that of one whole step. PGS, and TGS that takes efforts in once in a step, have
+    w = 1. Measured on one step of the shipped robots in the air, to 1e-3; not in contact with others, whose n may
+    differ.
+    """
+    scenes = [prim for prim in every_prim(stage.GetPseudoRoot()) if prim.GetTypeName() == "PhysicsScene"]
+    scene, robot = scenes[0] if scenes else None, stage.GetPrimAtPath(root)
+    if _value(scene, "Scene", "solverType", "TGS") == "PGS":
+        return 1.0
+    if not _value(scene, "Scene", "enableExternalForcesEveryIteration", True):
+        return 1.0
+    parts = _value(robot, "Articulation", "solverPositionIterationCount", 32)
+    least = max(_value(scene, "Scene", "minPositionIterationCount", 1), 1)
+    parts = min(max(parts, least), _value(scene, "Scene", "maxPositionIterationCount", 255))
+    return (parts + 1) / (2 * parts)
+
+
+def _value(prim: Prim | None, schema: str, name: str, default: object) -> Any:
+    """Authored value of a prim that has the schema PhysX looks for."""
+    if not prim or f"Physx{schema}API" not in applied_schemas(prim):
+        return default
+    value = prim.GetAttribute(f"physx{schema}:{name}").Get()
+    return default if value is None else value
+
+
+# in SI: per radian, where sessions are per degree
+_OF_DOFS = {
+    "jointPosition": TensorType.ARTICULATION_DOF_POSITION,
+    "jointVelocity": TensorType.ARTICULATION_DOF_VELOCITY,
+    "jointPositionTarget": TensorType.ARTICULATION_DOF_POSITION_TARGET,
+    "jointVelocityTarget": TensorType.ARTICULATION_DOF_VELOCITY_TARGET,
+    "jointActuationForce": TensorType.ARTICULATION_DOF_ACTUATION_FORCE,
+    "jointStiffness": TensorType.ARTICULATION_DOF_STIFFNESS,
+    "jointDamping": TensorType.ARTICULATION_DOF_DAMPING,
+}
+_POSE, _VELOCITY = TensorType.ARTICULATION_LINK_POSE, TensorType.ARTICULATION_LINK_VELOCITY
+_OF_LINKS: dict[tuple[str, ...], int] = {
+    ("position", "orientation"): _POSE,
+    ("linearVelocity", "angularVelocity"): _VELOCITY,
+}
+
+
+def bind(physx: ovphysx.PhysX, paths: Sequence[str], tensor_type: int) -> Any:
+    """A tensor of some robots, a row per path; it ends with `physx` at the latest."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "ovphysx tensor bindings are deprecated", DeprecationWarning)
+        return physx.create_tensor_binding(prim_paths=list(paths), tensor_type=tensor_type)
+
+
+class RobotTensors:
+    """State, targets, efforts and drive gains of all robots by the wheel's tensor bindings, to arrays that stay.
+
+    A tensor is bound when it is first used. A call takes 10 µs, where a session of the wheel takes a millisecond. The
+    wheel calls bindings deprecated and has nothing as fast: the requirement bounds its version, and a test fails when
+    it warns differently or has them no more.
+
+    PhysX steps by 1 ns before the first tensor is read or written, unless it has stepped already, and contacts push the
+    robots in it. So nothing here is to be called before the first step. `dofs` has the number of joint axes of each
+    robot by its path.
+    """
+
+    def __init__(self, physx: ovphysx.PhysX, dofs: Mapping[str, int]) -> None:
+        self._physx, self._paths = physx, list(dofs)
+        # rows are as long as those of the robot with the most axes
+        counts = np.array(list(dofs.values()))
+        self._filled = np.flatnonzero(np.arange(counts.max()) < counts[:, None])
+        self._bound: dict[int, tuple[Any, np.ndarray]] = {}
+
+    @staticmethod
+    def has(column: str) -> bool:
+        """Return True if there is a tensor of that column of the joint axes."""
+        return column in _OF_DOFS
+
+    @staticmethod
+    def has_links(columns: tuple[str, ...]) -> bool:
+        """Return True if there is a tensor of these columns of the links."""
+        return columns in _OF_LINKS
+
+    def read(self, column: str) -> np.ndarray:
+        """The values of all joint axes, SI, float32, flat, robot after robot."""
+        return self._read(_OF_DOFS[column]).take(self._filled)
+
+    def write(self, column: str, values: np.ndarray) -> None:
+        """Set the values of all joint axes."""
+        binding, rows = self._tensor(_OF_DOFS[column])
+        rows.put(self._filled, values)
+        binding.write(rows)
+
+    def links(self, columns: tuple[str, ...]) -> np.ndarray:
+        """Two columns of the links side by side, quaternions (x, y, z, w); an array that the next call fills again.
+
+        Its shape is `(robots, links, numbers)`, with as many links as the robot with the most has.
+        """
+        return self._read(_OF_LINKS[columns])
+
+    # inside
+
+    def _read(self, tensor_type: int) -> np.ndarray:
+        binding, rows = self._tensor(tensor_type)
+        binding.read(rows)
+        return rows
+
+    def _tensor(self, tensor_type: int) -> tuple[Any, np.ndarray]:
+        if tensor_type not in self._bound:
+            binding = bind(self._physx, self._paths, tensor_type)
+            self._bound[tensor_type] = binding, np.zeros(binding.shape, np.float32)
+        return self._bound[tensor_type]

@@ -61,11 +61,7 @@ def frame(place: Gf.Vec3f, turn: Gf.Quatf, length: float) -> Frame:
 
 
 class Places:
-    """Poses of prims in the world.
-
-    Args:
-        length: The stage's unit of length [m].
-    """
+    """Poses of prims in the world, on a stage with this unit of length [m]."""
 
     def __init__(self, length: float) -> None:
         self._length = length

@@ -20,15 +20,10 @@ ROUNDING = 1e-5
 
 
 def repaired(inertia: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return the possible inertia that is closest to a matrix, and its relative distance.
+    """The possible inertia that is closest to a matrix, and the largest relative change of a principal moment.
 
-    Principal moments of a possible inertia are positive, and none is larger than the sum of the others.
-
-    Args:
-        inertia: A matrix, 3 × 3.
-
-    Returns:
-        The inertia, and the largest change of a principal moment relative to the largest moment.
+    Principal moments of a possible inertia are positive, and none is larger than the sum of the others. Changes are
+    relative to the largest moment.
     """
     even = (inertia + inertia.T) / 2
     moments, axes = np.linalg.eigh(even)
@@ -49,11 +44,7 @@ def repaired(inertia: np.ndarray) -> tuple[np.ndarray, float]:
 
 
 def report_inertias(where: str, changed: Mapping[str, float], strict: bool, *, stacklevel: int) -> None:
-    """Warn of repaired inertias, given as relative changes by body, or refuse them.
-
-    Raises:
-        UnsupportedSceneError: `strict` is set and an inertia was repaired.
-    """
+    """Warn of repaired inertias, relative changes by body; refuse them by an `UnsupportedSceneError` if `strict`."""
     if not changed:
         return
     named = ", ".join(f"{body} ({change:.2g})" for body, change in changed.items())

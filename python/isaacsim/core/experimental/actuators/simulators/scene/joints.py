@@ -1,4 +1,4 @@
-"""Joints of a stage: the bodies they connect, their frames and their free axes."""
+"""Joints of a stage: the bodies they connect, their frames and free axes, and those that follow others."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from pxr import Gf, Sdf, Usd
 from ...base.errors import UnsupportedSceneError
 from ...files.usd import articulation
 from ...files.usd.authored import authored as authored_value
-from ...files.usd.authored import authored_number, authored_numbers, other_type
+from ...files.usd.authored import authored_number, authored_numbers, misnamed, other_type, targets
 from ...files.usd.axes import is_angular
-from ...files.usd.envelope_fallback import drives_without_actuator
-from ...files.usd.instances import misnamed
+from ...files.usd.fallbacks import drives_without_actuator
 from ...files.usd.joint_properties import authored
-from ...files.usd.mjc_actuators import joint_bounds
+from ...files.usd.mujoco_properties import joint_bounds
 from ...files.usd.schema import applied_schemas
+from ...files.usd.units import DEGREE
 from .frames import Frame, frame
 from .parsed import Parsed
-from .scene import FIELDS, Axis, Loop
+from .scene import FIELDS, Axis, Loop, Mimic
 from .tree import WORLD, Branch, Edge
 
 # kind of joint of MuJoCo's constraints on joint prims, which have no free axis
@@ -53,14 +53,8 @@ def read_joints(
 ) -> dict[Sdf.Path, Joint]:
     """The active joints by path; joints between the same two bodies are in stage order.
 
-    Args:
-        stage: Where they are.
-        parsed: Result of USD's parser.
-        bodies: Numbers of the bodies that physics moves; any other is fixed to the world.
-        length: The stage's unit of length [m].
-
-    Raises:
-        UnsupportedSceneError: A joint is of a kind that is not simulated here.
+    Bodies without a number are fixed to the world; `length` is the stage's unit [m]. An `UnsupportedSceneError` names a
+    joint of a kind that is not simulated here.
     """
     found = {}
     for path, (kind, described) in parsed.joints.items():
@@ -119,13 +113,8 @@ def axes_of(branch: Branch, joints: Mapping[Sdf.Path, Joint]) -> list[Axis]:
 def read_values(stage: Usd.Stage, axes: Sequence[Axis], degrees: bool) -> None:
     """Fill in the authored values of axes: limits, drives, friction, armature, springs, initial state.
 
-    Args:
-        stage: Where the joints are.
-        axes: Of all robots.
-        degrees: True if angles of MuJoCo's attributes are in degrees.
-
-    Raises:
-        UnsupportedSceneError: A lower limit is above its upper limit, or a maximum velocity is negative.
+    `degrees` says that angles of MuJoCo's attributes are in degrees. An `UnsupportedSceneError` names a lower limit
+    above its upper limit, or a negative maximum velocity.
     """
     if not axes:
         return
@@ -134,8 +123,17 @@ def read_values(stage: Usd.Stage, axes: Sequence[Axis], degrees: bool) -> None:
     for lines in (misnamed(stage, [axis.joint for axis in axes]), drives_without_actuator(stage, places)):
         if lines:
             warnings.warn("\n".join(lines), stacklevel=4)
-    _warn_of_frictions(axes, found["static_frictions"], found["dynamic_frictions"])
-    _fill(axes, found)
+    gaps = np.abs(found["static_frictions"] - found["dynamic_frictions"])
+    if apart := [axis.joint for axis, gap in zip(axes, gaps.tolist(), strict=True) if gap > 0]:
+        warnings.warn(
+            f"static and dynamic friction of {', '.join(apart)} differ: MuJoCo has one dry friction and takes the "
+            "static one. Author the same for both.",
+            stacklevel=3,
+        )
+    for name, field in FIELDS.items():
+        for axis, value in zip(axes, found[name].tolist(), strict=True):
+            if not math.isnan(value):
+                setattr(axis, field, value)
     for axis in axes:
         _read_mujoco(stage.GetPrimAtPath(axis.joint), axis, degrees)
         _require_possible(axis)
@@ -143,14 +141,13 @@ def read_values(stage: Usd.Stage, axes: Sequence[Axis], degrees: bool) -> None:
 
 def unit_of(axis: Axis, length: float) -> float:
     """The unit of positions on a stage, of which `length` is the unit of length [m], in rad or m."""
-    return length if axis.linear else math.radians(1.0)
+    return length if axis.linear else DEGREE
 
 
 def read_state(stage: Usd.Stage, axis: Axis, length: float) -> tuple[float | None, float]:
     """Position and velocity in the joint state of an axis, a schema of PhysX; the position is None if not authored.
 
-    Raises:
-        UnsupportedSceneError: A value is no finite number.
+    An `UnsupportedSceneError` names a value that is no finite number.
     """
     prim = stage.GetPrimAtPath(axis.joint)
     unit = unit_of(axis, length)
@@ -165,14 +162,9 @@ def read_state(stage: Usd.Stage, axis: Axis, length: float) -> tuple[float | Non
 
 
 def position_in(axis: Axis, pose: Frame) -> tuple[float, float]:
-    """The position of a body on its only axis, and its distance from the axis.
+    """The position on its only axis of a body with this pose relative to joint zero, and its distance from the axis.
 
-    Args:
-        axis: The axis.
-        pose: Pose of the body relative to joint zero.
-
-    Returns:
-        The position [rad or m], and the distance that remains at this position [rad or m].
+    Both are in rad or m; the distance is what remains at this position.
     """
     direction, anchor = Gf.Vec3d(*axis.direction.tolist()), Gf.Vec3d(*axis.anchor.tolist())
     if axis.linear:
@@ -199,8 +191,7 @@ def hardness(prim: Usd.Prim, of: str = "") -> dict[str, list[float]]:
 def loop_of(prim: Usd.Prim, joint: Joint, numbers: Mapping[int, int]) -> Loop:
     """A joint as a constraint that closes a loop; `numbers` maps the bodies of the joint to those of the scene.
 
-    Raises:
-        UnsupportedSceneError: MuJoCo has no such constraint.
+    An `UnsupportedSceneError` says that MuJoCo has no such constraint.
     """
     kinds = {"fixed": "fixed", "spherical": "ball", "revolute": "hinge"}
     if joint.kind not in kinds:
@@ -230,11 +221,12 @@ def _joint(prim: Usd.Prim, kind: str, described: Any, ends: tuple[int, int], len
             f"<{path}> is a {kind} joint: not simulated here. Replace it by a revolute, prismatic, spherical, "
             "fixed or D6 joint, or deactivate the prim."
         )
+    is_driven = any(name.startswith("PhysicsDriveAPI:") for name in applied_schemas(prim))
     edge = Edge(
         path,
         ends,
         weak=bool(described.excludeFromArticulation) or constraint is not None,
-        rank=0 if kind in ("prismatic", "d6") or _is_driven(prim) else 1,
+        rank=0 if kind in ("prismatic", "d6") or is_driven else 1,
     )
     axes = () if constraint else _free_axes(prim, kind, described)
     return Joint(edge, constraint or kind, axes, _local_frames(path, described, length))
@@ -276,13 +268,6 @@ def _in_stage_order(stage: Usd.Stage, joints: dict[Sdf.Path, Joint]) -> dict[Sdf
     return dict(sorted(joints.items(), key=lambda item: order[item[0]]))
 
 
-def _fill(axes: Sequence[Axis], found: Mapping[str, np.ndarray]) -> None:
-    for name, field in FIELDS.items():
-        for axis, value in zip(axes, found[name].tolist(), strict=True):
-            if not math.isnan(value):
-                setattr(axis, field, value)
-
-
 def _require_possible(axis: Axis) -> None:
     if axis.lower > axis.upper:
         raise UnsupportedSceneError(
@@ -294,10 +279,6 @@ def _require_possible(axis: Axis) -> None:
             f"<{axis.joint}> has a largest velocity of {axis.max_velocity:g} (rad/s or m/s): must be >= 0. Correct "
             "maxJointVelocity."
         )
-
-
-def _is_driven(prim: Usd.Prim) -> bool:
-    return any(name.startswith("PhysicsDriveAPI:") for name in applied_schemas(prim))
 
 
 def _pose(joint: Joint, parent: int, child: int) -> Frame:
@@ -312,18 +293,9 @@ def _unit(letter: str) -> Gf.Vec3d:
     return Gf.Vec3d.Axis("XYZ".index(letter))
 
 
-def _warn_of_frictions(axes: Sequence[Axis], static: np.ndarray, dynamic: np.ndarray) -> None:
-    if apart := [axis.joint for axis, gap in zip(axes, np.abs(static - dynamic).tolist(), strict=True) if gap > 0]:
-        warnings.warn(
-            f"static and dynamic friction of {', '.join(apart)} differ: MuJoCo has one dry friction and takes the "
-            "static one. Author the same for both.",
-            stacklevel=4,
-        )
-
-
 def _read_mujoco(prim: Usd.Prim, axis: Axis, degrees: bool) -> None:
     """Fill in MuJoCo's own attributes of an axis where no others are authored."""
-    angle = math.radians(1.0) if degrees and not axis.linear else 1.0
+    angle = DEGREE if degrees and not axis.linear else 1.0
 
     def value(name: str) -> float:
         return authored_number(prim, f"mjc:{name}", 0.0)
@@ -338,3 +310,65 @@ def _read_mujoco(prim: Usd.Prim, axis: Axis, degrees: bool) -> None:
     axis.springdamper = time_constant, ratio
     if (efforts := joint_bounds(prim)) and math.isinf(axis.drive_limit):
         axis.drive_limit = max(map(abs, efforts))
+
+
+def read_mimics(stage: Usd.Stage, axes: Mapping[Sdf.Path, list[Axis]], length: float) -> list[Mimic]:
+    """Axes that follow others by `NewtonMimicAPI`, `PhysxMimicJointAPI`, or MuJoCo's joint equality, which adds powers.
+
+    A joint without an axis does not follow; a follower of one keeps the position that it had for it. `axes` are those
+    of each joint in the tree, fixed ones included. An `UnsupportedSceneError` names a leader that is not in the tree,
+    or a pair of which one has several axes.
+    """
+    mimics = []
+    for path, own in axes.items():
+        if not own:
+            continue
+        prim = stage.GetPrimAtPath(path)
+        schemas = applied_schemas(prim)
+        for schema in schemas:
+            name, _, instance = schema.partition(":")
+            if name == "NewtonMimicAPI" or (name == "MjcEqualityJointAPI" and "NewtonMimicAPI" not in schemas):
+                if not authored_value(prim, "newton:mimicEnabled", True):
+                    continue
+                # assets of an older MuJoCo converter have another relationship
+                relation = "newton:mimicJoint" if targets(prim, "newton:mimicJoint") else "mjc:target"
+                coefficients = _newton_coefficients(prim, unit_of(own[0], length))
+            elif name == "PhysxMimicJointAPI":
+                relation = f"physxMimicJoint:{instance}:referenceJoint"
+                gearing, offset = (
+                    authored_number(prim, f"physxMimicJoint:{instance}:{one}", fallback)
+                    for one, fallback in (("gearing", 1.0), ("offset", 0.0))
+                )
+                # PhysX: position + gearing · that of the leader + offset = 0
+                coefficients = (-offset * unit_of(own[0], length), -gearing, 0.0, 0.0, 0.0)
+            else:
+                continue
+            mimics.append(_mimic(prim, relation, own, axes, coefficients))
+    return mimics
+
+
+def _mimic(
+    prim: Usd.Prim, relation: str, own: list[Axis], axes: Mapping[Sdf.Path, list[Axis]], coefficients: Any
+) -> Mimic:
+    leading = targets(prim, relation)
+    if not leading or leading[0] not in axes:
+        leader = f"<{leading[0]}>" if leading else "nothing"
+        raise UnsupportedSceneError(
+            f"<{prim.GetPath()}> follows {leader} ({relation}): must be a joint that closes no loop. Correct the "
+            "relationship, or remove the schema."
+        )
+    leaders = axes[leading[0]]
+    if len(own) > 1 or len(leaders) > 1:
+        raise UnsupportedSceneError(
+            f"<{prim.GetPath()}> follows <{leading[0]}> and one of them has several axes: not simulated here. Split "
+            "the joint."
+        )
+    return Mimic(own[0], leaders[0] if leaders else None, coefficients, hardness(prim))
+
+
+def _newton_coefficients(prim: Usd.Prim, unit: float) -> tuple[float, ...]:
+    # the older attributes are in radians
+    older = authored_value(prim, "newton:mimicCoef0") is None
+    first = authored_number(prim, "mjc:coef0", 0.0) if older else authored_number(prim, "newton:mimicCoef0", 0.0) * unit
+    second = authored_number(prim, "newton:mimicCoef1", authored_number(prim, "mjc:coef1", 1.0))
+    return (first, second, *(authored_number(prim, f"mjc:coef{power}", 0.0) for power in (2, 3, 4)))

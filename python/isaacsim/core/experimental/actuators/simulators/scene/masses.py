@@ -43,14 +43,10 @@ def mass_of(
     colliders: Iterable[tuple[Usd.Prim, Shape, np.ndarray, float]],
     units: StageUnits,
 ) -> Mass:
-    """The mass of a body.
+    """The mass of a body with points of this scale and these colliders.
 
-    Args:
-        prim: The body.
-        scale: Scale of the body's points.
-        colliders: Its colliders: prim, shape, matrix from the prim to the body, see `Places.within`, and density of the
-            material [kg/m³], 0 for none.
-        units: Those of the stage.
+    A collider is a prim, shape, matrix from the prim to the body, see `Places.within`, and density of the material
+    [kg/m³], 0 for none.
     """
     given = _positive(prim, "mass", units.mass)
     density = _positive(prim, "density", units.mass / units.length**3)
@@ -184,13 +180,9 @@ def _inertia(prim: Usd.Prim, unit: float) -> np.ndarray | None:
 
 
 def authored_inertias(prim: Usd.Prim, unit: float) -> Iterator[tuple[str, np.ndarray]]:
-    """Iterate over the authored inertias of a prim [kg·m²] with their attributes; the first one is read.
+    """The authored inertias of a link or shape [kg·m²] with their attributes; the first one is read.
 
-    They are that of newton's schema, and a diagonal one in its own frame.
-
-    Args:
-        prim: A link or a shape.
-        unit: Unit of inertia of the stage [kg·m²].
+    They are that of newton's schema, and a diagonal one in its own frame. `unit` is the stage's [kg·m²].
     """
     compact = authored_numbers(prim, "newton:inertia", ())
     if len(compact) == 6 and np.isfinite(compact).all() and np.any(compact):

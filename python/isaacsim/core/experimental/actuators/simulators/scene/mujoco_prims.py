@@ -8,7 +8,7 @@ import numpy as np
 from pxr import Sdf, Usd
 
 from ...files.usd.authored import authored, authored_number, authored_numbers, targets
-from ...files.usd.mjc_actuators import Drive, drives_of, joint_of
+from ...files.usd.mujoco_properties import Drive, drives_of, joint_of
 from ...files.usd.schema import applied_schemas
 from .frames import Places
 from .joints import hardness
@@ -24,12 +24,7 @@ _OF_TENDON = {
 
 
 def read_actuators(prims: Sequence[Usd.Prim], axes: Mapping[Sdf.Path, list[Axis]]) -> list[str]:
-    """Read `MjcActuator` prims as drives of axes without a drive; return the others, with reasons.
-
-    Args:
-        prims: The actuators.
-        axes: Axes of each joint in the tree.
-    """
+    """Read `MjcActuator` prims as drives of axes in the tree without a drive; return the others, with reasons."""
     others: list[tuple[Usd.Prim, str]] = []
     driven: dict[Sdf.Path, Axis] = {}
     acting: dict[Sdf.Path, list[Usd.Prim]] = {}
@@ -110,14 +105,15 @@ def _along_sites(
     segments = authored_numbers(prim, "mjc:path:segments", [0] * len(paths))
     has_pulley = any(one != 1.0 for one in authored_numbers(prim, "mjc:path:divisors", [1.0]))
     sites = [prim.GetStage().GetPrimAtPath(path) for path in paths]
-    if not sites or has_pulley or len(segments) != len(sites) or not all(map(_is_site, sites)):
+    if (
+        not sites
+        or has_pulley
+        or len(segments) != len(sites)
+        or not all(site and "MjcSiteAPI" in applied_schemas(site) for site in sites)
+    ):
         return None
     strands: dict[float, list[tuple[int, np.ndarray]]] = {}
     for site, segment in zip(sites, segments, strict=True):
         body = bodies.above(site.GetPath())
         strands.setdefault(segment, []).append((body, places.within(site, bodies.frame(body))[:3, 3]))
     return list(strands.values())
-
-
-def _is_site(prim: Usd.Prim) -> bool:
-    return bool(prim) and "MjcSiteAPI" in applied_schemas(prim)

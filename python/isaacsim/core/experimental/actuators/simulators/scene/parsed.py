@@ -43,11 +43,7 @@ class Parsed:
 
 
 def parse(stage: Usd.Stage) -> Parsed:
-    """Parse the physics of a stage with USD.
-
-    Raises:
-        UnsupportedSceneError: USD finds an error.
-    """
+    """Parse the physics of a stage with USD; an `UnsupportedSceneError` if USD finds an error."""
     kinds = UsdPhysics.ObjectType
     found = Parsed()
     into = {

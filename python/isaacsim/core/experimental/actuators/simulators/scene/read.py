@@ -1,32 +1,42 @@
-"""Read the physics of a stage."""
+"""Read the physics of a stage, with the pairs of bodies and of colliders that do not touch."""
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from pxr import Gf, Sdf, Usd, UsdGeom
+from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics
 
-from ...files.usd.authored import authored, authored_number
-from ...files.usd.instances import instance_for
-from ...files.usd.mjc_actuators import mjc_prims
-from ...files.usd.units import StageUnits, units_of
+from ...base.errors import UnsupportedSceneError
+from ...files.usd.authored import authored, authored_number, instance_for
+from ...files.usd.mujoco_properties import mjc_prims
+from ...files.usd.units import DEGREE, StageUnits, units_of
 from ...files.usd.usd_errors import reports_usd_errors
 from ...files.usd.words import listed
-from .beginnings import BEGIN_ELSEWHERE, OFF, begin_at, warn_of_beginnings
-from .couplings import read_mimics
-from .filters import read_filters
 from .frames import HERE, Frame, Places
 from .inertias import ROUNDING, SCREW, repaired, report_inertias
-from .joints import Joint, axes_of, loop_of, pose_at_zero, position_in, read_joints, read_state, read_values, serial
+from .joints import (
+    Joint,
+    axes_of,
+    loop_of,
+    pose_at_zero,
+    position_in,
+    read_joints,
+    read_mimics,
+    read_state,
+    read_values,
+    serial,
+)
 from .masses import NOTHING, Mass, mass_of
 from .parsed import Parsed, parse
 from .robots import Robot, find_robots, separated, warn_of_strays
-from .scene import Articulation, Axis, Body, Scene, Tendon
+from .scene import BEGIN_ELSEWHERE, OFF, Articulation, Axis, Body, Scene, Tendon, begin_at, warn_of_beginnings
 from .shapes import Bodies, Collider, read_colliders, read_drawn
 from .tree import WORLD, Branch, Edge, grow
 
@@ -36,20 +46,9 @@ _GRAVITY = 9.81
 
 @dataclass(frozen=True)
 class _Tree:
-    """The bodies of a stage as joints connect them.
+    """The bodies of a stage as joints connect them: by number, with frames, axes, joints, robots and parents first.
 
-    Args:
-        stage: Where they are.
-        units: Those of the stage.
-        places: Poses of prims.
-        parsed: Result of USD's parser.
-        prims: The bodies, by number.
-        bodies: Their frames.
-        joints: The active joints, and what holds kinematic bodies.
-        robots: The robots.
-        branches: Bodies with parents before children.
-        closing: Joints that close loops.
-        axes: Axes of each body.
+    `joints` has what holds kinematic bodies too, and `closing` the joints that close loops.
     """
 
     stage: Usd.Stage
@@ -99,21 +98,12 @@ class _Tree:
 def read_scene(
     stage: Usd.Stage, *, strict_inertia: bool = False, initial_positions: Mapping[str, float] | None = None
 ) -> Scene:
-    """Return the physics of `stage` in SI, whatever its units.
+    """The physics of `stage` in SI, whatever its units.
 
-    Joints begin where the links are authored, unless the stage authors a joint state or limits exclude the position.
-
-    Args:
-        stage: The stage.
-        strict_inertia: True if an inertia that no body can have is refused, and not repaired.
-        initial_positions: Initial positions of joints by pattern, see `begin_at`; they precede those of the stage.
-
-    Raises:
-        UnsupportedSceneError: MuJoCo cannot simulate something; the message names the prims.
-        ValueError: `initial_positions` do not fit the joints.
-
-    Warns:
-        UserWarning: Something is simulated other than it is authored; one warning for each kind, naming the prims.
+    Joints begin where the links are authored, unless the stage authors a joint state or limits exclude the position;
+    `initial_positions`, by pattern as for `begin_at`, precede all of these, with its `ValueError`. `strict_inertia`
+    refuses an inertia that no body can have instead of repairing it. An `UnsupportedSceneError` names the prims that
+    MuJoCo cannot simulate; a warning for each kind names those that are simulated other than authored.
     """
     tree = _read_tree(stage)
     _warn_of_strays(tree)
@@ -151,7 +141,13 @@ def _read_tree(stage: Usd.Stage) -> _Tree:
     paths = [path for path, body in parsed.bodies.items() if body.rigidBodyEnabled]
     prims = [stage.GetPrimAtPath(path) for path in paths]
     bodies = Bodies(prims, places)
-    joints = read_joints(stage, parsed, bodies.numbers, units.length) | _holding(parsed, bodies)
+    # nothing moves kinematic bodies here: fixed joints hold them to the world
+    holding = {
+        path: Joint(Edge(path, (WORLD, number), False, -1), "fixed", (), (bodies.frame(number), HERE))
+        for path, number in bodies.numbers.items()
+        if parsed.bodies[path].kinematicBody
+    }
+    joints = read_joints(stage, parsed, bodies.numbers, units.length) | holding
     robots = find_robots(stage, paths, joints)
     owners = {body: number for number, robot in enumerate(robots) for body in robot.links}
     branches, closing = grow(
@@ -163,15 +159,6 @@ def _read_tree(stage: Usd.Stage) -> _Tree:
     )
     axes = {branch.body: axes_of(branch, joints) for branch in branches}
     return _Tree(stage, units, places, parsed, prims, bodies, joints, robots, branches, closing, axes)
-
-
-def _holding(parsed: Parsed, bodies: Bodies) -> dict[Sdf.Path, Joint]:
-    """Fixed joints of kinematic bodies to the world: nothing moves them here."""
-    return {
-        path: Joint(Edge(path, (WORLD, number), False, -1), "fixed", (), (bodies.frame(number), HERE))
-        for path, number in bodies.numbers.items()
-        if parsed.bodies[path].kinematicBody
-    }
 
 
 def _warn_of_strays(tree: _Tree) -> None:
@@ -370,7 +357,7 @@ def _body(tree: _Tree, branch: Branch, mass: Mass, parent: int) -> Body:
 
 def _free_velocity(body: Any, pose: Frame, com: np.ndarray, length: float) -> np.ndarray:
     """`Body.velocity` from the authored velocities, which are of the center of mass and in the body's frame."""
-    spin = Gf.Vec3d(body.angularVelocity) * math.radians(1.0)
+    spin = Gf.Vec3d(body.angularVelocity) * DEGREE
     linear = Gf.Vec3d(body.linearVelocity) * length - Gf.Cross(spin, Gf.Vec3d(*com.tolist()))
     return np.array([*pose.turn.Transform(linear), *spin])
 
@@ -391,3 +378,124 @@ def _articulation(tree: _Tree, robot: Robot, numbers: Mapping[int, int]) -> Arti
         [numbers[branch.body] for branch in own],
         [axis for branch in strong for axis in tree.axes[branch.body]],
     )
+
+
+Pair = tuple[int, int]
+
+# bits of a contact mask
+_BITS = 31
+
+
+def read_filters(
+    stage: Usd.Stage,
+    parsed: Parsed,
+    bodies: Bodies,
+    joints: Mapping[Sdf.Path, Joint],
+    robots: Mapping[str, Sequence[int]],
+    colliders: Sequence[Collider],
+) -> list[Pair]:
+    """Pairs of bodies that do not touch; -1 is the world. Filters of single colliders go into their contact masks.
+
+    The bodies of most joints do not touch; `robots` are the links of each articulation by its path. An
+    `UnsupportedSceneError` says that single colliders are filtered in more ways than MuJoCo has bits for.
+    """
+    members = _Members(colliders, bodies, robots)
+
+    def bodies_of(pair: Pair) -> Pair:
+        return _pair(*(colliders[number].shape.body for number in pair))
+
+    apart = {*_grouped_apart(stage, parsed, colliders), *_filtered_apart(parsed, members)}
+    counts = Counter(map(bodies_of, apart))
+    whole = {pair for pair, count in counts.items() if count == math.prod(len(members.of_body[body]) for body in pair)}
+    pairs = _joined(parsed, joints) | _of_robots(stage, robots) | whole
+    pairs = {(a, b) for a, b in pairs if a != b}
+    _set_masks(colliders, [pair for pair in apart if len(set(both := bodies_of(pair))) == 2 and both not in pairs])
+    return sorted(pairs)
+
+
+class _Members:
+    """Numbers of the colliders of prims."""
+
+    def __init__(self, colliders: Sequence[Collider], bodies: Bodies, robots: Mapping[str, Sequence[int]]) -> None:
+        self._at = {collider.path: number for number, collider in enumerate(colliders)}
+        self._bodies, self._robots = bodies, robots
+        self.of_body: dict[int, set[int]] = {}
+        for number, collider in enumerate(colliders):
+            self.of_body.setdefault(collider.shape.body, set()).add(number)
+
+    def of(self, path: Sdf.Path) -> set[int]:
+        """The colliders at a prim: itself, those of a body, those of all links of a robot, or those below it."""
+        if path in self._at:
+            return {self._at[path]}
+        if path in self._bodies.numbers:
+            return self.of_body.get(self._bodies.numbers[path], set())
+        if (links := self._robots.get(str(path))) is not None:
+            return set().union(*(self.of_body.get(link, set()) for link in links))
+        return {number for there, number in self._at.items() if there.HasPrefix(path)}
+
+
+def _joined(parsed: Parsed, joints: Mapping[Sdf.Path, Joint]) -> set[Pair]:
+    """Pairs of bodies that a joint connects and keeps from touching."""
+    found = ((joint, parsed.joints.get(path)) for path, joint in joints.items())
+    return {_pair(*joint.edge.bodies) for joint, described in found if described and not described[1].collisionEnabled}
+
+
+def _of_robots(stage: Usd.Stage, robots: Mapping[str, Sequence[int]]) -> set[Pair]:
+    """Pairs of links of robots that do not touch themselves."""
+    apart = (links for path, links in robots.items() if not _touches_itself(stage.GetPrimAtPath(path)))
+    return {_pair(*pair) for links in apart for pair in itertools.combinations(links, 2)}
+
+
+def _filtered_apart(parsed: Parsed, members: _Members) -> Iterator[Pair]:
+    """Pairs of colliders that a prim filters by name."""
+    for kind in (parsed.shapes, parsed.bodies, parsed.articulations):
+        for path, described in kind.items():
+            for other in described.filteredCollisions:
+                yield from (_pair(*pair) for pair in itertools.product(members.of(path), members.of(other)))
+
+
+def _set_masks(colliders: Sequence[Collider], apart: Iterable[Pair]) -> None:
+    """Set MuJoCo's contact masks: colliders with the same filters share a bit."""
+    filtered: dict[int, set[int]] = {}
+    for a, b in apart:
+        filtered.setdefault(a, set()).add(b)
+        filtered.setdefault(b, set()).add(a)
+    kinds: dict[frozenset[int], int] = {frozenset(): 0}
+    for others in filtered.values():
+        kinds.setdefault(frozenset(others), len(kinds))
+    if len(kinds) > _BITS:
+        raise UnsupportedSceneError(
+            f"colliders are filtered from each other in {len(kinds)} different ways, such as "
+            f"<{colliders[min(filtered)].path}>: must be at most {_BITS}. Filter whole bodies, or use collision groups."
+        )
+    kind_of = [kinds[frozenset(filtered.get(number, ()))] for number in range(len(colliders))]
+    for number, collider in enumerate(colliders):
+        mine = {kind_of[other] for other in filtered.get(number, ())}
+        collider.shape.touches = 1 << kind_of[number], sum(1 << kind for kind in range(len(kinds)) if kind not in mine)
+
+
+def _pair(a: int, b: int) -> Pair:
+    return (a, b) if a < b else (b, a)
+
+
+def _touches_itself(robot: Usd.Prim) -> bool:
+    """Return True if links of a robot may touch each other."""
+    for name in ("newton:selfCollisionEnabled", "physxArticulation:enabledSelfCollisions"):
+        if (value := authored(robot, name)) is not None:
+            return bool(value)
+    return True
+
+
+def _grouped_apart(stage: Usd.Stage, parsed: Parsed, colliders: Sequence[Collider]) -> Iterator[Pair]:
+    """Pairs of colliders whose groups are filtered from each other."""
+    members: dict[Sdf.Path, list[int]] = {}
+    for number, collider in enumerate(colliders):
+        for group in parsed.shapes[collider.path].collisionGroups:
+            members.setdefault(group, []).append(number)
+    if not members:
+        return
+    # USD's parser reports every group as inverted
+    table = UsdPhysics.CollisionGroup.ComputeCollisionGroupTable(stage)
+    for one, other in itertools.combinations_with_replacement(members, 2):
+        if not table.IsCollisionEnabled(one, other):
+            yield from (_pair(a, b) for a, b in itertools.product(members[one], members[other]) if a != b)

@@ -30,12 +30,7 @@ def find_robots(stage: Usd.Stage, paths: Sequence[Sdf.Path], joints: Mapping[Sdf
     connect bodies below two root prims. The largest such part below a root prim is its robot. A root prim below another
     one has no robot if joints connect the two.
 
-    On a stage without root prims, each part with an axis is a robot.
-
-    Args:
-        stage: Where the root prims are.
-        paths: Paths of the bodies, by number.
-        joints: All that act.
+    On a stage without root prims, each part with an axis is a robot. `paths` are those of the bodies, by number.
     """
     roots = [Sdf.Path(path) for path in articulation_roots(stage)]
     parts = _parts(paths, joints, roots)

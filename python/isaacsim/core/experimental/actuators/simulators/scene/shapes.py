@@ -1,22 +1,214 @@
-"""Colliders of bodies, and the shapes that are drawn."""
+"""Colliders of bodies and the shapes that are drawn: half extents, radii and half heights along z, or a mesh."""
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from pxr import Sdf, Usd, UsdGeom, UsdShade
+from pxr import Gf, Sdf, Usd, UsdGeom, UsdShade
 
 from ...base.errors import UnsupportedSceneError
 from ...files.usd.articulation import every_prim
+from ...files.usd.authored import authored, other_type
 from ...files.usd.units import StageUnits
 from .frames import HERE, Frame, Places
-from .geometry import Geometry, box_around, geometry_of, is_convex, is_flat, sphere_around
 from .parsed import Parsed
 from .scene import Shape
 from .tree import WORLD
+
+# corners around a solid of revolution without a primitive
+_CORNERS = 32
+# relative thickness below which a mesh is flat
+_FLAT = 1e-5
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """The geometry of a prim in the frame of its body; a mesh has its vertices there."""
+
+    kind: str
+    size: np.ndarray
+    position: np.ndarray
+    quaternion: np.ndarray
+    vertices: np.ndarray | None = None
+    faces: np.ndarray | None = None
+
+
+def geometry_of(prim: Usd.Prim, matrix: np.ndarray) -> Geometry | None:
+    """The geometry of a prim, by its matrix to its body; None for those unknown to simulators, as points and curves."""
+    kind = str(prim.GetTypeName())
+    if kind == "Mesh":
+        return _mesh(*_triangles(UsdGeom.Mesh(prim)), matrix)
+    if kind in ("Cone", "Capsule_1", "Cylinder_1") or (kind == "Cylinder" and _is_oval(prim, matrix)):
+        return _mesh(*_turned(prim, kind), matrix)
+    scale = np.linalg.norm(matrix[:3, :3], axis=0)
+    if kind not in _PRIMITIVES or not scale.all():
+        return None
+    rotation = matrix[:3, :3] / scale
+    if np.linalg.det(rotation) < 0:
+        # a mirrored primitive is the same primitive
+        rotation = rotation * [1, 1, -1]
+    primitive, size = _PRIMITIVES[kind](prim, scale)
+    along = 2 if kind in ("Cube", "Sphere") else _along(prim)
+    return _placed(primitive, size, matrix, np.roll(rotation, 2 - along, axis=1))
+
+
+def is_flat(vertices: np.ndarray) -> bool:
+    """Return True if points span no volume."""
+    if len(vertices) < 4:
+        return True
+    spread = np.linalg.svd(vertices - vertices.mean(axis=0), compute_uv=False, full_matrices=False)
+    return bool(spread[-1] <= _FLAT * spread[0])
+
+
+def box_around(geometry: Geometry) -> Geometry:
+    """The box around a mesh, along the axes of its body."""
+    assert geometry.vertices is not None
+    low, high = geometry.vertices.min(axis=0), geometry.vertices.max(axis=0)
+    return Geometry("BOX", (high - low) / 2, (low + high) / 2, geometry.quaternion)
+
+
+def sphere_around(geometry: Geometry) -> Geometry:
+    """A sphere around a mesh, centered in its box."""
+    assert geometry.vertices is not None
+    middle = (geometry.vertices.min(axis=0) + geometry.vertices.max(axis=0)) / 2
+    radius = float(np.linalg.norm(geometry.vertices - middle, axis=1).max())
+    return Geometry("SPHERE", np.array([radius, 0.0, 0.0]), middle, geometry.quaternion)
+
+
+def is_convex(vertices: np.ndarray, faces: np.ndarray) -> bool:
+    """Return True if no vertex is in front of a face, within a thousandth of the mesh's size."""
+    corners = vertices[faces]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    lengths = np.linalg.norm(normals, axis=1)
+    keep = lengths > 0
+    normals = normals[keep] / lengths[keep, None]
+    tolerance = 1e-3 * np.ptp(vertices, axis=0).max()
+    starts = np.einsum("ij,ij->i", normals, corners[keep, 0])
+    # a hundred faces at a time: a large mesh fits into memory
+    for first in range(0, len(normals), 100):
+        some = slice(first, first + 100)
+        heights = vertices @ normals[some].T - starts[some]
+        # faces may be wound either way
+        if not ((heights <= tolerance).all(axis=0) | (heights >= -tolerance).all(axis=0)).all():
+            return False
+    return True
+
+
+def _cube(prim: Usd.Prim, scale: np.ndarray) -> tuple[str, np.ndarray]:
+    return "BOX", scale * _number(prim, "size", 2.0) / 2
+
+
+def _sphere(prim: Usd.Prim, scale: np.ndarray) -> tuple[str, np.ndarray]:
+    radii = scale * _number(prim, "radius", 1.0)
+    return ("SPHERE" if np.ptp(radii) <= 1e-6 * radii.max() else "ELLIPSOID"), radii
+
+
+def _tube(prim: Usd.Prim, scale: np.ndarray) -> tuple[str, np.ndarray]:
+    along = _along(prim)
+    radius = np.delete(scale, along).max() * _number(prim, "radius", 0.5)
+    height = scale[along] * _number(prim, "height", 1.0)
+    return str(prim.GetTypeName()).upper(), np.array([radius, height / 2, 0.0])
+
+
+def _plane(_prim: Usd.Prim, _scale: np.ndarray) -> tuple[str, np.ndarray]:
+    return "PLANE", np.zeros(3)
+
+
+_PRIMITIVES = {"Cube": _cube, "Sphere": _sphere, "Capsule": _tube, "Cylinder": _tube, "Plane": _plane}
+
+
+def _is_oval(prim: Usd.Prim, matrix: np.ndarray) -> bool:
+    """Return True if a prim is scaled unevenly across its axis."""
+    across = np.delete(np.linalg.norm(matrix[:3, :3], axis=0), _along(prim))
+    return bool(np.ptp(across) > 1e-6 * across.max())
+
+
+def _placed(kind: str, size: np.ndarray, matrix: np.ndarray, rotation: np.ndarray) -> Geometry:
+    turn = Gf.Matrix3d(*rotation.T.ravel().tolist()).GetOrthonormalized(False).ExtractRotation().GetQuat()
+    return Geometry(kind, size, matrix[:3, 3].copy(), np.array([turn.GetReal(), *turn.GetImaginary()]))
+
+
+def _mesh(points: np.ndarray, faces: np.ndarray, matrix: np.ndarray) -> Geometry | None:
+    if not len(faces) or not np.isfinite(points).all() or faces.min() < 0 or faces.max() >= len(points):
+        return None
+    vertices = points @ matrix[:3, :3].T + matrix[:3, 3]
+    return Geometry("MESH", np.zeros(3), np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]), vertices, faces)
+
+
+def _triangles(mesh: UsdGeom.Mesh) -> tuple[np.ndarray, np.ndarray]:
+    """Points and triangles of a polygon mesh: each face as a fan."""
+    attributes = mesh.GetPointsAttr(), mesh.GetFaceVertexCountsAttr(), mesh.GetFaceVertexIndicesAttr()
+    points, counts, corners = (_array(attribute) for attribute in attributes)
+    for attribute, found, shape in zip(attributes, (points, counts, corners), ((3,), (), ()), strict=True):
+        if found.size and found.shape[1:] != shape:
+            raise other_type(mesh.GetPrim(), attribute.GetName(), attribute.Get(), "an array of numbers or points")
+    points, counts, corners = points.reshape(-1, 3).astype(float), counts.astype(np.int64), corners.astype(np.int32)
+    if int(counts.sum()) != len(corners) or (counts < 0).any():
+        return points, np.zeros((0, 3), np.int32)
+    if (counts == 3).all():
+        return points, corners.reshape(-1, 3)
+    fans = np.maximum(counts - 2, 0)
+    first = np.repeat(np.cumsum(counts) - counts, fans)
+    step = np.arange(int(fans.sum())) - np.repeat(np.cumsum(fans) - fans, fans)
+    return points, corners[np.stack([first, first + step + 1, first + step + 2], axis=1)]
+
+
+def _turned(prim: Usd.Prim, kind: str) -> tuple[np.ndarray, np.ndarray]:
+    """Points and triangles of a solid of revolution."""
+    height = _number(prim, "height", 2.0 if kind == "Cone" else 1.0)
+    bottom = _number(prim, "radiusBottom", 0.5) if kind.endswith("_1") else _number(prim, "radius", 1.0)
+    top = _number(prim, "radiusTop", 0.5) if kind.endswith("_1") else (0.0 if kind == "Cone" else bottom)
+    outline = [(bottom, -height / 2), (top, height / 2)]
+    if kind == "Capsule_1":
+        arc = np.linspace(0, math.pi / 2, 8)[1:]
+        outline = [
+            *[(bottom * math.cos(a), -height / 2 - bottom * math.sin(a)) for a in arc[::-1]],
+            *outline,
+            *[(top * math.cos(a), height / 2 + top * math.sin(a)) for a in arc],
+        ]
+    angles = np.linspace(0, 2 * math.pi, _CORNERS, endpoint=False)
+    rings = [np.stack([r * np.cos(angles), r * np.sin(angles), np.full(_CORNERS, z)], axis=1) for r, z in outline]
+    points = np.concatenate([*rings, [[0, 0, outline[0][1]], [0, 0, outline[-1][1]]]])
+    at = np.arange(_CORNERS)
+    after, faces = np.roll(at, -1), []
+    for ring in range(len(rings) - 1):
+        low, high = ring * _CORNERS, (ring + 1) * _CORNERS
+        faces += [np.stack([low + at, low + after, high + after], 1), np.stack([low + at, high + after, high + at], 1)]
+    last, (down, up) = (len(rings) - 1) * _CORNERS, (len(points) - 2, len(points) - 1)
+    faces += [np.stack([np.full(_CORNERS, down), after, at], 1)]
+    faces += [np.stack([np.full(_CORNERS, up), last + at, last + after], 1)]
+    along = _along(prim)
+    return np.roll(points, along - 2, axis=1), np.concatenate(faces).astype(np.int32)
+
+
+def _array(attribute: Usd.Attribute) -> np.ndarray:
+    """Numbers of an attribute."""
+    value = attribute.Get()
+    found = np.zeros(0) if value is None else np.asarray(value)
+    if found.dtype.kind not in "biuf" or not found.ndim:
+        raise other_type(attribute.GetPrim(), attribute.GetName(), value, "an array of numbers")
+    return found
+
+
+def _along(prim: Usd.Prim) -> int:
+    """Index of the axis of a solid of revolution or the normal of a plane."""
+    axis = authored(prim, "axis", "Z")
+    if axis not in ("X", "Y", "Z"):
+        raise other_type(prim, "axis", axis, "X, Y or Z")
+    return "XYZ".index(axis)
+
+
+def _number(prim: Usd.Prim, name: str, fallback: float) -> float:
+    attribute = prim.GetAttribute(name)
+    value = attribute.Get() if attribute else None
+    if not isinstance(value, int | float | None):
+        raise other_type(prim, name, value, "a number")
+    return fallback if value is None else float(value)
+
 
 # friction of a collider without a material
 _FRICTION = 1.0
@@ -68,13 +260,9 @@ class Bodies:
 def read_colliders(
     stage: Usd.Stage, parsed: Parsed, bodies: Bodies, places: Places, units: StageUnits
 ) -> list[Collider]:
-    """The enabled colliders.
+    """The enabled colliders; an `UnsupportedSceneError` names one of a kind that MuJoCo lacks.
 
-    Raises:
-        UnsupportedSceneError: One is of a kind that MuJoCo lacks.
-
-    Warns:
-        UserWarning: Meshes that collide as their hull, or that span no volume and do not collide at all.
+    Warnings name meshes that collide as their hull, or that span no volume and do not collide at all.
     """
     notes = _Notes()
     enabled = ((path, described) for path, described in parsed.shapes.items() if described.collisionEnabled)

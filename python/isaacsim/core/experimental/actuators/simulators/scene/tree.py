@@ -63,14 +63,10 @@ def grow(
     owners: Sequence[int | None],
     in_series: Callable[[Sequence[Edge]], int],
 ) -> tuple[list[Branch], list[Edge]]:
-    """Return bodies with parents before children, breadth-first, and the joints that close loops.
+    """Bodies with parents before children, breadth-first, and the joints that close loops.
 
-    Args:
-        count: Number of bodies.
-        edges: The joints; those of one body are followed in the order of their paths.
-        roots: Root bodies of robots.
-        owners: The robot that each body is a link of, or None.
-        in_series: Counts how many of some joints between the same two bodies, from the first on, act in series.
+    Joints of one body are followed in the order of their paths. `owners` has the robot that each body is a link of, or
+    None; `in_series` counts how many of some joints between the same two bodies, from the first on, act in series.
     """
     chains, parallel = _chains(edges, in_series)
     groups = Groups(range(-1, count))
@@ -79,14 +75,12 @@ def grow(
     for body in (WORLD, *roots, *range(count)):
         starts.setdefault(groups.of(body), body)
     branches = _breadth_first(list(starts.values()), carried)
-    return [branch for branch in branches if branch.body != WORLD], sorted(parallel + closing, key=_path)
+    return [branch for branch in branches if branch.body != WORLD], sorted(
+        parallel + closing, key=lambda edge: edge.path
+    )
 
 
 _Chain = list[Edge]
-
-
-def _path(edge: Edge) -> Sdf.Path:
-    return edge.path
 
 
 def _chains(edges: Sequence[Edge], in_series: Callable[[Sequence[Edge]], int]) -> tuple[list[_Chain], list[Edge]]:
@@ -113,7 +107,8 @@ def _spanning_tree(
     for chain in sorted(chains, key=lambda chain: (chain[0].weak, chain[0].rank, chain[0].path)):
         first = chain[0]
         # a weak joint carries only bodies of no robot
-        if (first.weak and not _is_loose(first, owners)) or not groups.join(*first.bodies):
+        is_loose = any(body != WORLD and owners[body] is None for body in first.bodies)
+        if (first.weak and not is_loose) or not groups.join(*first.bodies):
             closing += chain
             continue
         for body in first.bodies:
@@ -131,8 +126,3 @@ def _breadth_first(starts: Iterable[int], carried: dict[int, list[_Chain]]) -> l
                 seen.add(child)
                 branches.append(Branch(child, branch.body, chain))
     return branches
-
-
-def _is_loose(edge: Edge, owners: Sequence[int | None]) -> bool:
-    """Return True if a joint carries a body of no robot."""
-    return any(body != WORLD and owners[body] is None for body in edge.bodies)

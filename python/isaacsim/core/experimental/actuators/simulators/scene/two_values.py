@@ -14,9 +14,8 @@ from pxr import Sdf, Usd
 
 from ...files.usd.authored import authored, authored_number, targets
 from ...files.usd.joint_properties import PROPERTIES, Axis, declared, read_property
-from ...files.usd.mjc_actuators import ACTUATOR, acting_on, drives_of, joint_bounds
-from ...files.usd.moved_by import follows
-from ...files.usd.mujoco_properties import OF_JOINT
+from ...files.usd.mujoco_properties import ACTUATOR, OF_JOINT, acting_on, drives_of, joint_bounds
+from ...files.usd.other_drives import follows
 from ...files.usd.schema import applied_schemas
 from ...files.usd.units import units_of
 from ...files.usd.usd_errors import reports_usd_errors

@@ -6,33 +6,28 @@ link by name.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+import itertools
+from collections.abc import Iterable, Mapping, Sequence, Set
+from functools import partial
 from pathlib import Path
 
 import numpy as np
-from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics
+from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics, UsdShade, Vt
 
 from ...base.saving import whole_file
+from ...files.usd.units import RADIAN
 from .frames import HERE, frame_of
-from .prim_names import Names
-from .scene import Articulation, Axis, Body, Scene
-from .write_filters import write_filters
-from .write_joints import motion, placed, write_joints, write_loops, write_mimics
-from .write_shapes import write_shapes
+from .scene import Articulation, Axis, Body, Scene, Shape
+from .tree import WORLD
+from .write_joints import Names, motion, placed, write_joints, write_loops, write_mimics
 
-WORLD = Sdf.Path("/World")
+_WORLD_PRIM = Sdf.Path("/World")
 # mass [kg] and inertia [kg·m²] of a link without: USD computes one if none is authored
 _NO_MASS, _NO_INERTIA = 1e-12, 2e-15
 
 
 def save_scene(scene: Scene, path: Path) -> list[str]:
-    """Write a scene to a file, see `scene_stage`; return what is otherwise there, in words.
-
-    Raises:
-        OSError: The file cannot be written.
-        UnsupportedSceneError: A body has two joints that turn about the same axis.
-    """
+    """Write a scene to a file; return and raise what `scene_stage` does, and an `OSError` if it cannot be written."""
     stage, otherwise = scene_stage(scene)
     with whole_file(path) as written:
         stage.GetRootLayer().Export(str(written))
@@ -43,40 +38,34 @@ def save_scene(scene: Scene, path: Path) -> list[str]:
 
 
 def scene_stage(scene: Scene) -> tuple[Usd.Stage, list[str]]:
-    """Return a new stage in meters and kilograms with a scene without its tendons, and what is otherwise, in words.
+    """A new stage in meters and kilograms with a scene without its tendons, and what is otherwise, in words.
 
-    These are names that changed, and the order of DOFs of robots, which readers sort by names.
-
-    Joint positions and initial positions are those of the scene.
-
-    Args:
-        scene: The scene.
-
-    Raises:
-        UnsupportedSceneError: A body has two joints that turn about the same axis.
+    These are names that changed, and the order of DOFs of robots, which readers sort by names. Joint positions and
+    initial positions are those of the scene. An `UnsupportedSceneError` names a body with two joints that turn about
+    the same axis.
     """
     stage = Usd.Stage.CreateInMemory(".usda")
     UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.z)
     UsdGeom.SetStageMetersPerUnit(stage, 1.0)
     UsdPhysics.SetStageKilogramsPerUnit(stage, 1.0)
-    stage.SetDefaultPrim(UsdGeom.Xform.Define(stage, WORLD).GetPrim())
+    stage.SetDefaultPrim(UsdGeom.Xform.Define(stage, _WORLD_PRIM).GetPrim())
     names = Names()
-    _write_gravity(stage, names.below(WORLD, "PhysicsScene"), scene.gravity)
-    robots = [names.below(WORLD, robot.path) for robot in scene.articulations]
+    _write_gravity(stage, names.below(_WORLD_PRIM, "PhysicsScene"), scene.gravity)
+    robots = [names.below(_WORLD_PRIM, robot.path) for robot in scene.articulations]
     for path in robots:
         UsdGeom.Xform.Define(stage, path)
     owner = {body: robots[number] for number, robot in enumerate(scene.articulations) for body in robot.bodies}
-    scopes = {path: names.below(path, "joints") for path in (*robots, WORLD)}
-    bodies = _write_bodies(stage, names, scene, [owner.get(body, WORLD) for body in range(len(scene.bodies))])
-    of_body = [scopes[owner.get(body, WORLD)] for body in range(len(scene.bodies))]
-    shapes = write_shapes(stage, names, scene, bodies, names.below(WORLD, "materials"))
+    scopes = {path: names.below(path, "joints") for path in (*robots, _WORLD_PRIM)}
+    bodies = _write_bodies(stage, names, scene, [owner.get(body, _WORLD_PRIM) for body in range(len(scene.bodies))])
+    of_body = [scopes[owner.get(body, _WORLD_PRIM)] for body in range(len(scene.bodies))]
+    shapes = write_shapes(stage, names, scene, bodies, names.below(_WORLD_PRIM, "materials"))
     roots = [_root(scene, bodies, robot, path) for robot, path in zip(scene.articulations, robots, strict=True)]
     for path in roots:
         UsdPhysics.ArticulationRootAPI.Apply(stage.GetPrimAtPath(path))
     apart = write_filters(stage, scene, bodies, roots, shapes)
     joints = write_joints(stage, names, scene, bodies, of_body, apart)
     write_mimics(stage, scene, joints)
-    write_loops(stage, names, scene, bodies, scopes[WORLD], apart)
+    write_loops(stage, names, scene, bodies, scopes[_WORLD_PRIM], apart)
     otherwise = [f"names that USD refuses: {', '.join(names.renamed)}"] if names.renamed else []
     for robot, path in zip(scene.articulations, robots, strict=True):
         order = _order_of_names(scene, robot, joints)
@@ -145,7 +134,7 @@ def _write_velocity(prim: Usd.Prim, body: Body) -> None:
     linear += Gf.Cross(spin, Gf.Vec3d(*body.com.tolist()))
     api = UsdPhysics.RigidBodyAPI(prim)
     api.CreateVelocityAttr(Gf.Vec3f(linear))
-    api.CreateAngularVelocityAttr(Gf.Vec3f(spin * math.degrees(1.0)))
+    api.CreateAngularVelocityAttr(Gf.Vec3f(spin * RADIAN))
 
 
 def _write_mass(prim: Usd.Prim, body: Body) -> None:
@@ -163,3 +152,204 @@ def _write_mass(prim: Usd.Prim, body: Body) -> None:
     prim.AddAppliedSchema("NewtonMassAPI")
     compact = [inertia[at] for at in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
     prim.CreateAttribute("newton:inertia", Sdf.ValueTypeNames.DoubleArray).Set(compact)
+
+
+def write_filters(
+    stage: Usd.Stage, scene: Scene, bodies: Sequence[Sdf.Path], robots: Sequence[Sdf.Path], shapes: Sequence[Sdf.Path]
+) -> set[frozenset[int]]:
+    """Write which bodies and shapes do not touch, and whether robots touch themselves; return the pairs of bodies.
+
+    Pairs that a joint connects are authored with the joint.
+    """
+    of_body = _colliding(scene)
+    apart, single = _apart(scene, of_body)
+    joined = {frozenset((body.parent, number)) for number, body in enumerate(scene.bodies)}
+    known = joined | _write_self_collisions(stage, scene, robots, apart, of_body.keys())
+    pairs = sorted(sorted(pair) for pair in apart - known if len(pair) == 2 and pair <= of_body.keys())
+    _filter(stage, [(bodies[a], bodies[b]) for a, b in pairs if a != WORLD])
+    # the world is no prim: its shapes are filtered instead
+    floor = [shapes[one] for one in of_body.get(WORLD, ())]
+    on_floor = [bodies[b] for a, b in pairs if a == WORLD]
+    _filter(stage, [*itertools.product(on_floor, floor), *((shapes[a], shapes[b]) for a, b in single)])
+    return apart
+
+
+def _colliding(scene: Scene) -> dict[int, list[int]]:
+    """Numbers of the colliding shapes of each body."""
+    found: dict[int, list[int]] = {}
+    for number, shape in enumerate(scene.shapes):
+        if shape.collides:
+            found.setdefault(shape.body, []).append(number)
+    return found
+
+
+def _apart(scene: Scene, of_body: Mapping[int, Sequence[int]]) -> tuple[set[frozenset[int]], list[tuple[int, int]]]:
+    """Pairs of bodies that do not touch, and pairs of shapes that do not touch while their bodies do."""
+    apart = {frozenset(pair) for pair in scene.no_contact}
+    single: list[tuple[int, int]] = []
+    for a, b in itertools.combinations(sorted(of_body), 2):
+        if frozenset((a, b)) in apart:
+            continue
+        pairs = [*itertools.product(of_body[a], of_body[b])]
+        filtered = [pair for pair in pairs if not _touch(*(scene.shapes[one] for one in pair))]
+        if len(filtered) == len(pairs):
+            apart.add(frozenset((a, b)))
+        else:
+            single += filtered
+    return apart, single
+
+
+def _write_self_collisions(
+    stage: Usd.Stage, scene: Scene, robots: Sequence[Sdf.Path], apart: Set[frozenset[int]], colliding: Set[int]
+) -> set[frozenset[int]]:
+    """Write whether robots touch themselves; return the pairs of bodies that follow from it."""
+    known: set[frozenset[int]] = set()
+    for path, robot in zip(robots, scene.articulations, strict=True):
+        links = [body for body in robot.bodies if body in colliding]
+        pairs = {frozenset(pair) for pair in itertools.combinations(links, 2)}
+        is_apart = pairs <= apart
+        robot = stage.GetPrimAtPath(path)
+        for schema, name in (
+            ("NewtonArticulationRootAPI", "newton:selfCollisionEnabled"),
+            ("PhysxArticulationAPI", "physxArticulation:enabledSelfCollisions"),
+        ):
+            robot.AddAppliedSchema(schema)
+            robot.CreateAttribute(name, Sdf.ValueTypeNames.Bool).Set(not is_apart)
+        if is_apart:
+            known |= pairs
+    return known
+
+
+def _touch(one: Shape, other: Shape) -> bool:
+    return bool(one.touches[0] & other.touches[1] or other.touches[0] & one.touches[1])
+
+
+def _filter(stage: Usd.Stage, pairs: Iterable[tuple[Sdf.Path, Sdf.Path]]) -> None:
+    others: dict[Sdf.Path, list[Sdf.Path]] = {}
+    for one, other in pairs:
+        others.setdefault(one, []).append(other)
+    for path, targets in others.items():
+        api = UsdPhysics.FilteredPairsAPI.Apply(stage.GetPrimAtPath(path))
+        api.CreateFilteredPairsRel().SetTargets(targets)
+
+
+# scope of the meshes that shapes refer to; a class is not drawn itself
+_MESHES = Sdf.Path("/meshes")
+
+
+def write_shapes(
+    stage: Usd.Stage, names: Names, scene: Scene, bodies: list[Sdf.Path], scope: Sdf.Path
+) -> list[Sdf.Path]:
+    """Write all shapes, and their materials into a scope; return the paths of the shapes."""
+    meshes: dict[int, Sdf.Path] = {}
+    materials: dict[float, UsdShade.Material] = {}
+    paths = []
+    for shape in scene.shapes:
+        parent = bodies[shape.body] if shape.body >= 0 else scope.GetParentPath()
+        paths.append(names.below(parent, shape.path, noted=False))
+        geometry = _geometry(stage, paths[-1], shape)
+        if shape.kind == "MESH":
+            if id(shape.vertices) not in meshes:
+                meshes[id(shape.vertices)] = _write_mesh(stage, names.below(_MESHES, shape.path, noted=False), shape)
+            geometry.GetPrim().GetReferences().AddInternalReference(meshes[id(shape.vertices)])
+        _paint(geometry, shape)
+        if shape.collides:
+            UsdPhysics.CollisionAPI.Apply(geometry.GetPrim())
+            if shape.kind == "MESH":
+                UsdPhysics.MeshCollisionAPI.Apply(geometry.GetPrim()).CreateApproximationAttr("convexHull")
+            if shape.friction not in materials:
+                path = names.below(scope, f"friction_{shape.friction:g}", noted=False)
+                material = UsdShade.Material.Define(stage, path)
+                api = UsdPhysics.MaterialAPI.Apply(material.GetPrim())
+                api.CreateStaticFrictionAttr(shape.friction)
+                api.CreateDynamicFrictionAttr(shape.friction)
+                materials[shape.friction] = material
+            binding = UsdShade.MaterialBindingAPI.Apply(geometry.GetPrim())
+            binding.Bind(materials[shape.friction], UsdShade.Tokens.weakerThanDescendants, "physics")
+    return paths
+
+
+def _geometry(stage: Usd.Stage, path: Sdf.Path, shape: Shape) -> UsdGeom.Gprim:
+    """The prim of a shape, in its place."""
+    size = shape.size.tolist()
+    geometry = _DEFINE[shape.kind](stage, path, size)
+    if shape.kind not in ("MESH", "PLANE"):
+        geometry.CreateExtentAttr(UsdGeom.Boundable.ComputeExtentFromPlugins(geometry, Usd.TimeCode.Default()))
+    placed(geometry, frame_of(shape.position, shape.quaternion))
+    if shape.kind in ("BOX", "ELLIPSOID"):
+        geometry.AddScaleOp(UsdGeom.XformOp.PrecisionDouble).Set(Gf.Vec3d(*size))
+    return geometry
+
+
+def _mesh(stage: Usd.Stage, path: Sdf.Path, _size: list[float]) -> UsdGeom.Mesh:
+    return UsdGeom.Mesh.Define(stage, path)
+
+
+def _plane(stage: Usd.Stage, path: Sdf.Path, size: list[float]) -> UsdGeom.Plane:
+    geometry = UsdGeom.Plane.Define(stage, path)
+    geometry.CreateAxisAttr("Z")
+    # half sizes for drawing; 0 is infinite
+    for attribute, half in ((geometry.CreateWidthAttr, size[0]), (geometry.CreateLengthAttr, size[1])):
+        attribute(2 * half if half > 0 else 100.0)
+    return geometry
+
+
+def _cube(stage: Usd.Stage, path: Sdf.Path, _size: list[float]) -> UsdGeom.Cube:
+    geometry = UsdGeom.Cube.Define(stage, path)
+    geometry.CreateSizeAttr(2.0)
+    return geometry
+
+
+def _sphere(stage: Usd.Stage, path: Sdf.Path, size: list[float]) -> UsdGeom.Sphere:
+    geometry = UsdGeom.Sphere.Define(stage, path)
+    geometry.CreateRadiusAttr(size[0])
+    return geometry
+
+
+def _ellipsoid(stage: Usd.Stage, path: Sdf.Path, _size: list[float]) -> UsdGeom.Sphere:
+    return _sphere(stage, path, [1.0])
+
+
+def _tube(
+    schema: type[UsdGeom.Capsule | UsdGeom.Cylinder], stage: Usd.Stage, path: Sdf.Path, size: list[float]
+) -> UsdGeom.Gprim:
+    geometry = schema.Define(stage, path)
+    geometry.CreateAxisAttr("Z")
+    geometry.CreateRadiusAttr(size[0])
+    geometry.CreateHeightAttr(2 * size[1])
+    return geometry
+
+
+# what defines the prim of each kind of shape, before it is placed and scaled
+_DEFINE = {
+    "MESH": _mesh,
+    "PLANE": _plane,
+    "BOX": _cube,
+    "SPHERE": _sphere,
+    "ELLIPSOID": _ellipsoid,
+    "CAPSULE": partial(_tube, UsdGeom.Capsule),
+    "CYLINDER": partial(_tube, UsdGeom.Cylinder),
+}
+
+
+def _write_mesh(stage: Usd.Stage, path: Sdf.Path, shape: Shape) -> Sdf.Path:
+    assert shape.vertices is not None and shape.faces is not None
+    stage.CreateClassPrim(_MESHES)
+    mesh = UsdGeom.Mesh.Define(stage, path)
+    points = Vt.Vec3fArray.FromNumpy(shape.vertices.astype(np.float32))
+    mesh.CreatePointsAttr(points)
+    mesh.CreateFaceVertexCountsAttr(Vt.IntArray.FromNumpy(np.full(len(shape.faces), 3, np.int32)))
+    mesh.CreateFaceVertexIndicesAttr(Vt.IntArray.FromNumpy(shape.faces.astype(np.int32).ravel()))
+    mesh.CreateSubdivisionSchemeAttr("none")
+    mesh.CreateExtentAttr(UsdGeom.PointBased.ComputeExtent(points))
+    return path
+
+
+def _paint(geometry: UsdGeom.Gprim, shape: Shape) -> None:
+    """Write the color, which is linear in USD, and the visibility."""
+    linear = [((one + 0.055) / 1.055) ** 2.4 if one > 0.04045 else one / 12.92 for one in shape.color[:3]]
+    geometry.CreateDisplayColorAttr([Gf.Vec3f(*linear)])
+    if shape.color[3] < 1.0:
+        geometry.CreateDisplayOpacityAttr([shape.color[3]])
+    if shape.hidden:
+        geometry.CreatePurposeAttr(UsdGeom.Tokens.guide)

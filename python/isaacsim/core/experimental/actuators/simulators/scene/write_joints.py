@@ -8,14 +8,34 @@ from typing import Any
 
 import numpy as np
 from numpy.polynomial import Polynomial
-from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics
+from pxr import Gf, Sdf, Tf, Usd, UsdGeom, UsdPhysics
 
 from ...base.errors import UnsupportedSceneError
 from ...files.usd.joint_properties import PROPERTIES, write_properties
+from ...files.usd.units import RADIAN
 from .frames import HERE, Frame, frame_of
-from .prim_names import Names
 from .scene import FIELDS, NAMELESS, Axis, Body, Scene
 from .tree import WORLD
+
+
+class Names:
+    """Valid and unique paths of new prims; changed names are recorded."""
+
+    def __init__(self) -> None:
+        self._taken: set[Sdf.Path] = set()
+        self.renamed: list[str] = []
+
+    def below(self, parent: Sdf.Path, name: str, *, noted: bool = True) -> Sdf.Path:
+        """Return a path for a child of this name."""
+        valid = first = Tf.MakeValidIdentifier(name.strip("/"))
+        number = 2
+        while (path := parent.AppendChild(valid)) in self._taken:
+            valid, number = f"{first}_{number}", number + 1
+        self._taken.add(path)
+        if noted and valid != name.strip("/"):
+            self.renamed.append(f"{name.strip('/')} → {valid}")
+        return path
+
 
 Apart = Collection[frozenset[int]]
 
@@ -49,22 +69,11 @@ def motion(axis: Axis, position: float) -> Frame:
 
 
 def write_joints(
-    stage: Usd.Stage,
-    names: Names,
-    scene: Scene,
-    bodies: Sequence[Sdf.Path],
-    scopes: Sequence[Sdf.Path],
-    apart: Apart,
+    stage: Usd.Stage, names: Names, scene: Scene, bodies: Sequence[Sdf.Path], scopes: Sequence[Sdf.Path], apart: Apart
 ) -> dict[int, Sdf.Path]:
     """Write the joints that carry bodies; return the paths of axes, and of bodies without, by their `id`.
 
-    Args:
-        stage: Where to.
-        names: Names of prims.
-        scene: The scene.
-        bodies: Paths of bodies.
-        scopes: Scope of the joints of each body.
-        apart: Pairs of bodies that do not touch.
+    Each body has its path and the scope of its joints; `apart` are the pairs of bodies that do not touch.
     """
     joints: dict[int, Sdf.Path] = {}
     digits = len(str(len(scene.bodies)))
@@ -105,7 +114,7 @@ def write_mimics(stage: Usd.Stage, scene: Scene, joints: Mapping[int, Sdf.Path])
         powers[: len(found)] = found
         prim.AddAppliedSchema("NewtonMimicAPI")
         prim.CreateRelationship("newton:mimicJoint").SetTargets([joints[id(leader)]])
-        unit = 1.0 if follower.linear else math.degrees(1.0)
+        unit = 1.0 if follower.linear else RADIAN
         _set(prim, "newton:mimicCoef0", powers[0] * unit, Sdf.ValueTypeNames.Float)
         _set(prim, "newton:mimicCoef1", powers[1], Sdf.ValueTypeNames.Float)
         for power in (2, 3, 4):
@@ -224,7 +233,7 @@ def _write_mujoco(prim: Usd.Prim, axis: Axis) -> None:
     if axis.stiffness:
         prim.AddAppliedSchema("MjcJointAPI")
         _set(prim, "mjc:stiffness", axis.stiffness)
-        _set(prim, "mjc:springref", axis.rest if axis.linear else math.degrees(axis.rest))
+        _set(prim, "mjc:springref", axis.rest if axis.linear else axis.rest * RADIAN)
     if axis.friction:
         _write_hardness(prim, axis.hardness, "friction")
 
@@ -238,7 +247,7 @@ def _write_state(prim: Usd.Prim, axis: Axis) -> None:
     """Write the initial position of an axis, in a schema of PhysX."""
     if axis.position:
         prim.AddAppliedSchema(f"PhysicsJointStateAPI:{axis.usd_name}")
-        position = axis.position if axis.linear else math.degrees(axis.position)
+        position = axis.position if axis.linear else axis.position * RADIAN
         _set(prim, f"state:{axis.usd_name}:physics:position", position, Sdf.ValueTypeNames.Float)
 
 

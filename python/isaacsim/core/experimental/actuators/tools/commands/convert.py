@@ -23,8 +23,7 @@ def answer(arguments: Convert) -> Answer:
     """
     motors = None if arguments.motors is None else load_motors(arguments.motors)
     with needs("actuators convert", "usd"):
-        from ...files.usd.articulation import articulation_roots
-        from ...files.usd.joint_order import dof_names, joint_orders
+        from ...files.usd.articulation import articulation_roots, dof_names, joint_orders
         from ...files.usd.stage import open_stage
     notes = [f"The robots are in {arguments.target}."]
     with simulate(arguments, arguments.source) as simulation, whole_file(arguments.target) as written:

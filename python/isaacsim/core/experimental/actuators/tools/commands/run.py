@@ -19,7 +19,7 @@ from ...base.saving import require_place
 from ...extension.action_graphs.runner.load import has_graphs
 from ...files.networks.trust import trust_checkpoints
 from ...simulators.dof_properties import DofType
-from ...simulators.joint_kinds import turning
+from ...simulators.port import turning
 from ...simulators.simulation import Simulation
 from ..interrupts import Interruptible
 from ..plots.style import require_picture

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ...extension.action_graphs.runner import graph
 from ...extension.action_graphs.runner.runner import GraphRunner
 from ...files.usd.articulation import articulation_roots
-from ...simulators.joint_kinds import turning
+from ...simulators.port import turning
 from ...simulators.simulation import Simulation
 from .answer import Answer, Table
 from .joint_units import with_units

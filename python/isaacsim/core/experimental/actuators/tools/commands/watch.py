@@ -9,7 +9,7 @@ import numpy as np
 
 from ...extension.action_graphs.runner.error import GraphError, did_you_mean
 from ...extension.action_graphs.runner.runner import GraphRunner
-from ...simulators.joint_kinds import turning
+from ...simulators.port import turning
 from ..plots.style import caption, lines, panels, save
 from ..plots.units import units_of
 

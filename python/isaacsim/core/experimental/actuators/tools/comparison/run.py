@@ -11,7 +11,7 @@ import numpy as np
 from ...base.errors import SimulationDivergedError
 from ...engine.faults import in_words
 from ...extension.articulation_actuators import ArticulationActuators
-from ...simulators.joint_kinds import turning
+from ...simulators.port import turning
 from ...simulators.simulation import Simulation
 from ...specs.motors import MotorConfig
 from ..trials.trial import steps_in

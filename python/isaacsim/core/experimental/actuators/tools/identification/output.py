@@ -114,7 +114,7 @@ def require_output(robot: str | os.PathLike[str], path: Path) -> None:
 def _save_layer(identified: Identified, place: Path) -> None:
     robot = Path(identified.robot)
     with needs("a USD layer", "usd"):
-        from ...files.usd.motor_overlay import motor_overlay
+        from ...files.usd.overlay import motor_overlay
     with motor_overlay(robot, place, identified.joints, "\n".join(summary(identified))) as (stage, root):
         add_motors(
             root, {pattern_of(name): _beside(motor, place) for name, motor in identified.motors.items()}, stage=stage

@@ -8,7 +8,7 @@ from typing import Self
 
 import numpy as np
 
-from ...simulators.joint_kinds import turning
+from ...simulators.port import turning
 from ...specs.motors import MotorConfig
 from .commanded import CommandedRobot
 from .identified import Replay

@@ -43,8 +43,7 @@ def inspect_robots(file: str | os.PathLike[str], variants: Mapping[str, str] | N
             raise ValueError(f"{path}: has no variants, for it is not USD. Leave them out.")
         return robots_of_model(path)
     with needs("a USD file", "usd"):
-        from ...files.usd.stage import open_stage
-        from ...files.usd.variants import select_variants
+        from ...files.usd.stage import open_stage, select_variants
 
     stage = open_stage(path)
     select_variants(stage, variants or {})

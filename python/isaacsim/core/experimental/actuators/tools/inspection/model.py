@@ -36,7 +36,7 @@ def robots_of_model(path: Path) -> list[InspectedRobot]:
     """Return the robots of a file, in its order."""
     with needs("an MJCF or URDF file", "sim"):
         from ...simulators.mujoco.file_reader import read_file
-        from ...simulators.mujoco.moved_by import followers, other_actuators
+        from ...simulators.mujoco.model_actuators import followers, other_actuators
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -42,8 +42,7 @@ _PROPERTIES = {
 def robots_of_stage(stage: Stage) -> list[InspectedRobot]:
     """Return the articulations of a stage, in stage order."""
     with needs("a USD file", "usd"):
-        from ...files.usd.articulation import articulation_roots
-        from ...files.usd.joint_order import joint_orders
+        from ...files.usd.articulation import articulation_roots, joint_orders
 
     roots = articulation_roots(stage)
     orders = zip(roots, joint_orders(stage, roots), strict=True)
@@ -51,10 +50,10 @@ def robots_of_stage(stage: Stage) -> list[InspectedRobot]:
 
 
 def _robot(stage: Stage, root: str, paths: Sequence[str], roots: Sequence[str]) -> InspectedRobot:
+    from ...files.usd.articulation import dof_names
+    from ...files.usd.authored import misnamed
     from ...files.usd.discover import discover
-    from ...files.usd.envelope_fallback import drives_without_actuator
-    from ...files.usd.instances import misnamed
-    from ...files.usd.joint_order import dof_names
+    from ...files.usd.fallbacks import drives_without_actuator
     from ...files.usd.joint_properties import axis_of
     from ...simulators.scene.two_values import two_values
 
@@ -83,7 +82,7 @@ def _own_values(
     stage: Stage, specs: Sequence[ActuatorSpec], root: str, roots: Sequence[str], problems: list[str]
 ) -> tuple[InspectedOwnValue, ...]:
     """Return what copies of a robot have for themselves; `roots` are all articulation roots."""
-    from ...files.usd.layers import layer_of_parameter
+    from ...files.usd.joint_properties import layer_of_parameter
     from ...files.usd.own_values import own_values, robots_like
     from ...files.usd.schema import attributes_on
 
@@ -114,9 +113,9 @@ def _is_linear(stage: Stage, spec: ActuatorSpec) -> bool:
 
 def _actuator(stage: Stage, spec: ActuatorSpec) -> InspectedActuator:
     from ...files.usd.discover import stand_ins_on
-    from ...files.usd.layers import layer_of_parameter
+    from ...files.usd.joint_properties import layer_of_parameter
+    from ...files.usd.overlay import split_problem
     from ...files.usd.schema import attributes_on, earlier_schemas
-    from ...files.usd.split import split_problem
     from ...files.usd.supplies import holder_of
 
     stages = in_order(spec.stages)
@@ -156,7 +155,7 @@ def _joint(
     stage: Stage, path: str, name: str, actuators: Sequence[InspectedActuator], problems: list[str]
 ) -> InspectedJoint:
     from ...files.usd.axes import is_angular
-    from ...files.usd.fallback_marks import is_marked
+    from ...files.usd.fallbacks import is_marked
     from ...files.usd.joint_properties import axis_of
 
     axis = axis_of(stage, path, name)
@@ -170,7 +169,7 @@ def _joint(
 
 def _driven_by(stage: Stage, path: str, has_drive: bool) -> tuple[DrivenBy, str | None]:
     """Return what drives a joint without an actuator of ours, and its path if it is a prim."""
-    from ...files.usd.moved_by import follows, mujoco_actuators
+    from ...files.usd.other_drives import follows, mujoco_actuators
 
     if has_drive:
         return "USD drive", None
@@ -180,8 +179,7 @@ def _driven_by(stage: Stage, path: str, has_drive: bool) -> tuple[DrivenBy, str 
 
 
 def _value(stage: Stage, name: str, axis: tuple[str, str], linear: bool, problems: list[str]) -> InspectedValue:
-    from ...files.usd.joint_properties import read_property
-    from ...files.usd.layers import layer_of_property
+    from ...files.usd.joint_properties import layer_of_property, read_property
 
     unit, known = JOINT_UNITS[name][linear], _PROPERTIES[name]
     try:

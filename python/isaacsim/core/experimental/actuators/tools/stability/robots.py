@@ -15,8 +15,8 @@ from ...engine.actuator import Actuator
 from ...engine.assembly import Assembly
 from ...laws.contract.coupling import coupled_inertias
 from ...simulators.binding import Binding
-from ...simulators.joint_kinds import turning
 from ...simulators.motor_properties import read_property
+from ...simulators.port import turning
 from ...specs.stages import KINDS
 from ..feedback import config_of, feedback_gains, is_rigid, of_passive_stages, of_transmission
 from .chatter import AssumedInertia

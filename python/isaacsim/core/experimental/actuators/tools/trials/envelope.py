@@ -13,7 +13,7 @@ from ...base.errors import shown
 from ...engine.actuator import Actuator
 from ...engine.actuator_set import ActuatorSet
 from ...engine.bounds import StageBounds, converts, copied
-from ...simulators.joint_kinds import turning
+from ...simulators.port import turning
 from ...specs.stages import KINDS, acts_at_joint
 from ..feedback import gears
 from ..plots.envelope import Bounds, Envelope, draw_envelope

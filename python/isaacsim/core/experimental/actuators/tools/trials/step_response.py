@@ -15,7 +15,7 @@ from ...engine.actuator import Actuator
 from ...engine.bounds import converts, known_of_motor
 from ...engine.entry import ActuatorConfig
 from ...extension.articulation_actuators import ArticulationActuators
-from ...simulators.joint_kinds import turning
+from ...simulators.port import turning
 from ...simulators.simulation import Simulation
 from ...specs.arguments import number_of
 from ...specs.stages import parts_of

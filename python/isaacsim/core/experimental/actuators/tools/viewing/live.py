@@ -14,7 +14,7 @@ from ...engine.actuator import Actuator
 from ...engine.bounds import StageBounds, known_of_motor
 from ...engine.plan import description_of
 from ...extension.attachment import attached_to
-from ...simulators.joint_kinds import turning
+from ...simulators.port import turning
 from ...specs.arguments import whole_of
 from ...specs.fields import Parameter, complaint
 from ..feedback import gears, has_passive_stages
@@ -140,7 +140,7 @@ class Live:
     def refresh(self) -> None:
         """Find robots and wrappers."""
         # MuJoCo is an extra
-        from ...simulators.mujoco.drawing import Drawing
+        from ...simulators.mujoco.picture import Drawing
 
         self.drawing = Drawing(self._host)
         self.envs = self._sim.num_envs

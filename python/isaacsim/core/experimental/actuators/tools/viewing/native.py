@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from ...simulators.mujoco.window import DrawingWindow
+from ...simulators.mujoco.picture import DrawingWindow
 from ..plots.units import units_of
 from .live import Live
 

@@ -39,22 +39,14 @@ Attribute = float | int | str | np.ndarray | list[float] | list[int] | list[str]
 
 
 def library() -> ModuleType:
-    """Return the package onnx.
-
-    Raises:
-        NetworkError: It is not installed.
-    """
+    """The package onnx; a `NetworkError` if it is not installed."""
     with needs("An ONNX file", "nets", NetworkError):
         import onnx
     return onnx
 
 
 def parse(data: bytes) -> ModelProto:
-    """Return the message in the bytes of a file.
-
-    Raises:
-        NetworkError: The file is damaged, has too many fields, or fields that are unknown.
-    """
+    """The message in the bytes of a file; a `NetworkError` if it is damaged, or has too many or unknown fields."""
     onnx = library()
     _check_fields(data, onnx.ModelProto.DESCRIPTOR)
     try:
@@ -193,11 +185,7 @@ _VALUES: dict[int, Callable[[Any], Attribute]] = {
 
 
 def attribute_of(one: AttributeProto) -> Attribute:
-    """Return the value of an attribute.
-
-    Raises:
-        NetworkError: It refers to another one, or has another type than its name demands.
-    """
+    """The value of an attribute; a `NetworkError` if it refers to another, or its type is not that of its name."""
     kind = ATTRIBUTES.get(one.name)
     if kind is not None and kind != one.type:
         raise NetworkError(f"attribute {one.name} is of type {one.type}: must be {TYPES[kind]}.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,14 +38,7 @@ Given = Tensor | Above | None
 
 
 class Node:
-    """One node: its inputs and attributes, taken as its operator needs them.
-
-    Args:
-        to: Traces the results.
-        given: The inputs, None for one that is left out.
-        attributes: The attributes; those that are taken are removed.
-        outputs: Number of outputs.
-    """
+    """One node: its inputs, None for one that is left out, and attributes, removed as its operator takes them."""
 
     def __init__(self, to: Tracer, given: Sequence[Given], attributes: dict[str, Attribute], outputs: int) -> None:
         self.to, self.given, self.attributes, self.outputs = to, given, attributes, outputs
@@ -116,11 +109,7 @@ def operator(name: str, inputs: int = 2) -> Callable[[Function], Function]:
 
 
 def apply(kind: str, node: Node) -> list[Tensor]:
-    """Return the results of a node.
-
-    Raises:
-        NetworkError: The operator is unknown, or cannot be part of a network with these inputs and attributes.
-    """
+    """The results of a node; a `NetworkError` if its operator is unknown, or cannot have its inputs or attributes."""
     if len(node.given) > INPUTS.get(kind, 2):
         raise NetworkError(f"has {len(node.given)} inputs.")
     if kind not in OPERATORS:
@@ -319,7 +308,17 @@ def _gru(node: Node) -> list[Tensor]:
 def _layer(node: Node, kind: str, **more: int) -> tuple[Value, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """The input, weights and biases of one recurrent layer, gates in PyTorch's order."""
     layer, size = LAYERS[kind], node.take("hidden_size", 0)
-    _check_kind(node, kind, more)
+    # refuse a layer that PyTorch has not
+    activations, direction = LAYERS[kind].activations, node.take("direction", "forward")
+    if ",".join(node.take("activations", activations)).lower() != ",".join(activations).lower():
+        raise NetworkError(f"{kind}: activations must be {', '.join(activations)}.")
+    if direction != "forward" or node.take("layout", 0) != 0 or node.take("input_forget", 0) != 0:
+        raise NetworkError(f"{kind}: direction must be forward, layout 0, input_forget 0.")
+    for name, value in more.items():
+        if node.take(name, 0) != value:
+            raise NetworkError(f"{kind}: {name} must be {value}, as in PyTorch.")
+    if node.optional(4) is not None or node.optional(7) is not None:
+        raise NetworkError(f"{kind}: must have no lengths of sequences and no peepholes.")
     x = None if (given := node.optional(0)) is None else node.to.value(given)
     if not isinstance(x, Value) or len(x.shape) != 3 or x.shape[0] != 1 or x.shape[1] is not ROWS:
         raise NetworkError(f"{kind}: must take one step of time, rows and numbers.")
@@ -341,20 +340,6 @@ def _weights(node: Node, kind: str, inputs: int, size: int) -> list[np.ndarray]:
         if values.shape != shape or values.dtype != np.float32:
             raise NetworkError(f"{kind}: {name} must be constants of shape {shape}.")
     return arrays
-
-
-def _check_kind(node: Node, kind: str, more: Mapping[str, int]) -> None:
-    """Refuse a layer that PyTorch has not."""
-    activations, direction = LAYERS[kind].activations, node.take("direction", "forward")
-    if ",".join(node.take("activations", activations)).lower() != ",".join(activations).lower():
-        raise NetworkError(f"{kind}: activations must be {', '.join(activations)}.")
-    if direction != "forward" or node.take("layout", 0) != 0 or node.take("input_forget", 0) != 0:
-        raise NetworkError(f"{kind}: direction must be forward, layout 0, input_forget 0.")
-    for name, value in more.items():
-        if node.take(name, 0) != value:
-            raise NetworkError(f"{kind}: {name} must be {value}, as in PyTorch.")
-    if node.optional(4) is not None or node.optional(7) is not None:
-        raise NetworkError(f"{kind}: must have no lengths of sequences and no peepholes.")
 
 
 # constants and shapes

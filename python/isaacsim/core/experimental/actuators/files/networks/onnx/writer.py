@@ -33,14 +33,12 @@ GATES = {LSTMCell: (0, 3, 1, 2), GRUCell: (1, 0, 2)}
 
 
 def write(network: Network, metadata: Mapping[str, object]) -> bytes:
-    """Return an ONNX file, opset 17, that takes float32 rows.
+    """An ONNX file, opset 17, that takes float32 rows.
 
     An MLP takes `(rows, inputs)`. A recurrent network takes `(1, rows, inputs)`, and of an LSTM hidden and cell state
     `(layers, rows, hidden_size)`, of a GRU the hidden state of each layer, `(1, rows, hidden_size)`; it returns effort
     `(rows, 1)` and these states. Property `metadata` holds the metadata as JSON, with the names of inputs and outputs.
-
-    Raises:
-        NetworkError: The package onnx is missing, or metadata cannot be written as JSON.
+    A `NetworkError` says that the package onnx is missing, or that metadata cannot be written as JSON.
     """
     return _Writer(network).write(metadata)
 

@@ -18,15 +18,10 @@ FORMATS = {"pt2": exported, "torchscript": torchscript, "state dict": state_dict
 
 
 def read(data: bytes, metadata: Mapping[str, object]) -> tuple[Network, dict[str, object], str] | None:
-    """Return the network of a file, its metadata, and the name of its format; None for no file of PyTorch.
+    """The network of a file, its metadata, and the name of its format; None for no file of PyTorch.
 
-    Args:
-        data: Bytes of the file.
-        metadata: Goes before the metadata of a state dict, which alone does not determine a network.
-
-    Raises:
-        NeedsTorchError: The file cannot be read as data, but PyTorch may be able to run it.
-        NetworkError: The file cannot be read.
+    `metadata` goes before that of a state dict, which alone does not determine a network. A `NetworkError` says that
+    the file cannot be read, a `NeedsTorchError` that PyTorch may be able to run it.
     """
     form = next((form for form, reader in FORMATS.items() if reader.matches(data)), None)
     try:

@@ -22,13 +22,9 @@ ENCRYPTED = 0x1 | 0x40 | 0x2000
 class Archive:
     """The entries of a PyTorch archive by name, without its top folder.
 
-    Args:
-        data: Bytes of the file.
-        max_bytes: Largest size of all entries together.
-
-    Raises:
-        NetworkError: It is no zip file, is truncated, has bytes before or after it, an entry is encrypted, compressed
-            in an unusual way, named twice or outside the top folder, or the entries are too many or too large.
+    A `NetworkError` says that it is no zip file, is truncated, has bytes before or after it, that an entry is
+    encrypted, compressed in an unusual way, named twice or outside the top folder, or that the entries are too many or,
+    with more than `max_bytes` together, too large.
     """
 
     def __init__(self, data: bytes, max_bytes: int = MAX_BYTES) -> None:
@@ -55,11 +51,7 @@ class Archive:
         return list(self._entries)
 
     def read(self, name: str) -> bytes:
-        """Return the bytes of an entry.
-
-        Raises:
-            NetworkError: It is missing or damaged.
-        """
+        """The bytes of an entry; a `NetworkError` if it is missing or damaged."""
         if name not in self:
             raise NetworkError(f"archive has no {name!r:.200}: must have. Save it anew with PyTorch.")
         entry = self._entries[name]
@@ -111,11 +103,7 @@ def _opened(data: bytes) -> zipfile.ZipFile:
 
 
 def metadata_of(archive: Archive) -> dict[str, object]:
-    """Return the metadata that an archive holds in an entry of their own, empty without one.
-
-    Raises:
-        NetworkError: The entry is no JSON object.
-    """
+    """The metadata in an entry of their own, empty without one; a `NetworkError` if it is no JSON object."""
     return read_sidecar(archive.read(METADATA), METADATA) if METADATA in archive else {}
 
 

@@ -35,13 +35,11 @@ def matches(data: bytes) -> bool:
 
 
 def read(data: bytes) -> tuple[Network, dict[str, object]]:
-    """Return the network and its metadata, `extra/metadata.json`.
+    """The network and its metadata, `extra/metadata.json`.
 
-    Its `forward` takes `x`, `(rows, inputs)`, with a recurrent layer `(rows, 1, inputs)` and the states, each
-    `(layers, rows, hidden_size)`, and returns the output and the states in the same order.
-
-    Raises:
-        NetworkError: The file is damaged or too large, asks to be unpickled, or computes something that is unknown.
+    Its `forward` takes `x`, `(rows, inputs)`, with a recurrent layer `(rows, 1, inputs)` and the states, each `(layers,
+    rows, hidden_size)`, and returns the output and the states in the same order. A `NetworkError` says that the file is
+    damaged or too large, asks to be unpickled, or computes something that is unknown.
     """
     try:
         return _read(data)
@@ -66,7 +64,14 @@ def _read(data: bytes) -> tuple[Network, dict[str, object]]:
 
 
 def _network(module: Json, held: Mapping[str, np.ndarray]) -> Network:
-    sizes = _input_sizes(module)
+    # lengths of the axes of the first input, None for an open one
+    given = [spec["user_input"]["arg"] for spec in module["signature"]["input_specs"] if "user_input" in spec]
+    if not given or any(set(one) != {"as_tensor"} for one in given):
+        raise refuse("a forward pass that takes something else than tensors")
+    meta = module["graph"]["tensor_values"][given[0]["as_tensor"]["name"]]
+    sizes = [_size(one) for one in meta["sizes"]]
+    if meta["dtype"] not in DTYPES or len(sizes) not in (2, 3) or type(sizes[-1]) is not int:
+        raise NetworkError(f"input of shape {sizes}: must be rows x inputs, or rows x 1 x inputs. Export it so.")
     open_axes = [place for place, size in enumerate(sizes[:-1]) if size is None]
     problems: list[NetworkError] = []
     # how the graph uses two axes decides which one is that of rows, and which one step of time
@@ -77,18 +82,6 @@ def _network(module: Json, held: Mapping[str, np.ndarray]) -> Network:
             problems.append(error)
     fixed = "" if open_axes else " It was exported for a fixed number of rows: dynamic_shapes leaves it open."
     raise NetworkError(f"{problems[0]}{fixed}")
-
-
-def _input_sizes(module: Json) -> list[int | None]:
-    """Lengths of the axes of the first input, None for an open one."""
-    given = [spec["user_input"]["arg"] for spec in module["signature"]["input_specs"] if "user_input" in spec]
-    if not given or any(set(one) != {"as_tensor"} for one in given):
-        raise refuse("a forward pass that takes something else than tensors")
-    meta = module["graph"]["tensor_values"][given[0]["as_tensor"]["name"]]
-    sizes = [_size(one) for one in meta["sizes"]]
-    if meta["dtype"] not in DTYPES or len(sizes) not in (2, 3) or type(sizes[-1]) is not int:
-        raise NetworkError(f"input of shape {sizes}: must be rows x inputs, or rows x 1 x inputs. Export it so.")
-    return sizes
 
 
 def _tensors(archive: Archive, model: str) -> dict[str, np.ndarray]:

@@ -592,11 +592,7 @@ for _names, _simple in SIMPLE.items():
 
 
 def perform(b: Builder, name: str, arguments: list[object], named: dict[str, object]) -> object:
-    """Return the result of an operation by its name.
-
-    Raises:
-        NetworkError: The operation is not in the list, or does not take these arguments.
-    """
+    """The result of an operation by its name; a `NetworkError` if it is not listed, or takes other arguments."""
     if name not in OPERATIONS:
         raise refuse(f"operation {name[:100]}")
     if name not in QUESTIONS:
@@ -605,7 +601,16 @@ def perform(b: Builder, name: str, arguments: list[object], named: dict[str, obj
                 if isinstance(array, np.ndarray):
                     b.use_of(array)
     if name.endswith("_") and not name.endswith("__"):
-        return _in_place(b, name, arguments, named)
+        # it writes into its first argument, which changes for all its names
+        target = arguments[0] if arguments else None
+        if not isinstance(target, Tensor) or target.shared:
+            raise refuse(f"operation {name}, which writes into a value that is used elsewhere,")
+        result = _perform(b, name, arguments, named)
+        if result is not target:
+            if not isinstance(result, Tensor) or result.shape != target.shape:
+                raise refuse(f"operation {name}, which changes the shape of its value in place,")
+            target.node = result.node
+        return target
     return _perform(b, name, arguments, named)
 
 
@@ -619,16 +624,3 @@ def _perform(b: Builder, name: str, arguments: list[object], named: dict[str, ob
         raise
     except (TypeError, AttributeError, ValueError, IndexError, ArithmeticError, KeyError) as error:
         raise refuse(f"operation {name} with these arguments ({str(error)[:200]})") from error
-
-
-def _in_place(b: Builder, name: str, arguments: list[object], named: dict[str, object]) -> Tensor:
-    """An operation that writes into its first argument, which changes for all its names."""
-    target = arguments[0] if arguments else None
-    if not isinstance(target, Tensor) or target.shared:
-        raise refuse(f"operation {name}, which writes into a value that is used elsewhere,")
-    result = _perform(b, name, arguments, named)
-    if result is not target:
-        if not isinstance(result, Tensor) or result.shape != target.shape:
-            raise refuse(f"operation {name}, which changes the shape of its value in place,")
-        target.node = result.node
-    return target

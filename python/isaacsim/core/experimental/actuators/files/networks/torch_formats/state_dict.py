@@ -26,17 +26,11 @@ def matches(data: bytes) -> bool:
 
 
 def read(data: bytes, metadata: dict[str, object] | None = None) -> tuple[Network, dict[str, object]]:
-    """Return the network of a state dict, see `network_of`, and its metadata.
+    """The network of a state dict, see `network_of`, and its metadata, before which those given go.
 
-    The file holds tensors by name, or a dict of `"model"` or `"state_dict"`, these tensors, and `"metadata"`.
-
-    Args:
-        data: Bytes of the file.
-        metadata: Goes before the metadata of the file.
-
-    Raises:
-        NetworkError: The file is damaged or too large, holds anything but tensors and plain values, or does not
-            determine a network.
+    The file holds tensors by name, or a dict of `"model"` or `"state_dict"`, these tensors, and `"metadata"`. A
+    `NetworkError` says that it is damaged or too large, holds anything but tensors and plain values, or does not
+    determine a network.
     """
     try:
         tensors, own = _read(data)

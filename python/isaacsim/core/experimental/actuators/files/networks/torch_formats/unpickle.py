@@ -108,11 +108,10 @@ FUNCTIONS: dict[tuple[str, str], Callable[..., object]] = {
 
 
 def find_class(module: object, name: object) -> Callable[..., object] | StorageType | RecordType:
-    """Return what a name in a pickle stands for.
+    """What a name in a pickle stands for; a `NetworkError` if it is not in the closed list.
 
-    Raises:
-        NetworkError: The name is not in the closed list: rebuilding tensors, storages, `OrderedDict`, typed lists, and
-            classes of the archive's own code, which become records.
+    The list has rebuilding tensors, storages, `OrderedDict`, typed lists, and classes of the archive's own code, which
+    become records.
     """
     if not isinstance(module, str) or not isinstance(name, str) or len(module) + len(name) > MAX_NAME:
         raise NetworkError("pickle names something that is no text or too long: must be a class. Save it anew.")
@@ -136,12 +135,7 @@ T = TypeVar("T")
 
 
 class Unpickler:
-    """Interprets one pickle.
-
-    Args:
-        data: Bytes of the pickle.
-        storage: Returns the bytes of a storage by its key.
-    """
+    """Interprets one pickle; `storage` returns the bytes of a storage by its key."""
 
     def __init__(self, data: bytes, storage: Callable[[str], bytes]) -> None:
         self._data, self._at = data, 0
@@ -350,34 +344,20 @@ OPCODES: dict[bytes, Callable[[Unpickler], object]] = {
 
 
 def load(data: bytes, storage: Callable[[str], bytes]) -> object:
-    """Return the value that a pickle of PyTorch describes: tensors as read-only arrays, objects as `Record`.
+    """The value that a pickle of PyTorch describes: tensors as read-only arrays, objects as `Record`.
 
-    Args:
-        data: Bytes of the pickle.
-        storage: Returns the bytes of a storage by its key.
-
-    Raises:
-        NetworkError: The pickle is damaged, too large, too deeply nested, or names anything outside `find_class`.
+    A `NetworkError` says that it is damaged, too large, too deeply nested, or names anything outside `find_class`.
     """
     return Unpickler(data, storage).run()
 
 
-def _size(value: object) -> int:
-    """Return the number of values in an array; 1 for anything else."""
-    return value.size if isinstance(value, np.ndarray) else 1
-
-
 def json_of(value: object, path: str = "metadata") -> object:
-    """Return a value as JSON could hold it.
-
-    Raises:
-        NetworkError: JSON cannot hold it, it is too deeply nested or too large.
-    """
+    """A value as JSON could hold it; a `NetworkError` if it cannot, or if it is too deeply nested or too large."""
     left = 10_000
 
     def convert(value: object, path: str, depth: int) -> object:
         nonlocal left
-        left -= _size(value)
+        left -= value.size if isinstance(value, np.ndarray) else 1
         path = path[:200]
         if depth > MAX_DEPTH or left < 0:
             raise NetworkError(f"{path} is nested too deeply or too large: must be flatter. Save it anew.")

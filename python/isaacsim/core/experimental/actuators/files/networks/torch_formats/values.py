@@ -62,12 +62,10 @@ Shape = tuple[Any, ...]
 
 @dataclass(eq=False)
 class Tensor:
-    """Numbers that differ from row to row.
+    """Numbers that differ from row to row: the value of a node of the network.
 
-    Args:
-        node: Index of its value in the network.
-        shape: One axis is `ROWS`; of the others at most one is not 1.
-        shared: True if another tensor may view the same numbers.
+    One axis of the shape is `ROWS`; of the others at most one is not 1. If `shared`, another tensor may view the same
+    numbers.
     """
 
     node: int
@@ -118,10 +116,9 @@ def refuse(what: str) -> NetworkError:
 
 
 def same(first: object, second: object) -> bool:
-    """Return True if two plain values are equal; an unknown size becomes the value that it is compared with.
+    """True if two plain values are equal; an unknown size becomes the value that it is compared with.
 
-    Raises:
-        NetworkError: The result depends on the number of rows or on their numbers.
+    A `NetworkError` says that the result depends on the number of rows or on their numbers.
     """
     if not isinstance(first, list | tuple) or not isinstance(second, list | tuple):
         return _same(first, second)
@@ -159,11 +156,7 @@ def axis_of(dim: object, ndim: int) -> int:
 
 
 def joint_shape(first: Shape, second: Shape) -> Shape:
-    """Return the shape of two values broadcast together.
-
-    Raises:
-        NetworkError: They do not fit, or rows meet something else than rows.
-    """
+    """The shape of two values broadcast together; a `NetworkError` if they do not fit, or rows meet other than rows."""
     ndim = max(len(first), len(second))
     shape = []
     for a, b in zip((1,) * (ndim - len(first)) + (*first,), (1,) * (ndim - len(second)) + (*second,), strict=True):
@@ -176,11 +169,7 @@ def joint_shape(first: Shape, second: Shape) -> Shape:
 
 
 class Builder:
-    """Collects the operations of a network.
-
-    Args:
-        inputs: Width of the input.
-    """
+    """Collects the operations of a network with an input of this width."""
 
     def __init__(self, inputs: int) -> None:
         self.operations: list[Operation] = []
@@ -246,14 +235,11 @@ class Builder:
     def recur(
         self, kind: Recurrent, x: Tensor, states: Sequence[State], arguments: Sequence[Any]
     ) -> tuple[Tensor | State, ...]:
-        """Return the output and the new states of one step of recurrent layers.
+        """The output and the new states of one step of recurrent layers.
 
-        Args:
-            kind: `LSTM` or `GRU`.
-            x: Their input, shape `(rows, 1, in)`, or `(1, rows, in)` where batches do not come first.
-            states: The old states.
-            arguments: Weights, whether biases, number of layers, dropout, whether training, whether both directions,
-                whether batches come first.
+        `x` has shape `(rows, 1, in)`, or `(1, rows, in)` where batches do not come first. `arguments` are weights,
+        whether biases, number of layers, dropout, whether training, whether both directions, whether batches come
+        first.
         """
         weights, biases, layers, dropout, train, both, batch_first = arguments
         if both is not False or (train and dropout):
@@ -295,14 +281,10 @@ class Builder:
         return arrays
 
     def network(self, output: Tensor, held: Mapping[str, np.ndarray]) -> Network:
-        """Return the network, without operations that the output does not need.
+        """The network, without operations that the output does not need.
 
-        Args:
-            output: Output of the network.
-            held: Tensors of the checkpoint by name, all of which must have been used.
-
-        Raises:
-            NetworkError: Something of the checkpoint has no part in the output.
+        All tensors that the checkpoint held, by name, must have been used: a `NetworkError` names one without part in
+        the output.
         """
         operations = needed_for(output.node, self.operations)
         if self.recurrent and not any(isinstance(one, LSTMCell | GRUCell) for one in operations):

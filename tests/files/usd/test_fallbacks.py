@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,15 +11,17 @@ from typing import Any
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
+from driven import driven
 from isaacsim.core.experimental.actuators.compat.isaac_lab import IdealPDActuatorCfg, ImplicitActuatorCfg
-from isaacsim.core.experimental.actuators.files.usd.fallback_marks import MARK
-from isaacsim.core.experimental.actuators.files.usd.motor_overlay import motor_overlay
+from isaacsim.core.experimental.actuators.files.usd.fallbacks import MARK
 from isaacsim.core.experimental.actuators.files.usd.motors import own_effort_limits, own_properties
+from isaacsim.core.experimental.actuators.files.usd.overlay import motor_overlay
 from isaacsim.core.experimental.actuators.files.usd.schema import applied_schemas
 from isaacsim.core.experimental.actuators.tools.comparison.run import _set
 from isaacsim.core.experimental.actuators.tools.comparison.side import opened, side_of
+from isaacsim.core.experimental.actuators.tools.inspection.lint import lint
 from physics_engines import ENGINES, installed
-from pxr import Sdf, Usd
+from pxr import Sdf, Usd, UsdGeom
 from small_stages import SmallStage, pendulum
 
 ROOT, HINGE = "/World/Robot", "/World/Robot/hinge"
@@ -450,3 +453,234 @@ def test_friction_below_fallbacks_has_a_unit(si: bool) -> None:
         marked, own = found[name]
         np.testing.assert_allclose(own[:, 0], 0.125 * unit * factor, rtol=1e-6)
         np.testing.assert_allclose(marked[:, 0], np.array(fallbacks[name]) * (unit / EFFORT_UNIT), rtol=1e-6)
+
+
+DEGREE = math.radians(1)
+
+
+def friction_values(stage: Usd.Stage) -> list[float | None]:
+    """Newton's attributes of the hinge."""
+    return [stage.GetPrimAtPath(HINGE).GetAttribute(name).Get() for name in ("newton:friction", "newton:damping")]
+
+
+def author_friction(made: SmallStage, friction: Any = FRICTION) -> None:
+    aa.add_actuator(ROOT, "hinge", "own", PD, others=[friction], stage=made.stage)
+
+
+@pytest.mark.parametrize("in_engine", [False, True])
+def test_joints_get_coulomb_and_viscous_friction(in_engine: bool) -> None:
+    """By add_actuator and add_motors, as newton reads them; per degree on joints that turn."""
+    friction = aa.FrictionConfig(0.5, 0.25, 0.75, in_engine=in_engine)
+    made, other = pendulum(), pendulum()
+    author_friction(made, friction)
+    aa.add_motors(ROOT, {"hinge": [PD, friction]}, stage=other.stage)
+    for stage in (made.stage, other.stage):
+        assert friction_values(stage) == pytest.approx([0.5, 0.25 * DEGREE])
+        assert "NewtonJointAPI" in applied_schemas(stage.GetPrimAtPath(HINGE))
+
+
+def test_newton_reads_the_fallback() -> None:
+    """Its importer."""
+    newton = pytest.importorskip("newton")
+    made = pendulum()
+    author_friction(made)
+    builder = newton.ModelBuilder()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        builder.add_usd(made.stage, ignore_paths=[".*/Actuators/.*"])
+    assert builder.joint_friction[-1] == pytest.approx(0.5)
+    assert builder.joint_damping[-1] == pytest.approx(0.25)
+
+
+def test_stages_in_other_units_have_their_own() -> None:
+    """Centimeters: a torque of 1 N·m is 10000 of theirs."""
+    made = pendulum()
+    UsdGeom.SetStageMetersPerUnit(made.stage, 0.01)
+    author_friction(made)
+    assert friction_values(made.stage) == pytest.approx([5000.0, 2500.0 * DEGREE])
+
+
+def test_what_physx_has_authored_follows() -> None:
+    """It is stronger than newton's attributes."""
+    made = pendulum()
+    made.stage.GetPrimAtPath(HINGE).AddAppliedSchema("PhysxJointAxisAPI:angular")
+    names = ("staticFrictionEffort", "dynamicFrictionEffort", "viscousFrictionCoefficient")
+    for name in names:
+        made.attribute(HINGE, f"physxJointAxis:angular:{name}", 9.0)
+    author_friction(made)
+    joint = made.stage.GetPrimAtPath(HINGE)
+    found = [joint.GetAttribute(f"physxJointAxis:angular:{name}").Get() for name in names]
+    assert found == pytest.approx([0.5, 0.5, 0.25 * DEGREE]) and friction_values(made.stage) == pytest.approx(
+        [0.5, 0.25 * DEGREE]
+    )
+
+
+def test_joints_without_a_friction_stage_get_nothing() -> None:
+    """Nor do those of other actuators."""
+    made = pendulum()
+    aa.add_actuator(ROOT, "hinge", "own", PD, stage=made.stage)
+    assert friction_values(made.stage) == [None, None]
+
+
+def test_friction_of_a_stronger_layer_stays_with_a_warning() -> None:
+    """By name and value."""
+    made = pendulum()
+    made.attribute(HINGE, "newton:friction", 2.0)
+    stage = made.stage
+    weak = Sdf.Layer.CreateAnonymous(".usda")
+    stage.GetRootLayer().subLayerPaths.append(weak.identifier)
+    stage.SetEditTarget(weak)
+    with pytest.warns(UserWarning, match=r"hinge>.newton:friction = 2 is authored in a stronger layer\. .* = 0.5"):
+        author_friction(made)
+    assert friction_values(stage)[0] == 2.0
+
+
+def test_an_error_leaves_neither_prim_nor_fallback(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The edit target is as before."""
+    from isaacsim.core.experimental.actuators.files.usd import author as module
+
+    def fails(*_: Any) -> None:
+        raise RuntimeError("as if")
+
+    made = pendulum()
+    before = made.stage.GetRootLayer().ExportToString()
+    monkeypatch.setattr(module, "write_fallback", fails)
+    with pytest.raises(RuntimeError, match="as if"):
+        author_friction(made)
+    assert made.stage.GetRootLayer().ExportToString() == before
+
+
+def test_here_the_stage_replaces_the_fallback() -> None:
+    """While actuators are attached, from the file and from a program."""
+    pytest.importorskip("mujoco")
+    made = pendulum()
+    author_friction(made)
+    with aa.Simulation(made.stage) as sim:
+        sim.play()
+        robot = sim.articulation(ROOT)
+        fallback = [part.numpy().item() for part in robot.get_dof_friction_properties()]
+        assert fallback == pytest.approx([0.5, 0.5, 0.25])
+        for make in (
+            aa.ArticulationActuators,
+            lambda path: driven(path, {"hinge": aa.MotorConfig(PD, others=[FRICTION])}),
+        ):
+            with make(ROOT):
+                assert [part.numpy().item() for part in robot.get_dof_friction_properties()] == [0.0, 0.0, 0.0]
+            assert [part.numpy().item() for part in robot.get_dof_friction_properties()] == fallback
+
+
+LIMITS = 16.0, 0.5, 10.0, 0.5
+LIMITED = aa.EnvelopeClampingConfig.from_physx(*LIMITS)
+NAMES = ("velocityDependentResistance", "maxActuatorVelocity", "speedEffortGradient")
+
+
+def driven_pendulum(**drive: float) -> SmallStage:
+    """A pendulum with a drive."""
+    made = pendulum()
+    made.drive(HINGE, **{"stiffness": 1.0, **drive})
+    return made
+
+
+def envelope_values(stage: Usd.Stage) -> list[float | None]:
+    """Effort at rest of the drive, and its envelope."""
+    joint = stage.GetPrimAtPath(HINGE)
+    names = ["drive:angular:physics:maxForce", *(f"physxDrivePerformanceEnvelope:angular:{name}" for name in NAMES)]
+    return [joint.GetAttribute(name).Get() for name in names]
+
+
+IN_DEGREES = [16.0, 0.5 * DEGREE, 10.0 / DEGREE, 0.5 / DEGREE]
+
+
+def test_drives_get_the_envelope() -> None:
+    """By add_actuator and add_motors, per degree on joints that turn."""
+    made, other = driven_pendulum(), driven_pendulum(maxForce=9.0)
+    aa.add_actuator(ROOT, "hinge", "own", PD, clamping=[LIMITED], stage=made.stage)
+    aa.add_motors(ROOT, {"hinge": [PD, LIMITED]}, stage=other.stage)
+    for stage in (made.stage, other.stage):
+        assert envelope_values(stage) == pytest.approx(IN_DEGREES)
+        assert "PhysxDrivePerformanceEnvelopeAPI:angular" in applied_schemas(stage.GetPrimAtPath(HINGE))
+
+
+def test_envelope_of_a_motor_is_that_of_its_joint() -> None:
+    """Behind a gear: the ratio times the effort, at speeds less by the ratio."""
+    made, gear = driven_pendulum(), aa.TransmissionConfig(10.0)
+    motor = aa.EnvelopeClampingConfig.from_physx(1.6, 0.5 / 100, 100.0, 50.0)
+    aa.add_motors(ROOT, {"hinge": [PD, motor, gear]}, stage=made.stage)
+    assert envelope_values(made.stage) == pytest.approx(IN_DEGREES, rel=1e-5)
+
+
+def test_stages_in_other_units_have_their_own_envelope() -> None:
+    """Centimetres: a torque of 1 N·m is 10000 of theirs."""
+    made = driven_pendulum()
+    UsdGeom.SetStageMetersPerUnit(made.stage, 0.01)
+    aa.add_motors(ROOT, {"hinge": [PD, LIMITED]}, stage=made.stage)
+    unit = 1e4
+    assert envelope_values(made.stage) == pytest.approx(
+        [16.0 * unit, 0.5 * DEGREE * unit, 10.0 / DEGREE, 0.5 / DEGREE / unit]
+    )
+
+
+@pytest.mark.parametrize(
+    ("made", "limit"),
+    [
+        (pendulum, LIMITED),
+        (driven_pendulum, aa.EnvelopeClampingConfig.from_dc_motor(30.0, 10.0)),
+        (driven_pendulum, aa.EnvelopeClampingConfig(max_power=100.0)),
+    ],
+    ids=["no drive", "line", "power"],
+)
+def test_joints_without_such_a_drive_stay(made: Any, limit: aa.EnvelopeClampingConfig) -> None:
+    """Neither the schema nor a largest effort."""
+    found = made()
+    aa.add_motors(ROOT, {"hinge": [PD, limit]}, stage=found.stage)
+    assert "PhysxDrivePerformanceEnvelopeAPI:angular" not in applied_schemas(found.stage.GetPrimAtPath(HINGE))
+    assert envelope_values(found.stage)[0] in (None, math.inf)
+
+
+def test_lint_names_what_no_drive_of_physx_has(tmp_path: Path) -> None:
+    """A note with the joint; none for an envelope that is authored."""
+    for limit, is_named in ((aa.EnvelopeClampingConfig(max_power=100.0), True), (LIMITED, False)):
+        made = driven_pendulum()
+        aa.add_motors(ROOT, {"hinge": [PD, limit]}, stage=made.stage)
+        file = tmp_path / f"robot_{is_named}.usda"
+        made.stage.Export(str(file))
+        problems = [one.problem for one in lint(file) if one.rule == "approximated"]
+        assert any("limit a drive of PhysX differently" in one for one in problems) is is_named
+
+
+def test_envelope_that_an_actuator_computes_is_not_warned_of() -> None:
+    """On MuJoCo, whose drives have none; without the actuator it is."""
+    made = driven_pendulum()
+    aa.add_motors(ROOT, {"hinge": [PD, LIMITED]}, stage=made.stage)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        aa.Simulation(made.stage).close()
+    made.stage.RemovePrim(f"{ROOT}/Actuators")
+    with pytest.warns(UserWarning, match="performance envelope"):
+        aa.Simulation(made.stage).close()
+
+
+def test_stronger_layer_keeps_its_envelope() -> None:
+    """A warning says what PhysX has in place of it."""
+    made = driven_pendulum()
+    stage = made.stage
+    made.stage.GetPrimAtPath(HINGE).AddAppliedSchema("PhysxDrivePerformanceEnvelopeAPI:angular")
+    made.attribute(HINGE, "physxDrivePerformanceEnvelope:angular:maxActuatorVelocity", 90.0)
+    session = stage.GetSessionLayer()
+    stage.SetEditTarget(session)
+    made.attribute(HINGE, "physxDrivePerformanceEnvelope:angular:maxActuatorVelocity", 45.0)
+    stage.SetEditTarget(stage.GetRootLayer())
+    with pytest.warns(UserWarning, match="stronger layer.*in place of that of the actuator"):
+        aa.add_motors(ROOT, {"hinge": [PD, LIMITED]}, stage=stage)
+
+
+def test_physx_has_the_authored_envelope() -> None:
+    """Its own numbers, which `tests/laws/test_clamping_envelope.py` compares with the law."""
+    made = driven_pendulum(damping=1.0)
+    aa.add_motors(ROOT, {"hinge": [PD, LIMITED]}, stage=made.stage)
+    with aa.Simulation(made.stage, engine=installed("physx")) as sim:
+        sim.play()
+        robot = sim.articulation(ROOT)
+        gradient, fastest, resistance = (one.numpy().item() for one in robot.get_dof_drive_model_properties())
+        most = robot.get_dof_max_efforts().numpy().item()
+    np.testing.assert_allclose([most, resistance, fastest, gradient], LIMITS, rtol=1e-5)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import Simulation
-from isaacsim.core.experimental.actuators.files.usd.instances import instance_for, misnamed, rename_misnamed
+from isaacsim.core.experimental.actuators.files.usd.authored import instance_for, misnamed, rename_misnamed
 from isaacsim.core.experimental.actuators.files.usd.joint_properties import read_property, write_properties
 from pxr import Usd
 from small_stages import SmallStage, pendulum

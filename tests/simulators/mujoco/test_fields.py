@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 import pytest
 from driven import driven
-from isaacsim.core.experimental.actuators.simulators.mujoco.dry_friction import hard
+from isaacsim.core.experimental.actuators.simulators.mujoco.fields import hard
 from mujoco.batch import Batch
 from places import ROBOTS
 from pxr import Sdf
