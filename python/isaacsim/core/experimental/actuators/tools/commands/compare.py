@@ -31,13 +31,7 @@ _BLAMES = {
     "share": "explains [%]",
     "alone": "alone",
 }
-_VALUES = {
-    "cause": "cause",
-    "joints": "joints or links",
-    "property": "property",
-    "first": "first",
-    "second": "second",
-}
+_VALUES = {"cause": "cause", "joints": "joints or links", "property": "property", "first": "first", "second": "second"}
 
 
 def answer(arguments: Compare) -> Answer:

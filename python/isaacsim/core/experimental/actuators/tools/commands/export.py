@@ -44,10 +44,7 @@ def _rows(robot: ExportedRobot) -> list[dict[str, object]]:
             "kp": joint.features.get("kp"),
             "kd": joint.features.get("kd"),
             "max_effort": joint.largest_effort if math.isfinite(joint.largest_effort) else None,
-            "other": [
-                *(name for name in FEATURES if name in joint.features and name not in _COLUMNS),
-                *joint.laws,
-            ],
+            "other": [*(name for name in FEATURES if name in joint.features and name not in _COLUMNS), *joint.laws],
         }
         for number, joint in enumerate(robot.joints)
     ]

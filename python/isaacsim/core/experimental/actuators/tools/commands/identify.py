@@ -29,12 +29,7 @@ from .answer import Answer, Table
 from .arguments import Identify
 from .show import progress_bar
 
-_MODEL = {
-    "name": "model",
-    "parameters": "parameters",
-    "training": "error, fitted",
-    "validation": "error, held out",
-}
+_MODEL = {"name": "model", "parameters": "parameters", "training": "error, fitted", "validation": "error, held out"}
 _ESTIMATE = {
     "joint": "joint",
     "name": "parameter",

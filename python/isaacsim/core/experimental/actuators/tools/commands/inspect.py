@@ -209,13 +209,7 @@ def _values(robot: InspectedRobot, groups: Sequence[Sequence[InspectedActuator]]
 
 
 def _row(
-    robot: InspectedRobot,
-    of: str,
-    path: str,
-    joints: Sequence[str],
-    law: str,
-    parameter: str,
-    value: InspectedValue,
+    robot: InspectedRobot, of: str, path: str, joints: Sequence[str], law: str, parameter: str, value: InspectedValue
 ) -> dict[str, Any]:
     what = {"of": of, "path": path, "joints": list(joints), "law": law, "parameter": parameter}
     return {"robot": robot.path, **what, **vars(value)}

@@ -23,13 +23,7 @@ if TYPE_CHECKING:
 # of nodes that drive robots
 _FAULTS = "outputs:faults"
 _GRAPH = {"graph": "graph", "evaluated": "evaluated", "events": "events", "runs": "nodes run", "faults": "faults"}
-_JOINT = {
-    "robot": "robot",
-    "joint": "joint",
-    "position": "position",
-    "target": "target",
-    "error": "error",
-}
+_JOINT = {"robot": "robot", "joint": "joint", "position": "position", "target": "target", "error": "error"}
 _QUANTITIES: dict[str, str] = dict.fromkeys(("position", "target", "error"), "position")
 
 
@@ -112,10 +106,4 @@ def _joints(robots: dict[str, PhysicsArticulation]) -> Iterator[dict[str, object
     for path, robot in robots.items():
         positions, targets = (read().numpy()[0] for read in (robot.get_dof_positions, robot.get_dof_position_targets))
         for name, position, target in zip(robot.dof_names, positions.tolist(), targets.tolist(), strict=True):
-            yield {
-                "robot": path,
-                "joint": name,
-                "position": position,
-                "target": target,
-                "error": position - target,
-            }
+            yield {"robot": path, "joint": name, "position": position, "target": target, "error": position - target}

@@ -45,10 +45,7 @@ class Room:
     def within(self) -> tuple[np.ndarray, np.ndarray]:
         """Return lower and upper bounds of targets: a little inside the limits, or where the joint begins."""
         span = np.where(np.isfinite(self.upper - self.lower), self.upper - self.lower, 0.0)
-        return (
-            np.minimum(self.lower + _AWAY * span, self.pose),
-            np.maximum(self.upper - _AWAY * span, self.pose),
-        )
+        return (np.minimum(self.lower + _AWAY * span, self.pose), np.maximum(self.upper - _AWAY * span, self.pose))
 
     @property
     def pose(self) -> np.ndarray:

@@ -68,8 +68,5 @@ def _database(name: str, node_class: type) -> type[Database]:
     return made
 
 
-_SHIPPED = {
-    "isaacsim.core.experimental.actuators.ArticulationActuators": OgnArticulationActuators,
-    **KIT_NODES,
-}
+_SHIPPED = {"isaacsim.core.experimental.actuators.ArticulationActuators": OgnArticulationActuators, **KIT_NODES}
 _databases.update({name: _database(name, node_class) for name, node_class in _SHIPPED.items()})

@@ -56,9 +56,7 @@ class OnTick:
 class OnPhysicsStep:
     """Before each physics step, so that efforts act in that step."""
 
-    PORTS = NodePorts(
-        outputs={"step": "execution", "deltaSimulationTime": "double", "deltaSystemTime": "double"},
-    )
+    PORTS = NodePorts(outputs={"step": "execution", "deltaSimulationTime": "double", "deltaSystemTime": "double"})
     # its graph is evaluated at physics steps, and must be on demand
     DEMANDS_PHYSICS_STEPS = True
 

@@ -15,8 +15,7 @@ class Branch:
     """Continues at one of two outputs, depending on a condition."""
 
     PORTS = NodePorts(
-        inputs={"execIn": "execution", "condition": "bool"},
-        outputs={"execTrue": "execution", "execFalse": "execution"},
+        inputs={"execIn": "execution", "condition": "bool"}, outputs={"execTrue": "execution", "execFalse": "execution"}
     )
 
     @staticmethod
@@ -33,9 +32,7 @@ class Sequence:
     """Continues at all its outputs, one after the other, each to its end; a graph may add outputs."""
 
     PORTS = NodePorts(
-        inputs={"execIn": "execution"},
-        outputs={"a": "execution", "b": "execution"},
-        more=(r"outputs:\w+", "execution"),
+        inputs={"execIn": "execution"}, outputs={"a": "execution", "b": "execution"}, more=(r"outputs:\w+", "execution")
     )
 
     @staticmethod

@@ -29,8 +29,7 @@ class WriteVariable:
     """Sets a variable when pulsed."""
 
     PORTS = NodePorts(
-        inputs={"execIn": "execution", **_WHICH, "value": "any"},
-        outputs={"execOut": "execution", "value": "any"},
+        inputs={"execIn": "execution", **_WHICH, "value": "any"}, outputs={"execOut": "execution", "value": "any"}
     )
 
     @staticmethod
