@@ -7,10 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..omnigraph.database import Severity
-from .clock import Clock
 from .error import GraphError, did_you_mean
-from .node import GraphNode
-from .scope import Scope
+from .node import Clock, GraphNode, Scope
 
 _log = logging.getLogger(__name__)
 

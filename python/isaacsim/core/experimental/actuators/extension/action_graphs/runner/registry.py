@@ -5,7 +5,7 @@ from __future__ import annotations
 from ....specs.arguments import require_type
 from ..nodes.OgnArticulationActuators import OgnArticulationActuators
 from ..omnigraph.database import Database, make_database, node_database
-from ..omnigraph.node_ports import NodePorts
+from ..omnigraph.ogn_file import NodePorts
 from .kit_nodes import KIT_NODES
 
 _databases: dict[str, type[Database]] = {}
