@@ -8,7 +8,7 @@ from typing import Any
 import isaacsim.core.experimental.actuators as aa
 import pytest
 from isaacsim.core.experimental.actuators.files.usd.schema import TARGETS, applied_schemas
-from isaacsim.core.experimental.actuators.tools.inspection.fix import fix
+from isaacsim.core.experimental.actuators.tools.inspection.lint import fix
 from places import ROBOTS
 from pxr import Sdf, Usd
 from robot_files import Edit, edited

@@ -81,13 +81,7 @@ class EarlierPaths:
 
 
 class _Alias:
-    """Loader of the module at the current path.
-
-    Args:
-        earlier: The earlier path.
-        current: The current path.
-        warns: True if the earlier path is deprecated.
-    """
+    """Loader of the module at the current path."""
 
     def __init__(self, earlier: str, current: str, warns: bool) -> None:
         self._earlier, self._current, self._warns = earlier, current, warns

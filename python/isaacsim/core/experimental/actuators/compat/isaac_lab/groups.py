@@ -113,13 +113,7 @@ def values_of(articulation: ArticulationPort, stage: Stage | None) -> dict[str, 
 def with_own_values(
     values: Mapping[str, np.ndarray], of_author: Iterable[JointValues], names: Sequence[str]
 ) -> dict[str, np.ndarray]:
-    """Return properties of robots with those of the robots' author in place of fallbacks of actuators.
-
-    Args:
-        values: From `values_of`.
-        of_author: From `values_of_author`.
-        names: Names of the joints.
-    """
+    """Return properties of robots, from `values_of`, with those of their author in place of fallbacks of actuators."""
     found = {name: column.copy() for name, column in values.items()}
     for one in of_author:
         columns = [names.index(name) for _, name in one.axes]
@@ -176,13 +170,7 @@ def resolve_groups(
 def resolved_of(
     groups: Mapping[str, tuple[object, list[int]]], names: Sequence[str], robot: Mapping[str, np.ndarray], rules: Rules
 ) -> dict[str, Resolved]:
-    """Return the resolved values of the groups of one robot.
-
-    Args:
-        groups: Cfg and columns of each group, from `joints_of_groups`.
-        names: Names of the robot's joints.
-        robot: Properties of the robot, see `values_of`.
-        rules: `documentation` or `code`, see `resolve.py`.
+    """Return the resolved values of the groups of one robot, by cfg and columns from `joints_of_groups`.
 
     Raises:
         ValueError: A value of a cfg cannot be used.

@@ -15,7 +15,8 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, TypeVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 import warp as wp
@@ -30,9 +31,31 @@ from ...loops.arrays import ActuatedArrays
 from ...loops.foreign import given_back, is_immutable, taken
 from ...specs.arguments import names_of, whole_of
 from ...specs.distributions import Uniform
-from .actions import Action
 from .motors import actuators_of, delay_range
 from .resolve import EXPLICIT_EFFORT_LIMIT_SIM, Rules, resolve
+
+
+class Action(Protocol):
+    """Arrays of its input that a model reads and writes."""
+
+    joint_positions: Any
+    joint_velocities: Any
+    joint_efforts: Any
+
+
+@dataclass
+class ArticulationActions:
+    """Targets and efforts of joints, arrays `(num_envs, num_joints)` or None; any object with these fields will do."""
+
+    joint_positions: Any = None
+    """Position targets [rad or m]."""
+    joint_velocities: Any = None
+    """Velocity targets [rad/s or m/s]."""
+    joint_efforts: Any = None
+    """Feedforward efforts, and after `compute` the efforts to apply [N·m or N]."""
+    joint_indices: Any = None
+    """Numbers of the joints; ignored."""
+
 
 _Action = TypeVar("_Action", bound=Action)
 

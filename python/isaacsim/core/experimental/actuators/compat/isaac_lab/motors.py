@@ -99,12 +99,7 @@ def actuators_of(
 def configs_of(
     cfg: Any, model: str, values: Mapping[str, Any]
 ) -> tuple[ControlConfig, ClampingConfig, *tuple[Config, ...]]:
-    """Return control law, limit and other stages of a model.
-
-    Args:
-        cfg: The cfg.
-        model: Name of the model.
-        values: Values by field, as `resolve` returns them.
+    """Return control law, limit and other stages of a model, from values by field as `resolve` returns them.
 
     Raises:
         ValueError: The table, or a number of a servo, cannot be used.

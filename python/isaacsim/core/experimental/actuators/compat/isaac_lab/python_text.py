@@ -47,11 +47,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Imported:
-    """Something of another module.
-
-    Args:
-        name: Its name, with that of its module.
-    """
+    """Something of another module, by its name with that of its module."""
 
     name: str
 

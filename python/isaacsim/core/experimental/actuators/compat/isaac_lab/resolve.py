@@ -163,15 +163,7 @@ def _rows(
     values: tuple[np.ndarray, np.ndarray, np.ndarray],
     rules: Rules,
 ) -> list[Row]:
-    """Return the rows of the table for one property.
-
-    Args:
-        group: Name of the group.
-        name: Name of the property.
-        joints: Names and columns of the joints.
-        values: Of each joint the value of the robot, the applied one, and whether that is from the cfg.
-        rules: Which rules hold.
-    """
+    """Return the rows of one property; `values`: the robot's, the applied one, and whether that is from the cfg."""
     usd, applied, from_cfg = values
     differs = ~from_cfg | ~np.isclose(applied, usd, rtol=1e-5, atol=1e-8)
     if rules == "code":

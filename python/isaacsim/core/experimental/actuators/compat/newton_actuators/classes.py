@@ -13,6 +13,7 @@ ActuatorNetLSTM       LSTM               largest effort         as above, no sca
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar
@@ -20,7 +21,9 @@ from typing import Any, ClassVar
 import numpy as np
 import warp as wp
 
+from ...base.errors import shown
 from ...base.values import as_integers, as_numbers
+from ...files.networks.load import load_checkpoint
 from ...laws.clamping_dc_motor_cutoff import ClampingDCMotorCutoff
 from ...laws.clamping_position_based import ClampingPositionBased
 from ...laws.contract.base import repeated
@@ -31,9 +34,10 @@ from ...laws.controller_neural_mlp import ControllerNeuralMLP
 from ...laws.controller_pd import ControllerPD
 from ...laws.controller_pid import ControllerPID
 from ...laws.delay import Delay
+from ...laws.networks.checkpoint import Checkpoint
+from ...laws.networks.torch_network import TorchNetwork
 from ...specs.arguments import number_of
 from . import arguments as of
-from .networks import checkpoint_of, lstm_sizes
 from .planned import PlannedActuator
 from .states import DelayState, LSTMState, MLPState, PIDState
 
@@ -180,3 +184,39 @@ class ActuatorNetLSTM(_Network):
         if given["network"] is not None:
             metadata |= lstm_sizes(given["network"])
         return ControllerNeuralLSTM(checkpoint_of(given["network"], given["network_path"], metadata))
+
+
+def checkpoint_of(network: Any, path: str | os.PathLike[str] | None, metadata: Mapping[str, object]) -> Checkpoint:
+    """Return the network of the program, or the one in a file."""
+    if network is None:
+        if path is None:
+            raise ValueError("network = None and network_path = None: must be one of them. Give a module or a file.")
+        return load_checkpoint(path, metadata)
+    if not callable(getattr(network, "parameters", None)):
+        raise TypeError(
+            f"network = {shown(network)}: must be a module of Torch, not {type(network).__name__}. Give one."
+        )
+    gradients = [(parameter, parameter.requires_grad) for parameter in network.parameters()]
+    taken = TorchNetwork(network, metadata)
+    # the program may go on training it
+    for parameter, needed in gradients:
+        parameter.requires_grad_(needed)
+    return Checkpoint(taken, dict(metadata), "torch", "of the program")
+
+
+def lstm_sizes(network: object) -> dict[str, int]:
+    """Return number and width of the LSTM layers of a module.
+
+    Raises:
+        ValueError: It has none, or others than can be used.
+    """
+    layers = getattr(network, "lstm", None)
+    if layers is None:
+        raise ValueError(f"{type(network).__name__} has no attribute lstm: must be its torch.nn.LSTM. Call it so.")
+    rules = {"input_size": 2, "batch_first": True, "bidirectional": False, "proj_size": 0}
+    for name, rule in rules.items():
+        if getattr(layers, name, rule) != rule:
+            raise ValueError(
+                f"{type(network).__name__}.lstm.{name} = {getattr(layers, name)}: must be {rule}. Change the network."
+            )
+    return {name: getattr(layers, name) for name in ("num_layers", "hidden_size")}

@@ -10,10 +10,9 @@ import numpy as np
 from ...compat.isaac_lab.load import load_groups
 from ...files.motor_files.files import load_motors
 from ..comparison.compare import Comparison, compare
-from ..comparison.notes import most_of, notes_on
+from ..comparison.notes import most_of, names, notes_on, rows_of, summary, text
 from ..comparison.plan import plan_of
 from ..comparison.side import Side, both_driven_alike, side_of
-from ..comparison.words import names, rows_of, summary, text
 from ..plots.compared import TwoMotions, draw_two_motions
 from ..plots.style import require_picture, save
 from ..plots.units import units_of

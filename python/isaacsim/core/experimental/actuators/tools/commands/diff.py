@@ -10,8 +10,7 @@ from ..inspection.compare import differences
 from ..inspection.described import InspectedRobot
 from ..inspection.inspect import inspect_robots
 from .answer import Answer, Table
-from .arguments import Diff
-from .variants import choices
+from .arguments import Diff, choices
 
 
 def answer(arguments: Diff) -> Answer:

@@ -13,9 +13,8 @@ from ..identification.waves import WAVES
 from ..plots.style import require_picture
 from .answer import Answer, Table
 from .arguments import Excite
-from .joint_units import with_units
 from .opened import initial_positions
-from .show import progress_bar
+from .show import progress_bar, with_units
 
 _JOINT = {
     "joint": "joint",

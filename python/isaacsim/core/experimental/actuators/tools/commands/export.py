@@ -10,7 +10,7 @@ from ..export.robot import FEATURES, ExportedRobot, read_robot
 from ..export.targets import TARGETS, written
 from .answer import Answer, Table
 from .arguments import Export
-from .joint_units import with_units
+from .show import with_units
 
 _COLUMNS = {"dof": "DOF", "joint": "joint", "kp": "kp", "kd": "kd", "max_effort": "largest effort", "other": "other"}
 _QUANTITIES = {"kp": "stiffness", "kd": "damping", "max_effort": "effort"}

@@ -16,16 +16,17 @@ from ..inspection.described import (
     InspectedOwnValue,
     InspectedRobot,
     InspectedValue,
+    gains,
+    largest_effort,
+    passive_stages,
+    pipeline_of,
 )
-from ..inspection.figures import gains, largest_effort, passive_stages
+from ..inspection.findings import Checked
 from ..inspection.inspect import inspect_robots
 from ..inspection.rules.drives import no_effort_limit
-from ..inspection.rules.rule import Checked
-from ..inspection.words import pipeline_of
 from .answer import Answer, Table
-from .arguments import Inspect
-from .joint_units import with_units
-from .variants import choices
+from .arguments import Inspect, choices
+from .show import with_units
 
 _JOINTS = {
     "robot": "robot",

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..inspection.findings import Finding
-from ..inspection.fix import fix
-from ..inspection.lint import lint
+from ..inspection.lint import fix, lint
 from ..inspection.untrusted import lint_untrusted
 from .answer import Answer, Table
 from .arguments import Lint

@@ -20,8 +20,8 @@ from ..trials.targets import clipped, step
 from ..trials.trial import room_of
 from .answer import Answer, Table
 from .arguments import Plot
-from .joint_units import with_units
 from .opened import actuators_of, opened, require_actuators, simulate
+from .show import with_units
 
 if TYPE_CHECKING:
     from ..plots.style import Figure

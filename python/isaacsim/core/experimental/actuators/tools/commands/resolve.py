@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from ...files.motor_files.files import load_motors
-from ..inspection.groups import resolve_groups
-from ..inspection.resolve import resolve
+from ..inspection.resolve import resolve, resolve_groups
 from .answer import Answer, Table
 from .arguments import Resolve
 

@@ -29,9 +29,9 @@ from ..trials.targets import KINDS, Targets, clipped, from_csv, hold, sine, step
 from ..trials.trial import MOST_STEPS, Trial, follow, room_of, steps_in
 from .answer import Answer, Table
 from .arguments import Run
-from .joint_units import with_units
 from .opened import Opened, columns_of, opened, simulate
 from .run_graph import run_graph
+from .show import with_units
 
 if TYPE_CHECKING:
     from ...simulators.physics_articulation import PhysicsArticulation
@@ -242,12 +242,7 @@ def _driven_by(one: Opened) -> list[str]:
 
 
 def _notes(trial: Trial, turns: dict[str, bool | None]) -> list[str]:
-    """Return notes on vibrations, limits, faults and divergence.
-
-    Args:
-        trial: The results.
-        turns: Which joints turn, by name.
-    """
+    """Return notes on vibrations, limits, faults and divergence."""
 
     def unit(joint: str) -> str:
         return units_of([turns.get(joint)]).position

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from ..stability.table import IMPLICIT_REMEDY, QUANTITIES, Stability, cures_of, idle_columns, late_joints
 from .answer import Answer, Table
 from .arguments import Stability as Arguments
-from .joint_units import with_units
 from .opened import columns_of, opened, require_actuators, simulate
+from .show import with_units
 
 _ROBOT = {
     "robot": "robot",

@@ -12,9 +12,8 @@ import numpy as np
 
 from ...specs.motors import MotorConfig
 from ...specs.stages import parts_of
-from .joint_order import exchanged_joints, exchanged_motors, with_motors_of, with_order
 from .run import Link, Run
-from .same import different, stage_values
+from .same import different, exchanged_joints, exchanged_motors, stage_values, with_motors_of, with_order
 from .side import Side
 
 Found = Mapping[tuple[str, str], tuple[object, object]]
@@ -214,12 +213,7 @@ def _contacts() -> Cause:
 
 
 def _switched_off(name: str, none: Mapping[str, float]) -> Cause:
-    """A part of two simulators that properties of joints switch off.
-
-    Args:
-        name: Name of the cause.
-        none: Values that switch it off, by property.
-    """
+    """A part of two simulators that some values of properties of joints switch off."""
 
     def find(first: Run, second: Run) -> Found:
         one, other = first.side, second.side

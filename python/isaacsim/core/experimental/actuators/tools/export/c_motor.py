@@ -23,11 +23,7 @@ _AT_RATE = (*_EARLY, "controller")
 
 
 class Shape:
-    """Stages that several joints have in common.
-
-    Args:
-        stages: In the order in which they act, without a delay in steps.
-    """
+    """Stages that several joints have in common, in the order in which they act, without a delay in steps."""
 
     def __init__(self, stages: Sequence[Stage]) -> None:
         self.stages = tuple(stages)

@@ -161,11 +161,7 @@ class Placed:
         return self._state
 
     def commanded_lines(self, hides_joint: bool) -> list[str]:
-        """Return the lines of a transmission that give the controller signals of the motor.
-
-        Args:
-            hides_joint: True if the controller sees its joint by a sensor only.
-        """
+        """Return the lines of a transmission that give the controller signals of the motor, or of a sensor."""
         asked = self._asked(self.stage.component.ASKS)
         seen = [*(f"seen.{one}" for one in MOTOR_SIGNALS), *asked, *self._states(hides_joint), *self._prepared()]
         results = ", ".join(f"result.at[{k}]" for k in range(len(MOTOR_SIGNALS)))
@@ -212,11 +208,7 @@ class Placed:
         ]
 
     def _law_lines(self, outputs: Sequence[str]) -> list[str]:
-        """Return the lines that call the law and keep its states.
-
-        Args:
-            outputs: Variables of its results, or of what acts late by its results.
-        """
+        """Return the lines that call the law and keep its states, with variables of its results or of late ones."""
         component, depth = self.stage.component, self.stage.depth
         results, gives = results_of(component), KINDS[self.stage.kind].gives
         total = results + len(component.STATE)

@@ -19,8 +19,7 @@ from ...base.saving import whole_file
 from ...files.motor_files import formats
 from ...specs.configs import MaxEffortClampingConfig, PDControlConfig, PIDControlConfig
 from ...specs.motors import MotorConfig
-from .numbers_as_text import text_of
-from .robot import ExportedJoint, ExportedRobot
+from .robot import ExportedJoint, ExportedRobot, text_of
 
 SAYS = frozenset({"kp", "kd", "ki", "integral_max", "max_effort", "position_limits", "velocity_limit"})
 _CONTROLLER = "joint_trajectory_controller"
@@ -28,12 +27,7 @@ _PARAMETERS = "ros__parameters"
 
 
 def write_ros2(robot: ExportedRobot, out: Path, losses: Sequence[str]) -> None:
-    """Write the folder.
-
-    Args:
-        robot: The robot.
-        out: The folder, made if it is not there; files of these names are replaced.
-        losses: What it does not say, a sentence each.
+    """Write the folder, with what it does not say, a sentence each; files of these names are replaced.
 
     Raises:
         OSError: A file cannot be written.

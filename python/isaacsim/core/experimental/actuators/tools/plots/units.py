@@ -64,11 +64,7 @@ def units_of(turns: Iterable[bool | None] | None) -> Units:
 
 
 def are_mixed(turns: Iterable[bool | None] | None) -> bool:
-    """Return True if some joints turn and others slide: each of their numbers has a unit, and their heading has none.
-
-    Args:
-        turns: For each joint, as for `units_of`.
-    """
+    """Return True if some joints turn and others slide: their numbers have units, and their heading has none."""
     return {True, False} <= set(turns if turns is not None else [None])
 
 

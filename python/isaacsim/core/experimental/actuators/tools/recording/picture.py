@@ -11,7 +11,7 @@ import numpy as np
 
 from ..plots.style import COLORS, GREY, ORANGE, PLAIN, RED, SHADE, THIN, caption, key, label_ends, panels
 from ..plots.units import are_mixed, heading
-from .intervals import intervals
+from .statistics import intervals
 
 if TYPE_CHECKING:
     from ..plots.style import Axes, Figure
@@ -61,13 +61,7 @@ def draw(
 
 @dataclass(frozen=True)
 class _States:
-    """A panel of states of motors.
-
-    Args:
-        title: Its title.
-        unit: Unit of the scale.
-        signals: Word of each signal by its name, the main one first.
-    """
+    """A panel of states of motors: title, unit of the scale, and words of signals by name, the main one first."""
 
     title: str
     unit: str
@@ -99,14 +93,7 @@ def _draw_states(panel: _States, curves: _Curves, shown: Mapping[str, np.ndarray
 
 
 class _Curves:
-    """Curves of a panel, one or more per joint.
-
-    Args:
-        axes: The panel.
-        joints: Names of the joints.
-        time: `(steps,)` [s].
-        turns: For each joint, True if it turns and False if it slides; None if that is unknown.
-    """
+    """Curves of a panel, one or more per joint."""
 
     def __init__(
         self, axes: Axes, joints: Sequence[str], time: np.ndarray, turns: Sequence[bool | None] | None

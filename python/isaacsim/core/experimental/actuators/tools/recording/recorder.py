@@ -29,10 +29,9 @@ from ...specs.arguments import names_of, number_of
 from ...specs.stages import is_geared
 from ..feedback import gears, has_dry_friction, has_passive_stages
 from .files import Subject
-from .native_tape import NativeTape
 from .power import Resets, at_rest, mean_power, velocities_after
 from .recording import Recording, writable
-from .tape import Tape
+from .tape import NativeTape, Tape
 
 _DELAYED = {"delayed_position_targets": 0, "delayed_velocity_targets": 1}
 _OBSERVED = {"computed_efforts", "motor_efforts", "limited_by"}
@@ -369,13 +368,7 @@ class _Reader:
 
 
 class _Part:
-    """The recorder of one part of the actuators.
-
-    Args:
-        step: Its step.
-        number: Its number among the parts.
-        recorder: The recorder of all parts.
-    """
+    """The recorder of one part of the actuators."""
 
     def __init__(self, step: Any, number: int, recorder: Recorder) -> None:
         self._step, self._number, self._assembly, self._recorded = step, number, recorder.assembly, recorder.recorded

@@ -98,13 +98,7 @@ def step(room: Room, amplitude: np.ndarray | float, at: float = STEP_AT) -> Targ
 
 
 def clipped(room: Room, names: Sequence[str], jumps: tuple[Targets, np.ndarray | float] | None = None) -> list[str]:
-    """Return the effects of joint limits on targets, in sentences: joints that begin outside, and shortened steps.
-
-    Args:
-        room: Positions and limits of the joints.
-        names: Names of the DOFs.
-        jumps: A step, and its requested amplitude [rad or m].
-    """
+    """Return the effects of joint limits on targets, in sentences: joints that begin outside, and shortened steps."""
 
     def listed(found: Any) -> str:
         return ", ".join(name for name, one in zip(names, found.any(axis=0), strict=True) if one)

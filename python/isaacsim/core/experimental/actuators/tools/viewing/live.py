@@ -115,12 +115,7 @@ class _Watched:
 
 
 class Live:
-    """One environment and robot of a playing simulation at a time.
-
-    Args:
-        sim: The simulation.
-        host: Its host.
-    """
+    """One environment and robot of a playing simulation at a time."""
 
     def __init__(self, sim: Any, host: Any) -> None:
         self._sim, self._host = sim, host
@@ -176,12 +171,7 @@ class Live:
             self.joints = self._joints()
 
     def _add(self, wrapper: ArticulationActuators, starts: np.ndarray) -> None:
-        """Mark the joints that a wrapper drives, and record it if it drives the shown robot.
-
-        Args:
-            wrapper: The actuators.
-            starts: First column of each robot of the environment.
-        """
+        """Mark the joints that a wrapper drives, and record it if it drives the shown robot."""
         paths = list(wrapper.articulation.paths)
         for path, start in zip(self.robots, starts, strict=False):
             if path in paths:
@@ -329,27 +319,13 @@ class Live:
 
 
 def _effort_of(last: Mapping[str, np.ndarray], at: int, column: int, ends: tuple[float, float]) -> Effort:
-    """Return the effort of a joint without passive stages.
-
-    Args:
-        last: Last values of signals by name.
-        at: Number of the joint among them.
-        column: Its column.
-        ends: Smallest and largest effort of its motor.
-    """
+    """Return the effort of a joint without passive stages, from the last values of signals by name."""
     computed, applied = float(last["computed_efforts"][at]), float(last["applied_efforts"][at])
     return Effort(column, computed, applied, *ends, str(last["limited_by"][at]), applied)
 
 
 def _with_parts(effort: Effort, last: Mapping[str, np.ndarray], at: int, joint: Joint) -> Effort:
-    """Return the effort with those of motor and passive stages apart, and with the temperature, where there are such.
-
-    Args:
-        effort: The effort of a joint.
-        last: Last values of signals by name.
-        at: Number of the joint among them.
-        joint: The joint.
-    """
+    """Return the effort with those of motor and passive stages apart, and the temperature, where there are such."""
     if joint.passive:
         motor, passive = float(last["motor_efforts"][at]), float(last["passive_efforts"][at])
         effort = replace(effort, motor=motor, friction=passive, sticking=bool(last["sticking"][at]))

@@ -389,13 +389,7 @@ class Page:
     def _bar(self, joint: Joint, effort: Effort, unit: str, is_warm: bool) -> str:
         """Return a line of HTML: name, effort of the motor within its envelope, friction below it, number, temperature.
 
-        It is red if it is limited, and its temperature is red where it derates.
-
-        Args:
-            joint: The joint.
-            effort: Its effort.
-            unit: Behind the number.
-            is_warm: Whether there is room for temperatures.
+        It is red if it is limited, and its temperature is red where it derates; `is_warm` leaves room for temperatures.
         """
         friction = 0.0 if effort.friction is None else effort.friction
         ends = [abs(end) for end in (effort.lower, effort.upper) if math.isfinite(end)]
@@ -461,14 +455,7 @@ class Page:
 
 
 def _camera(middle: np.ndarray, size: float, aspect: float, fov: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return position and target of a camera that sees all robots.
-
-    Args:
-        middle: Middle of the robots [m].
-        size: Diagonal of the box around them [m].
-        aspect: Width of the picture per height; the panel covers the lower half of a narrow one.
-        fov: Its vertical field of view [rad].
-    """
+    """Return position and target [m] of a camera that sees all robots; the panel covers half of a narrow picture."""
     narrow = min(max(aspect, _NARROWEST), 1.0)
     away, distance = np.array([1.0, -1.0, 0.55]), 1.15 * size / narrow
     lower = 0.5 * distance * math.tan(fov / 2) if narrow < 1 else 0.0

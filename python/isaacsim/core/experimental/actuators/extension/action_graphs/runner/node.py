@@ -11,11 +11,7 @@ from ..omnigraph.ogn_types import ExecutionAttributeState, OgnType
 
 
 class Variables:
-    """Values by name, each of a type that stays.
-
-    Args:
-        graph_path: Of the graph they belong to, for messages.
-    """
+    """Values by name, each of a type that stays; the path of their graph is for messages."""
 
     def __init__(self, graph_path: str) -> None:
         self.writes = 0
@@ -80,11 +76,7 @@ class Clock:
 
 
 class Scope:
-    """The path, the variables and the time of a graph.
-
-    Args:
-        path: Prim path of the graph.
-    """
+    """The path, the variables and the time of a graph."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -93,13 +85,7 @@ class Scope:
 
 
 class GraphNode(Node):
-    """A node of a graph.
-
-    Args:
-        path: Prim path.
-        database: Of its node type.
-        graph: What it sees of the graph it belongs to.
-    """
+    """A node of a graph, with the database of its type and what it sees of the graph."""
 
     def __init__(self, path: str, database: type[Database], graph: Scope) -> None:
         super().__init__(path)
@@ -123,11 +109,7 @@ class GraphNode(Node):
         return self._path
 
     def run(self, *fired: str) -> bool:
-        """Take over what the inputs are wired to, and compute; return whether that worked.
-
-        Args:
-            fired: Execution inputs that are pulsed.
-        """
+        """Read the wires of the inputs and compute, with some execution inputs pulsed; return whether that worked."""
         try:
             for port, (source, name) in self.wires.items():
                 self.db.write(port, source.db.read(name))
