@@ -38,11 +38,7 @@ DELAYED = ("DelayedPDActuator", "RemotizedPDActuator", *SERVOS)
 
 
 def model_of(cfg: object) -> str:
-    """Return the name of the model of a cfg.
-
-    Raises:
-        ValueError: It is no such cfg.
-    """
+    """Return the name of the model of a cfg; ValueError if it is no such cfg."""
     if refused := next((one.__name__ for one in type(cfg).__mro__ if one.__name__ in _NOT_RUN), None):
         raise ValueError(f"cfg = {type(cfg).__name__}: must be one of {', '.join(MODELS)}: {_NOT_RUN[refused]}.")
     found = next((MODELS[one.__name__] for one in type(cfg).__mro__ if one.__name__ in MODELS), None)

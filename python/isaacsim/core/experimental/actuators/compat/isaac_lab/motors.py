@@ -138,11 +138,7 @@ def motor_of_group(cfg: object, resolved: Resolved) -> MotorConfig:
 
 
 def metadata_of(cfg: Any, model: str) -> dict[str, object]:
-    """Return the metadata of a network in a cfg, in the format of files.
-
-    Raises:
-        ValueError: A normalization is none.
-    """
+    """Return the metadata of a network in a cfg, in the format of files; ValueError if a normalization is none."""
     if model == "ActuatorNetGRU":
         inputs = _normalization(cfg, _COLUMNS)
         targets = _normalization(cfg, {"output_normalization": "torque"})

@@ -205,11 +205,7 @@ def checkpoint_of(network: Any, path: str | os.PathLike[str] | None, metadata: M
 
 
 def lstm_sizes(network: object) -> dict[str, int]:
-    """Return number and width of the LSTM layers of a module.
-
-    Raises:
-        ValueError: It has none, or others than can be used.
-    """
+    """Return number and width of the LSTM layers of a module; ValueError if it has none, or others than can be used."""
     layers = getattr(network, "lstm", None)
     if layers is None:
         raise ValueError(f"{type(network).__name__} has no attribute lstm: must be its torch.nn.LSTM. Call it so.")

@@ -34,11 +34,7 @@ _VALUES = {"cause": "cause", "joints": "joints or links", "property": "property"
 
 
 def answer(arguments: Compare) -> Answer:
-    """Answer `actuators compare`.
-
-    Raises:
-        ValueError: The two simulations are the same, or an option is out of range.
-    """
+    """Answer `actuators compare`; ValueError if the two simulations are the same, or an option is out of range."""
     if arguments.plot is not None:
         require_picture(arguments.plot)
     if not 0 < arguments.tolerance < float("inf"):
@@ -59,11 +55,7 @@ def answer(arguments: Compare) -> Answer:
 
 
 def _sides(arguments: Compare) -> tuple[Side, Side]:
-    """Return the two sides of the arguments.
-
-    Raises:
-        ValueError: They are the same.
-    """
+    """Return the two sides of the arguments; ValueError if they are the same."""
     engines = [one.strip() for one in arguments.engines.split(",")]
     files = [arguments.first] if arguments.second is None else [arguments.first, arguments.second]
     configs = [arguments.config] if arguments.config_b is None else [arguments.config, arguments.config_b]

@@ -131,11 +131,7 @@ def _published(motors: Sequence[str]) -> dict[str, tuple[float, float]]:
 
 
 def _logs(arguments: Identify) -> tuple[list[MotorLog], list[str]]:
-    """Return the logs and notes on them.
-
-    Raises:
-        ValueError: One seems to be wrong, and is not forced.
-    """
+    """Return the logs and notes on them; ValueError if one seems to be wrong, and is not forced."""
     with Simulation(arguments.robot) as simulation:
         robot = simulation.articulation("/")
         names = list(robot.dof_names)

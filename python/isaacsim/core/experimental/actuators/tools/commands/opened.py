@@ -100,11 +100,7 @@ def actuators_of(path: str, config: Path | None) -> ArticulationActuators:
 
 
 def require_actuators(one: Opened, file: Path) -> ArticulationActuators:
-    """Return the actuators of opened robots.
-
-    Raises:
-        ValueError: There are none.
-    """
+    """Return the actuators of opened robots; ValueError if there are none."""
     if one.actuators is None:
         raise ValueError(
             f"{file}: <{one.robots.paths[0]}> has no actuators: must have some for this. Describe them in a file and "

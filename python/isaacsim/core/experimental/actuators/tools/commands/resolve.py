@@ -23,11 +23,7 @@ _GROUPS = {"group": "group"} | {key: heading for key, heading in _COLUMNS.items(
 
 
 def answer(arguments: Resolve) -> Answer:
-    """Answer `actuators resolve`.
-
-    Raises:
-        ValueError: A configuration and groups.
-    """
+    """Answer `actuators resolve`; ValueError for a configuration with groups."""
     if arguments.groups:
         if arguments.config is not None:
             raise ValueError(f"--config = {arguments.config} with --groups: must be one of them. Leave one out.")

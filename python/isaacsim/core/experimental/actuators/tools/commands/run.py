@@ -170,11 +170,7 @@ def _counted(arguments: Run, simulation: Simulation, seconds: float) -> Interrup
 
 
 def _refuse(arguments: Run, what: str, names: tuple[str, ...]) -> None:
-    """Raise if one of some options was given, which would have no effect.
-
-    Raises:
-        ValueError: One of them was given.
-    """
+    """Raise a ValueError if one of some options was given, which would have no effect."""
     if given := [name for name in names if getattr(arguments, name)]:
         option = f"--{given[0].replace('_', '-')}"
         other = "action graphs, which run instead" if what == "robots" else "no action graphs"
@@ -182,11 +178,7 @@ def _refuse(arguments: Run, what: str, names: tuple[str, ...]) -> None:
 
 
 def _view(simulation: Simulation) -> View:
-    """Return the live view.
-
-    Raises:
-        HostError: There is none.
-    """
+    """Return the live view; HostError if there is none."""
     view: Callable[[], View] | None = getattr(simulation, "view", None)
     if view is None:
         raise HostError("--view: this version has no live view. Use --plot or --record instead.")

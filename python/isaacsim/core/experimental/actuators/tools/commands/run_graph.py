@@ -126,11 +126,7 @@ class Watch:
         self._samples: dict[str, list[np.ndarray]] = {name: [] for name in [*robots, *ports]}
 
     def add(self) -> None:
-        """Note how things are now.
-
-        Raises:
-            GraphError: A port holds no numbers.
-        """
+        """Note how things are now; GraphError if a port holds no numbers."""
         self._times.append(self._runner.simulation.time)
         for path, robot in self._robots.items():
             self._samples[path].append(robot.get_dof_positions().numpy()[0])

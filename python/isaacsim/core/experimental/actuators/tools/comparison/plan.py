@@ -131,11 +131,7 @@ def plan_of(
 
 
 def _common(first: Side, second: Side) -> list[str]:
-    """Return the joints that two sides have in common.
-
-    Raises:
-        ValueError: There are none.
-    """
+    """Return the joints that two sides have in common; ValueError if there are none."""
     joints = [name for name in first.joints if name in second.joints]
     if not joints:
         raise ValueError(

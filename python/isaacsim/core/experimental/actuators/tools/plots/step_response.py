@@ -104,11 +104,7 @@ class StepResponse:
 
 
 def draw_step_response(found: StepResponse) -> Figure:
-    """Draw position and effort over time, until both have settled.
-
-    Raises:
-        ModuleNotFoundError: Matplotlib is missing.
-    """
+    """Draw position and effort over time, until both have settled; ModuleNotFoundError if Matplotlib is missing."""
     drawn, (position, effort) = panels(10, 7, f"{found.joint}: step response", rows=2, heights=[3, 2])
     actual, ideal, units = found.actual, found.ideal, units_of([found.turns])
     shown = _shown(found)

@@ -69,11 +69,7 @@ _PANELS = (
 
 
 def save_rrd(path: Path, steps: np.ndarray, subject: Subject, arrays: Mapping[str, np.ndarray]) -> None:
-    """Write a file that `rerun` shows, with a tab for each joint.
-
-    Raises:
-        ModuleNotFoundError: rerun-sdk is missing.
-    """
+    """Write a file that `rerun` shows, with a tab for each joint; ModuleNotFoundError if rerun-sdk is missing."""
     rerun = _rerun()
     stream = rerun.RecordingStream(_APPLICATION)
     # rerun waits forever on a full disk

@@ -36,11 +36,7 @@ def save_csv(path: Path, steps: np.ndarray, subject: Subject, arrays: Mapping[st
 
 
 def load_csv(path: Path) -> Found:
-    """Read what `save_csv` wrote.
-
-    Raises:
-        ValueError: It is something else, or a line is missing or comes twice.
-    """
+    """Read what `save_csv` wrote; ValueError if it is something else, or a line is missing or comes twice."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             # spreadsheets leave empty lines
@@ -52,11 +48,7 @@ def load_csv(path: Path) -> Found:
 
 
 def save_parquet(path: Path, steps: np.ndarray, subject: Subject, arrays: Mapping[str, np.ndarray]) -> None:
-    """Write a table.
-
-    Raises:
-        ModuleNotFoundError: pyarrow is missing.
-    """
+    """Write a table; ModuleNotFoundError if pyarrow is missing."""
     arrow = _arrow()
     arrow.parquet.write_table(arrow.table(_table(steps, subject, arrays)), path)
 

@@ -233,11 +233,7 @@ class Mechanics:
 
     @property
     def names(self) -> list[str]:
-        """Names of the joints.
-
-        Raises:
-            ValueError: There are more or fewer than joints.
-        """
+        """Names of the joints; ValueError if there are more or fewer than joints."""
         count = len(self.mass_matrix)
         found = [str(at) for at in range(count)] if self.joints is None else names_of("joints", self.joints)
         if len(found) != count:

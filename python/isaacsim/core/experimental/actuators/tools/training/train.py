@@ -155,11 +155,7 @@ class _Fit:
 
 
 def _cut(log: ActuatorLog, kind: Kind, validation: float, warm_up: int) -> int:
-    """Return the first row of validation.
-
-    Raises:
-        ValueError: A part is too short.
-    """
+    """Return the first row of validation; ValueError if a part is too short."""
     cut = round(log.steps * (1 - validation))
     need = warm_up + (1 if kind == "mlp" else _WINDOW)
     for name, rows, least in (("training", cut, need), ("validation", log.steps - cut, warm_up + 1)):

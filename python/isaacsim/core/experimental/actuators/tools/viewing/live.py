@@ -142,11 +142,7 @@ class Live:
         self._look(min(self.env, self.envs - 1), self.robot)
 
     def select(self, env: int, robot: int) -> None:
-        """Show another environment, and the joints of another robot.
-
-        Raises:
-            ValueError: There is none of that number.
-        """
+        """Show another environment, and the joints of another robot; ValueError if there is none of that number."""
         for name, number, count in (("environment", env, self.envs), ("robot", robot, max(1, len(self.robots)))):
             if whole_of(name, number) >= count:
                 raise ValueError(f"{name} = {number}: must be below {count}. Choose another.")
@@ -259,11 +255,7 @@ class Live:
     # requests
 
     def set_target(self, column: int, value: float) -> None:
-        """Set the position target of a joint [rad or m].
-
-        Raises:
-            ValueError: It is not finite in single precision.
-        """
+        """Set the position target of a joint [rad or m]; ValueError if it is not finite in single precision."""
         if problem := complaint(f"target of {self._joint(column).name}", value, _ANY):
             raise ValueError(problem)
         self.articulation.set_dof_position_targets([[value]], dof_indices=[column])

@@ -123,11 +123,7 @@ class Database:
         return self._values[name]
 
     def write(self, name: str, value: object) -> None:
-        """Set a port, named in full; arrays are copied.
-
-        Raises:
-            ValueError: The value is not of the port's type.
-        """
+        """Set a port, named in full; arrays are copied; ValueError if the value is not of the port's type."""
         try:
             converted = self.DESCRIPTION.ports[name].type.convert(value)
         except (TypeError, ValueError) as error:

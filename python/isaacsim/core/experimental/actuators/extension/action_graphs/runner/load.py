@@ -36,11 +36,7 @@ _SETTINGS = {
 
 
 def has_graphs(source: str | os.PathLike[str] | Stage) -> bool:
-    """Return True if a USD file or stage has an active action graph.
-
-    Raises:
-        FileNotFoundError: No such file.
-    """
+    """Return True if a USD file or stage has an active action graph; FileNotFoundError if there is no such file."""
     return bool(read_graphs(open_stage(source)))
 
 

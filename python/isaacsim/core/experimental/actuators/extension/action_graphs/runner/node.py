@@ -20,29 +20,17 @@ class Variables:
         self._values: dict[str, object] = {}
 
     def declare(self, name: str, kind: OgnType, value: object) -> None:
-        """Add a variable.
-
-        Raises:
-            ValueError: The value is not of that type.
-        """
+        """Add a variable; ValueError if the value is not of that type."""
         self._types[name] = kind
         self.write(name, kind.default() if value is None else value)
 
     def read(self, name: str) -> Any:
-        """Return a value.
-
-        Raises:
-            ValueError: There is no such variable; the message lists those there are.
-        """
+        """Return a value; ValueError if there is no such variable, with those there are."""
         self._require(name)
         return self._values[name]
 
     def write(self, name: str, value: object) -> None:
-        """Set a value.
-
-        Raises:
-            ValueError: There is no such variable, or it is of another type.
-        """
+        """Set a value; ValueError if there is no such variable, or it is of another type."""
         self._require(name)
         try:
             self._values[name] = self._types[name].convert(value)

@@ -50,11 +50,7 @@ def known_node_types() -> list[str]:
 
 
 def database_of(node_type: str) -> type[Database]:
-    """The database class of a node type.
-
-    Raises:
-        KeyError: It is not known.
-    """
+    """The database class of a node type; KeyError if it is not known."""
     return _databases[node_type]
 
 
