@@ -156,7 +156,8 @@ def resolve_groups(
             resolved = resolve(cfg, [names[at] for at in columns], columns, own, num_robots, rules=rules, group=group)
             if resolved.model != IMPLICIT:
                 actuators += actuators_of(cfg, resolved, num_robots, device)
-                delays |= _delays(cfg, resolved)
+                low, high = delay_range(cfg, resolved)
+                delays |= {re.escape(joint): Uniform(low, high, per_robot=True) for joint in resolved.names if high}
         except (ValueError, OSError) as error:
             problems += [f"groups[{group!r}]: {line}" for line in str(error).splitlines()]
             continue
@@ -186,11 +187,6 @@ def uncovered(groups: Mapping[str, tuple[object, list[int]]], names: Sequence[st
     """Return the names of the joints in no group."""
     covered = {at for _, columns in groups.values() for at in columns}
     return [joint for at, joint in enumerate(names) if at not in covered]
-
-
-def _delays(cfg: object, resolved: Resolved) -> dict[str, Uniform]:
-    low, high = delay_range(cfg, resolved)
-    return {re.escape(joint): Uniform(low, high, per_robot=True) for joint in resolved.names if high}
 
 
 def _changed(resolved: Resolved, own: Mapping[str, np.ndarray]) -> Iterator[tuple[str, np.ndarray]]:

@@ -54,7 +54,12 @@ def answer(arguments: Excite) -> Answer:
     with progress_bar("simulating the robot", hidden=arguments.json) as progress:
         found = excitation(arguments.robot, motors, plan, progress=progress)
     save_excitation(found, arguments.out)
-    notes = [*found.notes, _in_words(found), f"The commands are in {arguments.out}."]
+    parts = [f"{part.kind} from {found.time[part.rows.start]:.3g} s" for part in found.parts[1:-1]]
+    words = (
+        f"{found.time[-1] + found.time[1]:.3g} s: {', '.join(parts)}. Speeds and efforts stay below {SAFE:.0%} of "
+        "their limits if the motors are as described. Begin with less --share and --speed, and a hand on the switch."
+    )
+    notes = [*found.notes, words, f"The commands are in {arguments.out}."]
     if arguments.plot is not None:
         plot_excitation(found, arguments.plot)
         notes.append(f"The picture is in {arguments.plot}.")
@@ -78,11 +83,3 @@ def _table(found: Excitation) -> Table:
     ]
     table = Table("joints", _JOINT, rows, title=f"{found.robot}: predicted with the motors as they are known")
     return with_units(table, _QUANTITIES, limits.turns.tolist())
-
-
-def _in_words(found: Excitation) -> str:
-    parts = [f"{part.kind} from {found.time[part.rows.start]:.3g} s" for part in found.parts[1:-1]]
-    return (
-        f"{found.time[-1] + found.time[1]:.3g} s: {', '.join(parts)}. Speeds and efforts stay below {SAFE:.0%} of "
-        "their limits if the motors are as described. Begin with less --share and --speed, and a hand on the switch."
-    )

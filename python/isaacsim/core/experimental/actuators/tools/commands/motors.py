@@ -42,7 +42,10 @@ _SOURCES = {"motor": "motor", "figure": "figure", "value": "value", "unit": "uni
 def answer(arguments: Motors) -> Answer:
     """Answer `actuators motors`."""
     found = {name: motor_figures(name) for name in arguments.names} or MOTORS
-    rows = [{"motor": name, **_figures(one), "used_in": one.used_in} for name, one in found.items()]
+    rows = [
+        {"motor": name, **{key: getattr(one, key) for key in _FIGURES}, "used_in": one.used_in}
+        for name, one in found.items()
+    ]
     tables = [Table("motors", _COLUMNS, rows, "figures at the joint, behind the gear")]
     if arguments.names:
         tables.append(Table("sources", _SOURCES, [row for name, one in found.items() for row in _sources(name, one)]))
@@ -50,11 +53,6 @@ def answer(arguments: Motors) -> Answer:
         "`actuators motors NAME` shows all figures of a motor with their sources; a hyphen is a figure not published."
     )
     return Answer(tables, [] if arguments.names else [hint])
-
-
-def _figures(figures: MotorFigures) -> Mapping[str, float | None]:
-    """Return the figures by name; programs get all of them."""
-    return {name: getattr(figures, name) for name in _FIGURES}
 
 
 def _sources(name: str, figures: MotorFigures) -> Iterator[Mapping[str, object]]:

@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -106,7 +106,8 @@ def _run_robots(arguments: Run, one: Opened) -> Answer:
             and (arguments.seconds, arguments.steps) == (None, None)
             and arguments.targets in (None, *KINDS)
         ):
-            steps, ends = Interruptible(_while_open(view), lambda: setattr(view, "paused", False)), False
+            running = itertools.takewhile(lambda _: view.is_running, itertools.count())
+            steps, ends = Interruptible(running, lambda: setattr(view, "paused", False)), False
         after_step = None if view is None else _in_real_time(view.sync, one.simulation.dt)
         trial = follow(one.simulation, one.robots, one.actuators, targets, steps, after_step)
     notes = [*_driven_by(one), *notes, *_notes(trial, _turns(one.robots))]
@@ -124,7 +125,10 @@ def _run_robots(arguments: Run, one: Opened) -> Answer:
 
 def _table(trial: Trial, robots: PhysicsArticulation, title: str) -> Table:
     """Return the table of joints, with columns of friction, windings and heat where there are some."""
-    rows = [vars(joint) | {name: _percent(getattr(joint, name)) for name in _SHARES} for joint in trial.joints]
+    rows = [
+        vars(joint) | {name: None if (share := getattr(joint, name)) is None else 100 * share for name in _SHARES}
+        for joint in trial.joints
+    ]
     others = _FRICTION | _ELECTRICAL
     there = {name: words for name, words in others.items() if any(row[name] is not None for row in rows)}
     columns = columns_of(_JOINT | there, robots)
@@ -137,10 +141,6 @@ def _table(trial: Trial, robots: PhysicsArticulation, title: str) -> Table:
 def _turns(robots: PhysicsArticulation) -> dict[str, bool | None]:
     """Return which joints turn, by name."""
     return dict(zip(robots.dof_names, turning(robots) or [], strict=False))
-
-
-def _percent(share: float | None) -> float | None:
-    return None if share is None else 100 * share
 
 
 def _targets(arguments: Run, robots: PhysicsArticulation) -> tuple[Targets, float, list[str]]:
@@ -185,14 +185,6 @@ def _view(simulation: Simulation) -> View:
     # standard output is for the answer alone
     with contextlib.redirect_stdout(sys.stderr):
         return view()
-
-
-def _while_open(view: View) -> Iterator[int]:
-    """Iterate over physics steps until the window is closed."""
-    for count in itertools.count():
-        if not view.is_running:
-            return
-        yield count
 
 
 def _with_interrupt(answer: Answer, steps: Interruptible[int], ran: int) -> Answer:

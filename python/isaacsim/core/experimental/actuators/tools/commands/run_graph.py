@@ -62,9 +62,10 @@ def run_graph(
             f"{simulation.step_count} physics steps of {simulation.dt:.6g} s, a frame every {runner.substeps} "
             f"({runner.frame_rate:.6g} Hz)"
         )
+        turns = [kind for robot in robots.values() for kind in turning(robot) or [None] * len(robot.dof_names)]
         tables = [
             Table("graphs", _GRAPH, list(_graphs(runner)), title=title),
-            with_units(Table("joints", _JOINT, list(_joints(robots))), _QUANTITIES, _turns(robots)),
+            with_units(Table("joints", _JOINT, list(_joints(robots))), _QUANTITIES, turns),
         ]
         return Answer(tables, notes, bool(problems))
 
@@ -92,11 +93,6 @@ def _graphs(runner: GraphRunner) -> Iterator[dict[str, object]]:
             "runs": sum(node.get_compute_count() for node in nodes),
             "faults": sum(map(len, faults)),
         }
-
-
-def _turns(robots: dict[str, PhysicsArticulation]) -> list[bool | None]:
-    """Return which joints turn, in the order of the rows."""
-    return [kind for robot in robots.values() for kind in turning(robot) or [None] * len(robot.dof_names)]
 
 
 def _joints(robots: dict[str, PhysicsArticulation]) -> Iterator[dict[str, object]]:

@@ -21,6 +21,7 @@ from .side import Side
 
 # relative difference of what follows from masses and geometry
 _SAME_DYNAMICS = 0.01
+_AS_MOTORS = "as implicit motors with the gains of the drives"
 # joints and properties that are named
 _SHOWN = 3
 
@@ -42,7 +43,7 @@ def notes_on(found: Comparison, plan: Plan, sides: tuple[Side, Side], changed: S
         *_left(found),
         *_not_compared(found, sides),
         *_order(sides),
-        *_drives(changed),
+        *([f"Drives of {names(changed)} are compared with motors, {_AS_MOTORS}."] if changed else []),
         *dict.fromkeys(remark for side in sides for remark in side.remarks),
     ]
 
@@ -147,11 +148,6 @@ def _order(sides: tuple[Side, Side]) -> Iterator[str]:
             f"The joints have another order: {', '.join(first)}, and {', '.join(second)}. A program that goes by "
             "number moves other joints."
         )
-
-
-def _drives(changed: Sequence[str]) -> Iterator[str]:
-    if changed:
-        yield f"Drives of {names(changed)} are compared with motors, as implicit motors with the gains of the drives."
 
 
 _DEGREES = 180 / math.pi

@@ -138,7 +138,9 @@ class Placed:
             return []
         name = component.PREPARE.func.__name__
         values = ", ".join([*self._parameters(), *([self._dt] if prepares_for_dt(component) else [])])
-        return [f"    const {_type(functions()[name][0])} ready_{self._number} = @{name}({values});"]
+        results = functions()[name][0]
+        kind = f"@values_{results}" if results > 1 else "float"
+        return [f"    const {kind} ready_{self._number} = @{name}({values});"]
 
     def lines(self) -> list[str]:
         """Return the lines of the stage."""
@@ -270,10 +272,6 @@ class Placed:
         component = self.stage.component
         is_unset = [hidden and np.isnan(component.START.get(name, 0.0)) for name in component.STATE]
         return ["NAN" if unset else f"state[{self._state + k}]" for k, unset in enumerate(is_unset)]
-
-
-def _type(results: int) -> str:
-    return f"@values_{results}" if results > 1 else "float"
 
 
 _EFFORT = ("effort",)

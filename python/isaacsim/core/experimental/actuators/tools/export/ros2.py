@@ -32,12 +32,17 @@ def write_ros2(robot: ExportedRobot, out: Path, losses: Sequence[str]) -> None:
     Raises:
         OSError: A file cannot be written.
     """
+    gains = {
+        key: [_real(joint.value(name)) if joint.has_gains else math.nan for joint in robot.joints]
+        for key, name in {"position": "kp", "velocity": "kd"}.items()
+    }
+    message = {"name": [joint.name for joint in robot.joints], **gains, "effort": []}
     comments = "".join(f"# {' '.join(loss.split())}\n" for loss in losses)
     texts = {
         "ros2_control.xacro": _xacro(robot, losses),
         "joint_limits.yaml": comments + formats.render({"joint_limits": _limits(robot)}, ".yaml"),
         "controllers.yaml": comments + formats.render(_controllers(robot), ".yaml"),
-        "gains.yaml": formats.render(_message(robot), ".yaml"),
+        "gains.yaml": formats.render(message, ".yaml"),
     }
     out.mkdir(exist_ok=True)
     for name, text in texts.items():
@@ -102,14 +107,6 @@ def _pid(joint: ExportedJoint) -> dict[str, float]:
         # the clamp of ROS is that of the effort of the integral
         found["i_clamp"] = ki * joint.value("integral_max")
     return found
-
-
-def _message(robot: ExportedRobot) -> dict[str, object]:
-    gains = {
-        key: [_real(joint.value(name)) if joint.has_gains else math.nan for joint in robot.joints]
-        for key, name in {"position": "kp", "velocity": "kd"}.items()
-    }
-    return {"name": [joint.name for joint in robot.joints], **gains, "effort": []}
 
 
 def _xacro(robot: ExportedRobot, losses: Sequence[str]) -> str:

@@ -97,8 +97,9 @@ def robots_of_model(path: Path) -> list[InspectedRobot]:
         warnings.simplefilter("always")
         scene = read_file(path)
     remarks = tuple(str(warning.message).removeprefix(f"{path}: ") for warning in caught)
-    # a URDF file has no actuators: its motors are its limits
-    motors = {} if _is_urdf(path) else scene.motors
+    # a URDF file, whose extension may be any, has no actuators: its motors are its limits
+    element = re.search(rb"<(robot|mujoco)\b", path.read_bytes())
+    motors = {} if element is not None and element[1] == b"robot" else scene.motors
     others, led = other_actuators(scene.spec), followers(scene.spec)
     robots = [_model_robot(articulation, motors, others, led, path.name) for articulation in scene.articulations]
     # a remark on the file is reported once
@@ -123,12 +124,6 @@ def _model_robot(
         by: DrivenBy = "MJCF actuator" if driver else "another joint" if axis.name in led else "nothing"
         joints.append(_model_joint(axis, by, driver, file))
     return InspectedRobot(articulation.path, tuple(joints), tuple(actuators))
-
-
-def _is_urdf(path: Path) -> bool:
-    """Return True if the root element of a file is URDF's; its extension does not determine the format."""
-    root = re.search(rb"<(robot|mujoco)\b", path.read_bytes())
-    return root is not None and root[1] == b"robot"
 
 
 def _model_actuator(axis: Axis, motor: MotorConfig, file: str) -> InspectedActuator:

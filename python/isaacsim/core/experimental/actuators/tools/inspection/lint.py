@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from ...base.extras import needs
@@ -14,7 +14,6 @@ from ...simulators.authoring import motors_of
 from ...simulators.simulation import Simulation
 from ...specs.arguments import MODEL_FILES, number_of, path_of
 from ..stability.table import Stability
-from .described import InspectedRobot
 from .findings import Checked, Finding, split_message
 from .inspect import inspect_robots
 from .rules.table import RULES
@@ -41,8 +40,8 @@ def lint(file: str | os.PathLike[str], dt: float | None = None) -> list[Finding]
         >>> lint("data/robots/arm_2dof.usda")
         []
     """
-    if dt is not None:
-        _require_step(dt)
+    if dt is not None and not (math.isfinite(number_of("dt", dt)) and dt > 0):
+        raise ValueError(f"dt = {dt}: must be a finite number of seconds > 0, 1/240 for instance.")
     path = path_of("file", file)
     try:
         robots = inspect_robots(path)
@@ -52,7 +51,15 @@ def lint(file: str | os.PathLike[str], dt: float | None = None) -> list[Finding]
     if not robots:
         problem = "no prim has PhysicsArticulationRootAPI, or no body has a joint, so that there is no robot."
         return [Finding("no-robot", "error", str(path), problem, "Apply the schema to the robot's root.")]
-    stability, findings = ({}, []) if dt is None else _stability(path, robots, dt)
+    findings: list[Finding] = []
+    stability: dict[str, Stability] = {}
+    if dt is not None:
+        try:
+            stability = _stabilities(path, [robot.path for robot in robots if not robot.problems], dt)
+        except ValueError as error:
+            problem = f"cannot be simulated, so that its stability is not known: {error}"
+            remedy = "Correct the file, or leave --dt out."
+            findings.append(Finding("not-simulated", "error", str(path), problem, remedy))
     for robot in robots:
         checked = Checked(robot, dt, stability.get(robot.path))
         findings += [
@@ -100,41 +107,21 @@ def fix(
     return [one for one in fixable if (one.rule, one.where, one.problem) not in still], left
 
 
-def _require_step(dt: float) -> None:
-    if not (math.isfinite(number_of("dt", dt)) and dt > 0):
-        raise ValueError(f"dt = {dt}: must be a finite number of seconds > 0, 1/240 for instance.")
-
-
-def _stability(path: Path, robots: Sequence[InspectedRobot], dt: float) -> tuple[dict[str, Stability], list[Finding]]:
-    """Return the stability of robots by path, or a finding if the file cannot be simulated."""
-    try:
-        return stabilities(path, [robot.path for robot in robots if not robot.problems], dt), []
-    except ValueError as error:
-        problem = f"cannot be simulated, so that its stability is not known: {error}"
-        return {}, [Finding("not-simulated", "error", str(path), problem, "Correct the file, or leave --dt out.")]
-
-
-def stabilities(file: Path, robots: Iterable[str], dt: float) -> dict[str, Stability]:
-    """Return the stability of robots of a file at a physics step, by path; of their actuators, without drives.
-
-    Raises:
-        ValueError: The file cannot be simulated, or its actuators cannot be used.
-        HostError: The simulator is not installed.
-    """
-    found = {}
+def _stabilities(file: Path, robots: Iterable[str], dt: float) -> dict[str, Stability]:
+    """Return the stability of robots of a file at a physics step, by path; of their actuators, without drives."""
+    stabilities = {}
     with warnings.catch_warnings():
         # the rules report on the file
         warnings.simplefilter("ignore", UserWarning)
         with Simulation(file, dt=dt) as sim:
-            wrappers = {path: _wrapper(sim, path) for path in robots}
+            wrappers = {
+                path: ArticulationActuators(path)
+                if sim.stage is not None
+                else ArticulationActuators.from_configs(path, motors_of(sim, path))
+                for path in robots
+            }
             sim.play()
             for path, wrapper in wrappers.items():
                 if wrapper.actuators:
-                    found[path] = wrapper.stability(dt=dt)
-    return found
-
-
-def _wrapper(sim: Simulation, path: str) -> ArticulationActuators:
-    if sim.stage is not None:
-        return ArticulationActuators(path)
-    return ArticulationActuators.from_configs(path, motors_of(sim, path))
+                    stabilities[path] = wrapper.stability(dt=dt)
+    return stabilities

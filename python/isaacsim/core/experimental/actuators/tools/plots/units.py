@@ -92,9 +92,8 @@ def numbers_of(numbers: Sequence[str | None], quantity: str, turns: Iterable[boo
     if kinds is None or not are_mixed(kinds):
         return shown
     width = max(map(len, shown))
-    units = ["" if number is None else f" {_unit(kind, quantity)}" for number, kind in zip(numbers, kinds, strict=True)]
+    units = [
+        "" if number is None else f" {getattr(units_of([kind]), quantity)}"
+        for number, kind in zip(numbers, kinds, strict=True)
+    ]
     return [f"{number:>{width}}{unit}" for number, unit in zip(shown, units, strict=True)]
-
-
-def _unit(kind: bool | None, quantity: str) -> str:
-    return getattr(units_of([kind]), quantity)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +47,10 @@ def draw(
         (3, _has_any(shown, *efforts), functools.partial(_draw_effort, max_efforts)),
         (2, _has_gear(shown), _draw_shaft),
         (2, _has_any(shown, "power", "velocities"), _draw_motion),
-        *((2, _any_of(panel.signals, shown), functools.partial(_draw_states, panel)) for panel in _STATES),
+        *(
+            (2, any(np.any(shown.get(name, 0)) for name in panel.signals), functools.partial(_draw_states, panel))
+            for panel in _STATES
+        ),
     ]
     there = [(height, drawn) for height, is_there, drawn in rows if is_there]
     heights = [height for height, _ in there] or [3]
@@ -77,10 +80,6 @@ _STATES = (
 
 def _has_any(shown: Mapping[str, np.ndarray], *names: str) -> bool:
     return any(name in shown for name in names)
-
-
-def _any_of(names: Iterable[str], shown: Mapping[str, np.ndarray]) -> bool:
-    return any(name in shown and shown[name].any() for name in names)
 
 
 def _draw_states(panel: _States, curves: _Curves, shown: Mapping[str, np.ndarray]) -> None:
@@ -157,11 +156,19 @@ def _draw_effort(max_efforts: np.ndarray, curves: _Curves, shown: Mapping[str, n
         curves.add(shown[main], main.partition("_")[0], True, {"linewidth": PLAIN})
     if curves.alone and _has_friction(shown):
         curves.add(shown["passive_efforts"], "friction", True, {"linewidth": PLAIN}, COLORS.index(ORANGE))
-    _draw_limit(curves, max_efforts)
+    if curves.alone and curves.labels and np.isfinite(max_efforts[0]):
+        for limit in (max_efforts[0], -max_efforts[0]):
+            curves.axes.axhline(limit, color=GREY, linestyle="--", linewidth=THIN)
+        curves.labels.append((max_efforts, "limit", GREY))
     title = ["Effort before friction" if main == "motor_efforts" and not curves.alone else "Effort"]
     if computed is not None:
         title += _zoom(curves.axes, computed, computed if main is None else shown[main], max_efforts)
-    _shade_all(curves, shown)
+    if "limited_by" in shown:
+        limited_by = shown["limited_by"][:, 0]
+        clamps = sorted({*limited_by.tolist()} - {""})
+        _shade(curves, limited_by != "", RED, f"limited by {', '.join(clamps)}")
+    if "sticking" in shown:
+        _shade(curves, shown["sticking"][:, 0], GREY, "sticks")
     curves.finish("; ".join(title), "effort", "effort")
 
 
@@ -200,13 +207,6 @@ def _main_effort(shown: Mapping[str, np.ndarray]) -> str | None:
     return next((name for name in (first, "applied_efforts") if name in shown), None)
 
 
-def _draw_limit(curves: _Curves, max_efforts: np.ndarray) -> None:
-    if curves.alone and curves.labels and np.isfinite(max_efforts[0]):
-        for limit in (max_efforts[0], -max_efforts[0]):
-            curves.axes.axhline(limit, color=GREY, linestyle="--", linewidth=THIN)
-        curves.labels.append((max_efforts, "limit", GREY))
-
-
 def _zoom(axes: Axes, computed: np.ndarray, applied: np.ndarray, max_efforts: np.ndarray) -> list[str]:
     """Cut off computed efforts far beyond the others, and return the words for it."""
     others = [*np.abs(applied[np.isfinite(applied)]).ravel(), *max_efforts[np.isfinite(max_efforts)]]
@@ -215,16 +215,6 @@ def _zoom(axes: Axes, computed: np.ndarray, applied: np.ndarray, max_efforts: np
         return []
     axes.set_ylim(-reach, reach)
     return [f"computed reaches {most:.4g}, beyond the panel"]
-
-
-def _shade_all(curves: _Curves, shown: Mapping[str, np.ndarray]) -> None:
-    """Shade the time in which clamps limit the effort or the joint sticks."""
-    if "limited_by" in shown:
-        limited_by = shown["limited_by"][:, 0]
-        clamps = sorted({*limited_by.tolist()} - {""})
-        _shade(curves, limited_by != "", RED, f"limited by {', '.join(clamps)}")
-    if "sticking" in shown:
-        _shade(curves, shown["sticking"][:, 0], GREY, "sticks")
 
 
 def _shade(curves: _Curves, mask: np.ndarray, color: str, word: str) -> None:

@@ -138,12 +138,7 @@ def recording_of(path: Path, columns: Mapping[str, Any]) -> Found:
     max_efforts = limits[0] if len(limits) else np.zeros(shape[1:], np.float32)
     clamps = {*arrays["limited_by"].ravel().tolist()} if "limited_by" in arrays else set()
     subject = Subject(tuple(labels[1]), tuple(labels[2]), ("", *sorted(clamps - {""})), max_efforts)
-    return _steps(steps), subject, arrays
-
-
-def _steps(column: np.ndarray) -> np.ndarray:
-    """Return the seconds of each step, of those of each line."""
-    return column[:, 0, 0] if column.size else np.zeros(0)
+    return steps[:, 0, 0] if steps.size else np.zeros(0), subject, arrays
 
 
 def _axis(columns: Mapping[str, Sequence[object]], name: str, number: str) -> tuple[list[Any], list[int]]:

@@ -147,7 +147,11 @@ def _table(path: Path) -> tuple[list[str], np.ndarray]:
         table = np.array(lines, float)
     except ValueError as error:
         raise ValueError(f"{path}: {error}: must hold a number in each cell of each line. Correct it.") from None
-    if table.shape[1] != len(head) or not np.isfinite(table).all() or not _is_ascending(table[:, 0]):
+    if (
+        table.shape[1] != len(head)
+        or not np.isfinite(table).all()
+        or not (table[0, 0] >= 0 and (np.diff(table[:, 0]) > 0).all())
+    ):
         raise ValueError(f"{path}: must hold finite numbers, with times that rise from 0 or later. Correct it.")
     return head, table
 
@@ -164,10 +168,6 @@ def _lines(path: Path) -> tuple[list[str], list[list[str]]]:
             "then one per joint, and a line at least. Add it."
         )
     return head, lines
-
-
-def _is_ascending(times: np.ndarray) -> bool:
-    return bool(times[0] >= 0 and (np.diff(times) > 0).all())
 
 
 def _require(amplitude: np.ndarray | float, frequency: float) -> None:

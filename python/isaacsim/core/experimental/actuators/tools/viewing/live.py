@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -228,9 +227,15 @@ class Live:
                 ends = bounds(last["positions"][here], last["velocities"][here])
                 ends = np.where(np.isnan(ends), [[-np.inf], [np.inf]], ends)
                 for column, at, lower, upper in zip(columns, here, *ends.tolist(), strict=True):
-                    effort = _effort_of(last, at, column, (lower, upper))
-                    effort = replace(effort, computed=effort.computed * one.ratios[column])
-                    found.append(_with_parts(effort, last, at, self.joints[column]))
+                    joint, applied = self.joints[column], float(last["applied_efforts"][at])
+                    computed = float(last["computed_efforts"][at]) * one.ratios[column]
+                    effort = Effort(column, computed, applied, lower, upper, str(last["limited_by"][at]), applied)
+                    if joint.passive:
+                        motor, friction = (float(last[name][at]) for name in _FRICTION[:2])
+                        effort = replace(effort, motor=motor, friction=friction, sticking=bool(last["sticking"][at]))
+                    if joint.derating is not None:
+                        effort = replace(effort, temperature=float(last[_HEAT][at]))
+                    found.append(effort)
         return sorted(found, key=lambda effort: effort.column)
 
     def history(self, column: int) -> tuple[np.ndarray, ...]:
@@ -308,20 +313,6 @@ class Live:
 
     def _place(self, column: int) -> tuple[Actuator, int]:
         return next(one.places[column] for one in self._watched if column in one.places)
-
-
-def _effort_of(last: Mapping[str, np.ndarray], at: int, column: int, ends: tuple[float, float]) -> Effort:
-    """Return the effort of a joint without passive stages, from the last values of signals by name."""
-    computed, applied = float(last["computed_efforts"][at]), float(last["applied_efforts"][at])
-    return Effort(column, computed, applied, *ends, str(last["limited_by"][at]), applied)
-
-
-def _with_parts(effort: Effort, last: Mapping[str, np.ndarray], at: int, joint: Joint) -> Effort:
-    """Return the effort with those of motor and passive stages apart, and the temperature, where there are such."""
-    if joint.passive:
-        motor, passive = float(last["motor_efforts"][at]), float(last["passive_efforts"][at])
-        effort = replace(effort, motor=motor, friction=passive, sticking=bool(last["sticking"][at]))
-    return effort if joint.derating is None else replace(effort, temperature=float(last[_HEAT][at]))
 
 
 def _thermal(actuator: Actuator) -> Component | None:

@@ -234,7 +234,9 @@ class Page:
             gui.add_html(_STYLE)
             self._status = gui.add_html("")
             self._buttons = gui.add_button_group("simulation", _BUTTONS)
-            self._buttons.on_click(lambda event: self._ask(_asked_by(event.target.value)))
+            # the button that continues is the one that pauses
+            words = {_CONTINUE: _BUTTONS[0]}
+            self._buttons.on_click(lambda event: self._ask(words.get(event.target.value, event.target.value)))
             if live.envs > 1:
                 last = live.envs - 1
                 self._env = gui.add_number("environment", live.env, min=0, max=last, step=1)
@@ -460,11 +462,6 @@ def _camera(middle: np.ndarray, size: float, aspect: float, fov: float) -> tuple
     away, distance = np.array([1.0, -1.0, 0.55]), 1.15 * size / narrow
     lower = 0.5 * distance * math.tan(fov / 2) if narrow < 1 else 0.0
     return middle + distance * away / np.linalg.norm(away), middle - [0.0, 0.0, lower]
-
-
-def _asked_by(button: str) -> str:
-    """Return the request of a button: the one that continues is the one that pauses."""
-    return _BUTTONS[0] if button == _CONTINUE else button
 
 
 def _turns(live: Live, columns: Iterable[int]) -> list[bool | None]:

@@ -6,7 +6,7 @@ import itertools
 import os
 import re
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
 
@@ -137,33 +137,25 @@ def _node(node: NodePrim, database: type[Database], graph: Graph, issues: list[s
     # a connection overrides a value
     values = {name: port for name, port in node.ports.items() if port.value is not None and not port.sources}
     for name, authored in values.items():
-        if name in known and _is_settable(known[name]):
+        # outputs are computed, and executions are pulsed
+        if name in known and known[name].group != "outputs" and known[name].type.base != "execution":
             try:
                 made.db.write(name, authored.value)
             except ValueError as error:
                 issues.append(f"{error} It is in {authored.layer}.")
-    _warn_of_unknown_inputs(node, values, known)
+    inputs = [name for name in known if name.startswith("inputs:")]
+    if unknown := [name for name in values if name.startswith("inputs:") and name not in inputs]:
+        warnings.warn(
+            f"<{node.path}>: {', '.join(unknown)} have no effect: {node.type} outside Kit has {', '.join(inputs)}. "
+            "Remove them, or run the graph in Kit.",
+            stacklevel=2,
+        )
     if getattr(database.NODE_TYPE_CLASS, "DEMANDS_PHYSICS_STEPS", False) and not graph.on_demand:
         issues.append(
             f"<{node.path}> needs a graph that is evaluated at physics steps: <{graph.path}>.pipelineStage must be "
             f"{_ON_DEMAND}. Author that."
         )
     return made
-
-
-def _is_settable(port: Port) -> bool:
-    """True if a stage may set a value of the port: outputs are computed, and executions are pulsed."""
-    return port.group != "outputs" and port.type.base != "execution"
-
-
-def _warn_of_unknown_inputs(node: NodePrim, values: Iterable[str], known: Iterable[str]) -> None:
-    inputs = [name for name in known if name.startswith("inputs:")]
-    if unknown := [name for name in values if name.startswith("inputs:") and name not in inputs]:
-        warnings.warn(
-            f"<{node.path}>: {', '.join(unknown)} have no effect: {node.type} outside Kit has {', '.join(inputs)}. "
-            "Remove them, or run the graph in Kit.",
-            stacklevel=3,
-        )
 
 
 def _known(kind: str) -> str:

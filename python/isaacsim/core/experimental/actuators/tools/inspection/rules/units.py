@@ -33,7 +33,8 @@ def limits_in_radians(checked: Checked) -> Iterator[Remark]:
 def speed_in_degrees(checked: Checked) -> Iterator[Remark]:
     """Speeds of actuators are rad/s: more than 100 of a joint with stops was given in deg/s."""
     for where, whose, speed, joints in _speeds(checked):
-        if _FASTEST < speed < math.inf and all(map(_has_stops, joints)):
+        ranges = [joint.value("upper_limit") - joint.value("lower_limit") for joint in joints]
+        if _FASTEST < speed < math.inf and all(map(math.isfinite, ranges)):
             yield _speed(where, whose, speed, math.radians(speed), "too fast for a joint between stops", "degrees")
 
 
@@ -68,10 +69,6 @@ def _gain(actuator: InspectedActuator, kp: float, most: float) -> Remark:
         f"{math.degrees(error):.3g}°: too {word} for a motor.",
         f"If it was meant per {unit}, write {meant:.4g}.",
     )
-
-
-def _has_stops(joint: InspectedJoint) -> bool:
-    return math.isfinite(joint.value("upper_limit") - joint.value("lower_limit"))
 
 
 def _speeds(checked: Checked) -> Iterator[tuple[str, str, float, list[InspectedJoint]]]:
