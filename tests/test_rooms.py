@@ -58,7 +58,7 @@ TESTED_IN = {
     # rooms whose modules are tested by what holds for all of them
     "laws.*": "test_all_laws.py",
     "laws.contract.*": "test_all_laws.py",
-    "compat.impl.*": "compat/impl/test_builders.py",
+    "compat.impl": "compat/impl/test_builders.py",
     "specs.*": "specs/test_fields.py",
     "tools.identification.logs.*": "tools/identification/logs/test_read.py",
     # parts of something that is tested as one

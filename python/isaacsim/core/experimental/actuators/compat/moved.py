@@ -43,6 +43,7 @@ _NOW_IN = {
 # current path by earlier path, within the package
 EARLIER = {
     **{"components": "laws", "hosts": "simulators", "pipeline": "engine", "toolbox": "tools"},
+    **dict.fromkeys(("impl.clamping_builders", "impl.controller_builders", "impl.delay_builder"), "compat.impl"),
     **{"pipeline.gradients": "engine.gradients.actuator_gradients", "usd.physics": "simulators.scene"},
     **{name: f"{room}.{name.rpartition('.')[2]}" for room, names in _NOW_IN.items() for name in names.split()},
 }

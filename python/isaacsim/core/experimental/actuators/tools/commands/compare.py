@@ -13,7 +13,7 @@ from ..comparison.compare import Comparison, compare
 from ..comparison.notes import most_of, names, notes_on, rows_of, summary, text
 from ..comparison.plan import plan_of
 from ..comparison.side import Side, both_driven_alike, side_of
-from ..plots.compared import TwoMotions, draw_two_motions
+from ..plots.identified import TwoMotions, draw_two_motions
 from ..plots.style import require_picture, save
 from ..plots.units import units_of
 from .answer import Answer, Table

@@ -13,8 +13,8 @@ from ...specs.configs import Config, DelayConfig, NeuralControlConfig, in_own_st
 from ...specs.engine_friction import is_in_engine
 from ...specs.fields import parameters_of
 from ...specs.stages import KINDS, parts_of
-from .c_laws import functions
 from .c_stage import LINES
+from .law_translator import functions
 from .losses import Loss, of_feature
 from .robot import ExportedJoint, ExportedRobot, name_of
 

@@ -17,11 +17,11 @@ import numpy as np
 
 from ...specs.configs import DelayConfig
 from .c_carried import refused, stages_of
-from .c_laws import functions
 from .c_linkage import LINKAGES, linkage_text, linkages_of
 from .c_literals import c_float, c_string, in_comment, wrapped
 from .c_motor import Shape
 from .c_stage import Numbers, Stage, stage_of
+from .law_translator import functions
 from .robot import FEATURES, OF_JOINT, ExportedJoint, ExportedRobot
 
 SAYS = frozenset(FEATURES) - OF_JOINT - {"position_limits", "velocity_limit"}

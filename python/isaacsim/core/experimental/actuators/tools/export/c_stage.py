@@ -28,8 +28,8 @@ from ...specs.configs import Config
 from ...specs.fields import parameters_of
 from ...specs.signals import SIGNALS
 from ...specs.stages import KINDS
-from .c_laws import functions
 from .c_literals import c_float
+from .law_translator import functions
 
 if TYPE_CHECKING:
     from ...laws.contract.base import Component
