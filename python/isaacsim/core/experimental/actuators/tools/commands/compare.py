@@ -16,20 +16,11 @@ from ..comparison.side import Side, both_driven_alike, side_of
 from ..plots.identified import TwoMotions, draw_two_motions
 from ..plots.style import require_picture, save
 from ..plots.units import units_of
-from .answer import Answer, Table
+from .answer import Answer, Table, headings
 from .arguments import Compare
 from .show import progress_bar
 
-_BLAMES = {
-    "cause": "cause",
-    "joints": "joints or links",
-    "first": "first",
-    "second": "second",
-    "before": "before",
-    "after": "after",
-    "share": "explains [%]",
-    "alone": "alone",
-}
+_BLAMES = headings("cause | joints: joints or links | first | second | before | after | share: explains [%] | alone")
 _VALUES = {"cause": "cause", "joints": "joints or links", "property": "property", "first": "first", "second": "second"}
 
 

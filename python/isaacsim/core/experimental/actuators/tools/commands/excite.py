@@ -11,21 +11,15 @@ from ..identification.excitation_plan import ExcitationPlan
 from ..identification.safety import SAFE
 from ..identification.waves import WAVES
 from ..plots.style import require_picture
-from .answer import Answer, Table
+from .answer import Answer, Table, headings
 from .arguments import Excite
 from .opened import initial_positions
 from .show import progress_bar, with_units
 
-_JOINT = {
-    "joint": "joint",
-    "start": "start",
-    "lowest": "lowest command",
-    "highest": "highest command",
-    "speed": "largest speed",
-    "speed_limit": "limit",
-    "effort": "largest effort",
-    "effort_limit": "limit",
-}
+_JOINT = headings(
+    "joint | start | lowest: lowest command | highest: highest command | speed: largest speed | speed_limit: limit | "
+    "effort: largest effort | effort_limit: limit"
+)
 _QUANTITIES = {
     **dict.fromkeys(("start", "lowest", "highest"), "position"),
     **dict.fromkeys(("speed", "speed_limit"), "velocity"),

@@ -25,31 +25,18 @@ from ..identification.output import (
 from ..identification.published import published_priors
 from ..identification.report import plot_identified, write_report
 from ..identification.verdict import EXPLAINED, NOT, PARTLY, Verdict, verdicts
-from .answer import Answer, Table
+from .answer import Answer, Table, headings
 from .arguments import Identify
 from .show import progress_bar
 
 _MODEL = {"name": "model", "parameters": "parameters", "training": "error, fitted", "validation": "error, held out"}
-_ESTIMATE = {
-    "joint": "joint",
-    "name": "parameter",
-    "value": "value",
-    "standard_error": "standard error",
-    "interval": "90 % interval",
-    "unit": "unit",
-    "start": "in the file",
-}
+_ESTIMATE = headings(
+    "joint | name: parameter | value | standard_error | interval: 90 % interval | unit | start: in the file"
+)
 
 # number of warnings that people are shown
 _MOST_WARNINGS = 5
-_COLUMN = {
-    "joint": "joint",
-    "name": "column",
-    "unit": "unit",
-    "size": "standard deviation",
-    "error": "simulated - measured, RMS",
-    "use": "use",
-}
+_COLUMN = headings("joint | name: column | unit | size: standard deviation | error: simulated - measured, RMS | use")
 
 
 def answer(arguments: Identify) -> Answer:

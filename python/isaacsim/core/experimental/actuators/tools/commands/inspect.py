@@ -24,41 +24,17 @@ from ..inspection.described import (
 from ..inspection.findings import Checked
 from ..inspection.inspect import inspect_robots
 from ..inspection.rules.drives import no_effort_limit
-from .answer import Answer, Table
+from .answer import Answer, Table, headings
 from .arguments import Inspect, choices
 from .show import with_units
 
-_JOINTS = {
-    "robot": "robot",
-    "joint": "joint",
-    "type": "type",
-    "lower_limit": "lower",
-    "upper_limit": "upper",
-    "effort_limit": "effort limit",
-    "velocity_limit": "speed limit",
-    "armature": "armature",
-    "driven_by": "driven by",
-}
+_JOINTS = headings(
+    "robot | joint | type | lower_limit: lower | upper_limit: upper | effort_limit | velocity_limit: speed limit | "
+    "armature | driven_by"
+)
 _DRIVERS = {"robot": "robot", "actuator": "actuator", "joints": "joints", "pipeline": "stages"}
-_VALUES = {
-    "robot": "robot",
-    "of": "actuator or joint",
-    "law": "law",
-    "parameter": "parameter",
-    "value": "value",
-    "unit": "unit",
-    "source": "from",
-}
-_OWN = {
-    "robot": "robot",
-    "of": "actuator",
-    "law": "law",
-    "parameter": "parameter",
-    "value": "value",
-    "others": "others",
-    "unit": "unit",
-    "source": "from",
-}
+_VALUES = headings("robot | of: actuator or joint | law | parameter | value | unit | source: from")
+_OWN = headings("robot | of: actuator | law | parameter | value | others | unit | source: from")
 _QUANTITIES = {
     **dict.fromkeys(("lower_limit", "upper_limit"), "position"),
     "effort_limit": "effort",

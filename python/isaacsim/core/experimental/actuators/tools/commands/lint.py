@@ -9,17 +9,10 @@ from pathlib import Path
 from ..inspection.findings import Finding
 from ..inspection.lint import fix, lint
 from ..inspection.untrusted import lint_untrusted
-from .answer import Answer, Table
+from .answer import Answer, Table, headings
 from .arguments import Lint
 
-_FINDINGS = {
-    "file": "file",
-    "rule": "rule",
-    "severity": "severity",
-    "where": "where",
-    "problem": "problem",
-    "remedy": "remedy",
-}
+_FINDINGS = headings("file | rule | severity | where | problem | remedy")
 
 
 def answer(arguments: Lint) -> Answer:

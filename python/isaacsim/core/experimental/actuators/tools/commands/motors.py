@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields
 
 from ...specs.motor_catalogue import MOTORS, MotorFigures, motor_figures
-from .answer import Answer, Table
+from .answer import Answer, Table, headings
 from .arguments import Motors
 
 _FIGURES = tuple(one.name for one in fields(MotorFigures) if one.name not in ("used_in", "sources", "motor"))
@@ -24,18 +24,11 @@ _UNITS = {
     "resistance": "Ω",
     "voltage": "V",
 }
-_COLUMNS = {
-    "motor": "motor",
-    "max_torque": "max torque [N·m]",
-    "braking_torque": "braking [N·m]",
-    "stall_torque": "stall torque [N·m]",
-    "full_effort_speed": "full effort to [rad/s]",
-    "no_load_speed": "no-load speed [rad/s]",
-    "max_speed": "max speed [rad/s]",
-    "gear_ratio": "gear",
-    "armature": "armature [kg·m²]",
-    "used_in": "used in",
-}
+_COLUMNS = headings(
+    "motor | max_torque: max torque [N·m] | braking_torque: braking [N·m] | stall_torque: stall torque [N·m] | "
+    "full_effort_speed: full effort to [rad/s] | no_load_speed: no-load speed [rad/s] | "
+    "max_speed: max speed [rad/s] | gear_ratio: gear | armature: armature [kg·m²] | used_in"
+)
 _SOURCES = {"motor": "motor", "figure": "figure", "value": "value", "unit": "unit", "source": "source"}
 
 

@@ -6,19 +6,10 @@ from dataclasses import asdict
 
 from ...files.motor_files.files import load_motors
 from ..inspection.resolve import resolve, resolve_groups
-from .answer import Answer, Table
+from .answer import Answer, Table, headings
 from .arguments import Resolve
 
-_COLUMNS = {
-    "robot": "robot",
-    "joint": "joint",
-    "property": "property",
-    "unit": "unit",
-    "file": "file",
-    "config": "config",
-    "applied": "applied",
-    "rule": "rule",
-}
+_COLUMNS = headings("robot | joint | property | unit | file | config | applied | rule")
 _GROUPS = {"group": "group"} | {key: heading for key, heading in _COLUMNS.items() if key != "unit"}
 
 

@@ -27,7 +27,7 @@ from ..plots.units import units_of
 from ..recording.recording import FORMATS
 from ..trials.targets import KINDS, Targets, clipped, from_csv, hold, sine, step
 from ..trials.trial import MOST_STEPS, Trial, follow, room_of, steps_in
-from .answer import Answer, Table
+from .answer import Answer, Table, headings
 from .arguments import Run
 from .opened import Opened, columns_of, opened, simulate
 from .run_graph import run_graph
@@ -51,17 +51,10 @@ _ELECTRICAL = {
     "at_voltage_limit": "time at voltage limit [%]",
     "hottest": "hottest [°C]",
 }
-_JOINT = {
-    "robot": "robot",
-    "joint": "joint",
-    "target": "target",
-    "position": "position",
-    "largest_error": "largest error",
-    "rms_error": "rms error",
-    "largest_effort": "largest effort",
-    "limited": "time limited [%]",
-    "clamps": "by",
-}
+_JOINT = headings(
+    "robot | joint | target | position | largest_error | rms_error | largest_effort | limited: time limited [%] | "
+    "clamps: by"
+)
 _QUANTITIES = {
     **dict.fromkeys(("target", "position", "largest_error", "rms_error"), "position"),
     **dict.fromkeys(("largest_effort", "largest_friction"), "effort"),

@@ -6,32 +6,16 @@ import dataclasses
 from collections.abc import Iterator
 
 from ..stability.table import IMPLICIT_REMEDY, QUANTITIES, Stability, cures_of, idle_columns, late_joints
-from .answer import Answer, Table
+from .answer import Answer, Table, headings
 from .arguments import Stability as Arguments
 from .opened import columns_of, opened, require_actuators, simulate
 from .show import with_units
 
-_ROBOT = {
-    "robot": "robot",
-    "verdict": "verdict",
-    "margin": "margin",
-    "spectral_radius": "spectral radius",
-    "largest_step": "largest step [s]",
-}
-_JOINT = {
-    "robot": "robot",
-    "joint": "joint",
-    "effort_mode": "effort mode",
-    "kp": "kp",
-    "kd": "kd",
-    "ki": "ki",
-    "latency": "latency [s]",
-    "inertia": "inertia",
-    "margin": "margin",
-    "armature": "armature",
-    "smallest_armature": "smallest armature",
-    "largest_step": "largest step [s]",
-}
+_ROBOT = headings("robot | verdict | margin | spectral_radius | largest_step: largest step [s]")
+_JOINT = headings(
+    "robot | joint | effort_mode | kp | kd | ki | latency: latency [s] | inertia | margin | armature | "
+    "smallest_armature | largest_step: largest step [s]"
+)
 
 
 _MEANING = (

@@ -1,8 +1,9 @@
 """A C99 header with a step of the motors of a robot, without dependencies but the C library.
 
-The functions of the laws are those of the native core, in C (`c_laws.py`), and take the same float32 numbers in the
-same order, so that the efforts have the same bits if the compiler neither contracts nor reorders: `-ffp-contract=off`
-and no `-ffast-math`. As in the core, an effort that is not finite becomes zero and leaves the state as it was.
+The functions of the laws are those of the native core, in C (`law_translator.py`), and take the same float32 numbers
+in the same order, so that the efforts have the same bits if the compiler neither contracts nor reorders:
+`-ffp-contract=off` and no `-ffast-math`. As in the core, an effort that is not finite becomes zero and leaves the
+state as it was.
 """
 
 from __future__ import annotations
