@@ -159,14 +159,7 @@ _DIAGONAL = (0, 4, 8)
 
 @dataclass(frozen=True)
 class Row:
-    """A property with the same values on both sides of some joints.
-
-    Args:
-        joints: Names of the joints or links.
-        property: Name of the property.
-        first: Its value on the first side, None if absent.
-        second: Its value on the second side, None if absent.
-    """
+    """A property with the same values on both sides of some joints or links; None if a side lacks it."""
 
     joints: tuple[str, ...]
     property: str

@@ -48,10 +48,7 @@ def different(
 def stage_values(motor: MotorConfig, kinds: Sequence[str], other: MotorConfig | None = None) -> dict[str, object]:
     """Return the parameters of the stages of some kinds of a motor, by law and name, `PD.kp`.
 
-    Args:
-        motor: The motor.
-        kinds: Kinds of stages.
-        other: A motor that it is compared with. Of a law that this one lacks, parameters at their default are left out.
+    Of laws that the other motor lacks, parameters at their default are left out.
     """
     known = None if other is None else {law_of(config) for config in other.stages}
     found: dict[str, object] = {}

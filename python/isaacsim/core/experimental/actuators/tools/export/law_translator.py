@@ -56,15 +56,7 @@ class UnsupportedError(Exception):
 
 @dataclass(frozen=True)
 class Expression:
-    """A C++ expression.
-
-    Args:
-        text: Its text.
-        binds: How tightly its parts hold together.
-        reads: Arguments of the function that it depends on.
-        is_condition: True for a condition, False for a number.
-        results: How many numbers it is.
-    """
+    """A C++ expression; `binds` is how tightly its parts hold together, `reads` are arguments that it depends on."""
 
     text: str
     binds: int
@@ -79,15 +71,7 @@ class Expression:
 
 @dataclass
 class Function:
-    """A translated function.
-
-    Args:
-        name: Its name.
-        arguments: Names of its arguments.
-        results: How many numbers it returns.
-        reads: The arguments that any result depends on.
-        text: The C++ function; empty if arithmetic.h has it.
-    """
+    """A translated function; `reads` are the arguments that any result depends on; no text if arithmetic.h has it."""
 
     name: str
     arguments: list[str]

@@ -62,13 +62,7 @@ def split_message(message: str) -> tuple[str, str, str]:
 
 @dataclass(frozen=True)
 class Checked:
-    """A robot to check.
-
-    Args:
-        robot: Content of its file.
-        dt: Intended physics step [s]; None if unknown.
-        stability: Its stability at that step, if it could be computed.
-    """
+    """A robot to check, with the intended physics step [s] and its stability at that step, if they are known."""
 
     robot: InspectedRobot
     dt: float | None = None

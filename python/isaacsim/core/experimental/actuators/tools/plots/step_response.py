@@ -23,14 +23,9 @@ _SHOWN = 2.0
 
 @dataclass(frozen=True)
 class Response:
-    """One joint after a jump of its target at time 0.
+    """One joint after a jump of its target at time 0; arrays `(steps,)` begin shortly before the jump.
 
-    Args:
-        time: [s], shape `(steps,)`, from shortly before the jump.
-        target: Target [rad or m], same shape.
-        position: Position [rad or m], same shape.
-        effort: Effort of the motor [N·m or N], same shape.
-        friction: Friction effort [N·m or N], same shape; None without friction.
+    Times are in [s], positions in [rad or m], efforts in [N·m or N]; there is no friction without passive stages.
     """
 
     time: np.ndarray

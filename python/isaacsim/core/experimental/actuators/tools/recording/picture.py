@@ -115,10 +115,7 @@ class _Curves:
     def finish(self, title: str, ylabel: str, quantity: str | None = None) -> None:
         """Add title, axis label, the labels of the curves, and the key of lines and areas.
 
-        Args:
-            title: The title.
-            ylabel: The axis label, with its unit if there is no `quantity`.
-            quantity: Field of `Units`, whose unit the axis has, or the label of each joint if they differ.
+        `quantity` is a field of `Units`, whose unit the axis has, or the label of each joint if they differ.
         """
         caption(self.axes, title)
         self.scale(ylabel, quantity)

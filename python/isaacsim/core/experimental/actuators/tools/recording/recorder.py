@@ -385,12 +385,7 @@ class _Part:
         self._wants_delayed = [name for name in _DELAYED if name in self._recorded]
 
     def read_max_efforts(self, to: np.ndarray, ratios: np.ndarray) -> None:
-        """Write the plain limits, at the joints.
-
-        Args:
-            to: Where, `(robots, joints)`.
-            ratios: Effort at each joint per effort of its motor, likewise; NaN for an unknown one.
-        """
+        """Write the plain limits, at the joints; `ratios` are efforts there per effort of the motor, NaN if unknown."""
         for stage in self._step.plan.stages:
             law = law_of(stage.law)
             # a plain limit does nothing but bound the effort

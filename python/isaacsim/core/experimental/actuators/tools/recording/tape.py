@@ -22,9 +22,7 @@ _ROOM, _BYTES = 256, 1 << 20
 class Tape:
     """Arrays with a row per step, in chunks, so that a step that needs another chunk is hardly slower.
 
-    Args:
-        rows: Shape and type of a row, by name.
-        capacity: Number of rows to keep, the last ones; None means all.
+    Rows are given by shape and type by name; the last `capacity` of them are kept, or all.
     """
 
     def __init__(self, rows: Mapping[str, tuple[tuple[int, ...], np.dtype]], capacity: int | None = None) -> None:

@@ -169,13 +169,7 @@ def one_joint(component: Component, actuator: Actuator, robot: int, column: int)
 
 
 def bounds(stages: Sequence[Component], positions: np.ndarray, velocities: np.ndarray) -> Bounds:
-    """Return the lowest and highest effort that stages of one joint let pass, by running them.
-
-    Args:
-        stages: Of `one_joint`.
-        positions: [rad or m], shape `(points,)`.
-        velocities: [rad/s or m/s], same shape.
-    """
+    """Return the lowest and highest effort that stages of `one_joint` let pass, by running them."""
     return StageBounds(stages, np.zeros(len(positions), int))(positions, velocities)
 
 

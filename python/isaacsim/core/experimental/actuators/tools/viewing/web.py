@@ -68,15 +68,7 @@ _opening = threading.Lock()
 
 
 class Page:
-    """A web page with the robots, their targets, and the efforts of their motors.
-
-    Args:
-        live: Data of the simulation.
-        ask: Takes requests from any thread.
-        host: Address of the server.
-        port: Its port; the next free one if it is taken.
-        allowed_hosts: Further names of the server, or of hosts whose pages may connect.
-    """
+    """A web page with robots, their targets, and the efforts of their motors; `ask` takes requests from any thread."""
 
     def __init__(self, live: Live, ask: Ask, host: str, port: int, allowed_hosts: Sequence[str] = ()) -> None:
         self._ask = ask

@@ -15,17 +15,7 @@ GROUPS = ("inputs", "outputs", "state")
 
 @dataclass(frozen=True)
 class Port:
-    """One attribute of a node.
-
-    Args:
-        group: `inputs`, `outputs` or `state`.
-        name: Without the group.
-        type: What it holds.
-        default: Value if it is not set.
-        optional: True if it may stay without a value.
-        ui_name: What users read.
-        description: What it is for.
-    """
+    """One attribute of a node; `ui_name` is what users read, and an optional one may stay without a value."""
 
     group: str
     name: str
@@ -38,13 +28,7 @@ class Port:
 
 @dataclass(frozen=True)
 class NodeDescription:
-    """Content of an `.ogn` file.
-
-    Args:
-        name: Node type, with the extension's name in front.
-        ports: By full name, `inputs:stepDt` for instance.
-        keys: All keys of the node as written, comments left out.
-    """
+    """Content of an `.ogn` file: ports by full name, `inputs:stepDt` for instance, and all keys but comments."""
 
     name: str
     ports: dict[str, Port]
