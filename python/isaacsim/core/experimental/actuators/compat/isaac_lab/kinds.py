@@ -2,20 +2,6 @@
 
 from __future__ import annotations
 
-MODELS = {
-    "ImplicitActuatorCfg": "ImplicitActuator",
-    "ActuatorNetMLPCfg": "ActuatorNetMLP",
-    "ActuatorNetLSTMCfg": "ActuatorNetLSTM",
-    "ActuatorNetGRUCfg": "ActuatorNetGRU",
-    "DCMotorCfg": "DCMotor",
-    "RemotizedPDActuatorCfg": "RemotizedPDActuator",
-    "DelayedPDActuatorCfg": "DelayedPDActuator",
-    "IdealPDActuatorCfg": "IdealPDActuator",
-    "BamBacklashActuatorCfg": "BamBacklashActuator",
-    "BamActuatorCfg": "BamActuator",
-}
-"""Name of the model by name of the cfg."""
-
 _NOT_RUN = {
     "ActuatorNetGRUResidualCfg": "its network adds to the joint's own drive. Give the drive as ImplicitActuatorCfg, "
     "and step the network yourself as feedforward effort",
@@ -35,6 +21,9 @@ WITH_BACKLASH = "BamBacklashActuator"
 SERVOS = ("BamActuator", WITH_BACKLASH)
 """Hobby servos, whose models only run in a group: Isaac Lab has no class for them either."""
 DELAYED = ("DelayedPDActuator", "RemotizedPDActuator", *SERVOS)
+_PD = ("DCMotor", "RemotizedPDActuator", "DelayedPDActuator", "IdealPDActuator")
+MODELS = {f"{model}Cfg": model for model in (IMPLICIT, *NETWORKS, *_PD, WITH_BACKLASH, "BamActuator")}
+"""Name of the model by name of the cfg."""
 
 
 def model_of(cfg: object) -> str:

@@ -61,6 +61,12 @@ _Action = TypeVar("_Action", bound=Action)
 
 # no law of Isaac Lab depends on the step
 _ANY_DT = 1.0
+# attributes that are parameters of the plan: component and name there
+_GAINS = {"stiffness": ("controller", "kp"), "damping": ("controller", "kd")}
+_DC_MOTOR = {
+    "effort_limit": ("clamping", "max_motor_effort"),
+    **{name: ("clamping", name.lstrip("_")) for name in ("velocity_limit", "_saturation_effort")},
+}
 
 
 class _Parameter:
@@ -414,11 +420,7 @@ def _as_computed(array: Any) -> Any:
 class IdealPDActuator(ActuatorBase):
     """PD control with an effort limit."""
 
-    _PLANNED: ClassVar[dict[str, tuple[str, str]]] = {
-        "stiffness": ("controller", "kp"),
-        "damping": ("controller", "kd"),
-        "effort_limit": ("clamping", "max_effort"),
-    }
+    _PLANNED: ClassVar[dict[str, tuple[str, str]]] = _GAINS | {"effort_limit": ("clamping", "max_effort")}
 
 
 class ImplicitActuator(IdealPDActuator):
@@ -436,13 +438,7 @@ class ImplicitActuator(IdealPDActuator):
 class DCMotor(IdealPDActuator):
     """PD control of a DC motor."""
 
-    _PLANNED: ClassVar[dict[str, tuple[str, str]]] = {
-        "stiffness": ("controller", "kp"),
-        "damping": ("controller", "kd"),
-        "effort_limit": ("clamping", "max_motor_effort"),
-        "velocity_limit": ("clamping", "velocity_limit"),
-        "_saturation_effort": ("clamping", "saturation_effort"),
-    }
+    _PLANNED: ClassVar[dict[str, tuple[str, str]]] = _GAINS | _DC_MOTOR
 
     # effort at rest, before the largest effort
     _saturation_effort = _Parameter()
@@ -460,10 +456,7 @@ class DelayedPDActuator(IdealPDActuator):
 class RemotizedPDActuator(DelayedPDActuator):
     """PD control with delay and an effort limit by position."""
 
-    _PLANNED: ClassVar[dict[str, tuple[str, str]]] = {
-        "stiffness": ("controller", "kp"),
-        "damping": ("controller", "kd"),
-    }
+    _PLANNED: ClassVar[dict[str, tuple[str, str]]] = _GAINS
 
     def _clip_effort(self, effort: Any) -> Any:
         """Return efforts unchanged, as the table is applied after the limits; may be overridden."""
@@ -476,17 +469,13 @@ class RemotizedPDActuator(DelayedPDActuator):
 class ActuatorNetLSTM(DCMotor):
     """A recurrent network with the limits of a DC motor."""
 
-    _PLANNED: ClassVar[dict[str, tuple[str, str]]] = {
-        "effort_limit": ("clamping", "max_motor_effort"),
-        "velocity_limit": ("clamping", "velocity_limit"),
-        "_saturation_effort": ("clamping", "saturation_effort"),
-    }
+    _PLANNED: ClassVar[dict[str, tuple[str, str]]] = _DC_MOTOR
 
 
 class ActuatorNetMLP(DCMotor):
     """A feedforward network over a history, with the limits of a DC motor."""
 
-    _PLANNED: ClassVar[dict[str, tuple[str, str]]] = ActuatorNetLSTM._PLANNED
+    _PLANNED: ClassVar[dict[str, tuple[str, str]]] = _DC_MOTOR
 
 
 class ActuatorNetGRU(IdealPDActuator):

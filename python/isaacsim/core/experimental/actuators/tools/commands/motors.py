@@ -11,14 +11,9 @@ from .arguments import Motors
 
 _FIGURES = tuple(one.name for one in fields(MotorFigures) if one.name not in ("used_in", "sources", "motor"))
 _UNITS = {
-    "stall_torque": "N·m",
-    "no_load_speed": "rad/s",
-    "max_torque": "N·m",
-    "max_speed": "rad/s",
+    **dict.fromkeys(("stall_torque", "max_torque", "braking_torque", "friction"), "N·m"),
+    **dict.fromkeys(("no_load_speed", "max_speed", "full_effort_speed"), "rad/s"),
     "armature": "kg·m²",
-    "full_effort_speed": "rad/s",
-    "braking_torque": "N·m",
-    "friction": "N·m",
     "viscous_friction": "N·m·s/rad",
     "torque_constant": "N·m/A",
     "resistance": "Ω",

@@ -176,7 +176,7 @@ class Placed:
         ]
 
     def true_lines(self, asked: Collection[str]) -> list[str]:
-        """Return the lines of a transmission that give stages before it the state of the motor, with signals asked for."""
+        """Return the lines of a transmission that give the stages before it the state of the motor."""
         true = ["joint.position", "joint.velocity", "0.0f", "0.0f", "0.0f"]
         true += [*self._asked(self.stage.component.ASKS), *self._states(), *self._prepared()]
         return [
