@@ -74,11 +74,11 @@ class EarlierPaths:
         if earlier in OUTSIDE:
             raise ModuleNotFoundError(f"{fullname} is no longer in the package: {OUTSIDE[earlier]}.", name=fullname)
         current = _current(earlier)
-        found = None if current is None else _spec(_PREFIX + current)
-        if found is None:
+        spec = None if current is None else _spec(_PREFIX + current)
+        if spec is None:
             return None
-        loader: Any = _Alias(fullname, found.name, warns=earlier.partition(".")[0] not in STAY)
-        return ModuleSpec(fullname, loader, is_package=found.submodule_search_locations is not None)
+        loader: Any = _Alias(fullname, spec.name, warns=earlier.partition(".")[0] not in STAY)
+        return ModuleSpec(fullname, loader, is_package=spec.submodule_search_locations is not None)
 
 
 class _Alias:

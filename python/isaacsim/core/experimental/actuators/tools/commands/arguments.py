@@ -439,16 +439,16 @@ SUBCOMMANDS: dict[str, type[Arguments]] = {
 }
 
 
-def choices(given: Iterable[str]) -> dict[str, str]:
+def choices(texts: Iterable[str]) -> dict[str, str]:
     """Return the choices by variant set.
 
     Raises:
         ValueError: One is not of this form.
     """
-    found = {}
-    for text in given:
+    by_set = {}
+    for text in texts:
         name, between, choice = text.partition("=")
         if not (name and between):
             raise ValueError(f"variant {text!r}: must be SET=CHOICE. Write gripper=none, say.")
-        found[name] = choice
-    return found
+        by_set[name] = choice
+    return by_set

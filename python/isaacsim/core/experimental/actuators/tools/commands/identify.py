@@ -91,30 +91,30 @@ def _gains(arguments: Identify) -> bool | None:
     return True if arguments.gains else False if arguments.keep_gains else None
 
 
-def _pairs(option: str, given: Sequence[str]) -> dict[str, tuple[float, float]]:
+def _pairs(option: str, texts: Sequence[str]) -> dict[str, tuple[float, float]]:
     """Return pairs of numbers by name, from `name=1:2`.
 
     Raises:
         ValueError: Something else.
     """
-    found = {}
-    for one in given:
-        name, _, pair = one.partition("=")
+    pairs = {}
+    for text in texts:
+        name, _, pair = text.partition("=")
         try:
             first, second = map(float, pair.split(":"))
         except ValueError:
-            raise ValueError(f"{option} {one}: must be a name and two numbers, such as armature=0.001:0.1.") from None
-        found[name] = first, second
-    return found
+            raise ValueError(f"{option} {text}: must be a name and two numbers, such as armature=0.001:0.1.") from None
+        pairs[name] = first, second
+    return pairs
 
 
 def _published(motors: Sequence[str]) -> dict[str, tuple[float, float]]:
     """Return priors of the catalogue, from `pattern/motor`."""
-    found = {}
+    priors = {}
     for one in motors:
         pattern, slash, motor = one.rpartition("/")
-        found |= {f"{pattern}{slash}{name}": prior for name, prior in published_priors(motor).items()}
-    return found
+        priors |= {f"{pattern}{slash}{name}": prior for name, prior in published_priors(motor).items()}
+    return priors
 
 
 def _logs(arguments: Identify) -> tuple[list[MotorLog], list[str]]:

@@ -26,7 +26,7 @@ _AS_MOTORS = "as implicit motors with the gains of the drives"
 _SHOWN = 3
 
 
-def notes_on(found: Comparison, plan: Plan, sides: tuple[Side, Side], changed: Sequence[str]) -> list[str]:
+def notes_on(comparison: Comparison, plan: Plan, sides: tuple[Side, Side], changed: Sequence[str]) -> list[str]:
     """Return all notes on a comparison, a sentence or more each.
 
     Args:
@@ -36,21 +36,21 @@ def notes_on(found: Comparison, plan: Plan, sides: tuple[Side, Side], changed: S
         changed: Joints whose drives became motors, from `both_driven_alike`.
     """
     return [
-        *_not_held(found, sides),
-        _parting(found, plan),
-        *_went_wrong(found),
-        *_on_blames(found),
-        *_left(found),
-        *_not_compared(found, sides),
+        *_not_held(comparison, sides),
+        _parting(comparison, plan),
+        *_went_wrong(comparison),
+        *_on_blames(comparison),
+        *_left(comparison),
+        *_not_compared(comparison, sides),
         *_order(sides),
         *([f"Drives of {names(changed)} are compared with motors, {_AS_MOTORS}."] if changed else []),
         *dict.fromkeys(remark for side in sides for remark in side.remarks),
     ]
 
 
-def _not_held(found: Comparison, sides: tuple[Side, Side]) -> Iterator[str]:
+def _not_held(comparison: Comparison, sides: tuple[Side, Side]) -> Iterator[str]:
     """Yield what the file of one side cannot hold of the motors of the other one."""
-    turns = dict(zip(found.first.motion.joints, found.first.motion.turns or [], strict=False))
+    turns = dict(zip(comparison.first.motion.joints, comparison.first.motion.turns or [], strict=False))
     for one, other in (sides, reversed(sides)):
         ending = Path(other.file).suffix.lower()
         if ending not in MODEL_FILES or Path(one.file) == Path(other.file):
@@ -71,48 +71,48 @@ def most_of(by_joint: Mapping[str, float]) -> list[str]:
     return sorted(by_joint, key=lambda name: -by_joint[name])[:_SHOWN]
 
 
-def _parting(found: Comparison, plan: Plan) -> str:
-    whole, unit = found.difference, units_of(found.first.motion.turns).milli
-    if found.parting is None:
+def _parting(comparison: Comparison, plan: Plan) -> str:
+    whole, unit = comparison.difference, units_of(comparison.first.motion.turns).milli
+    if comparison.parting is None:
         return f"The motions agree: {plan.seconds:g} s, largest difference {1e3 * whole.largest:.3g} {unit}."
     return (
-        f"The motions part at {found.parting.time:.4g} s, {found.parting.joint} first: by more than "
-        f"{1e3 * found.tolerance:g} {unit}. Mean difference {1e3 * whole.mean:.3g}, largest "
+        f"The motions part at {comparison.parting.time:.4g} s, {comparison.parting.joint} first: by more than "
+        f"{1e3 * comparison.tolerance:g} {unit}. Mean difference {1e3 * whole.mean:.3g}, largest "
         f"{1e3 * whole.largest:.3g}, most of {names(most_of(whole.by_joint))}."
     )
 
 
-def _went_wrong(found: Comparison) -> Iterator[str]:
-    for words, run in (("first", found.first), ("second", found.second)):
+def _went_wrong(comparison: Comparison) -> Iterator[str]:
+    for words, run in (("first", comparison.first), ("second", comparison.second)):
         if run.motion.diverged is not None:
             yield f"The {words} simulation diverged at {run.motion.diverged:.4g} s."
         if run.faults:
             yield f"The {words} simulation had faults at {len(run.faults)} joints, the first: {run.faults[0]}"
 
 
-def _on_blames(found: Comparison) -> Iterator[str]:
-    for blame in found.blames:
+def _on_blames(comparison: Comparison) -> Iterator[str]:
+    for blame in comparison.blames:
         yield from (f"{blame.cause}: {hint}" for hint in hints(rows_of(blame.found)))
-    if any(blame.share < 0 for blame in found.blames):
+    if any(blame.share < 0 for blame in comparison.blames):
         yield "A negative share: this cause made up for another one."
-    if off := [blame.cause for blame in found.blames if blame.is_switched_off]:
+    if off := [blame.cause for blame in comparison.blames if blame.is_switched_off]:
         yield f"Switched off on both sides, for simulators compute it in ways of their own: {', '.join(off)}."
-    if found.blames and not found.unexplained:
+    if comparison.blames and not comparison.unexplained:
         yield "With these causes equal the motions agree."
 
 
-def _left(found: Comparison) -> Iterator[str]:
+def _left(comparison: Comparison) -> Iterator[str]:
     """Yield notes on what is left with all causes equal."""
-    if found.idle:
-        yield f"Also different, without effect on this motion or explained by the above: {', '.join(found.idle)}."
-    yield from (f"{name} differs and could not be put equal: {why}" for name, why in found.failed.items())
-    if found.unexplained and found.finer is not None:
-        unit = units_of(found.first.motion.turns).milli
+    if comparison.idle:
+        yield f"Also different, without effect on this motion or explained by the above: {', '.join(comparison.idle)}."
+    yield from (f"{name} differs and could not be put equal: {why}" for name, why in comparison.failed.items())
+    if comparison.unexplained and comparison.finer is not None:
+        unit = units_of(comparison.first.motion.turns).milli
         yield (
-            f"Of the {1e3 * found.remaining.mean:.3g} {unit} that remain, {1e3 * found.finer:.3g} remain with "
-            f"1/{FINER} of the physics step on both sides; the integrators make the rest."
+            f"Of the {1e3 * comparison.remaining.mean:.3g} {unit} that remain, {1e3 * comparison.finer:.3g} remain "
+            f"with 1/{FINER} of the physics step on both sides; the integrators make the rest."
         )
-        yield from _dynamics(found.last[0].values, found.last[1].values)
+        yield from _dynamics(comparison.last[0].values, comparison.last[1].values)
 
 
 def _dynamics(first: Values, second: Values) -> Iterator[str]:
@@ -130,13 +130,13 @@ def _dynamics(first: Values, second: Values) -> Iterator[str]:
             )
 
 
-def _not_compared(found: Comparison, sides: tuple[Side, Side]) -> Iterator[str]:
+def _not_compared(comparison: Comparison, sides: tuple[Side, Side]) -> Iterator[str]:
     """Yield notes on joints and links that only one side has."""
     first, second = sides
     for words, own, other in (("first", first, second), ("second", second, first)):
         if lone := [name for name in own.joints if name not in other.joints]:
             yield f"Only the {words} has {names(lone)}: not compared."
-    if lone := sorted(set(found.first.values.links) ^ set(found.second.values.links)):
+    if lone := sorted(set(comparison.first.values.links) ^ set(comparison.second.values.links)):
         yield f"Links that only one side has, whose inertias are not compared: {names(lone)}."
 
 
@@ -185,7 +185,7 @@ def names(joints: Sequence[str]) -> str:
 
 def summary(rows: Sequence[Row], *, second: bool) -> str:
     """Return the values of one side in a line, the first ones of many."""
-    shown = "; ".join(f"{one.property} {text(one.second if second else one.first)}" for one in rows[:_SHOWN])
+    shown = "; ".join(f"{row.property} {text(row.second if second else row.first)}" for row in rows[:_SHOWN])
     return f"{shown}; …" if len(rows) > _SHOWN else shown
 
 
@@ -204,10 +204,10 @@ def text(value: object) -> str:
 def hints(rows: Sequence[Row]) -> list[str]:
     """Return what values look like: degrees in place of radians, or a limit that is none."""
     found = []
-    for one in rows:
-        hint = _hint(one.property, one.first, one.second)
+    for row in rows:
+        hint = _hint(row.property, row.first, row.second)
         if hint is not None:
-            found.append(f"{one.property} of {names(one.joints)} is {text(one.first)} and {text(one.second)}: {hint}")
+            found.append(f"{row.property} of {names(row.joints)} is {text(row.first)} and {text(row.second)}: {hint}")
     return found
 
 

@@ -51,13 +51,13 @@ def stage_values(motor: MotorConfig, kinds: Sequence[str], other: MotorConfig | 
     Of laws that the other motor lacks, parameters at their default are left out.
     """
     known = None if other is None else {law_of(config) for config in other.stages}
-    found: dict[str, object] = {}
+    by_name: dict[str, object] = {}
     for config in (config for kind, config in motor.by_kind if kind in kinds):
         law = law_of(config)
         is_shared = known is None or law in known
         values = _parameters(config) if is_shared else _own(config)
-        found |= {f"{law}.{name}": value for name, value in values.items()} or {law: "yes"}
-    return found
+        by_name |= {f"{law}.{name}": value for name, value in values.items()} or {law: "yes"}
+    return by_name
 
 
 def _parameters(config: object) -> dict[str, object]:
@@ -66,7 +66,7 @@ def _parameters(config: object) -> dict[str, object]:
 
 def _own(config: Any) -> dict[str, object]:
     """Return the parameters of a law that are not at their default."""
-    usual = {one.name: one.default for one in dataclasses.fields(config)}
+    usual = {field.name: field.default for field in dataclasses.fields(config)}
     return {name: value for name, value in _parameters(config).items() if value != usual[name]}
 
 
@@ -163,11 +163,11 @@ def with_order(side: Side, exchanged: Mapping[str, str]) -> Side:
 def _exchange(names: Sequence[str], alike: Callable[[str, str], bool]) -> dict[str, str]:
     """Return the permutation of names that are not like themselves, if there is one; empty otherwise."""
     moved = [name for name in names if not alike(name, name)]
-    left, found = list(moved), dict[str, str]()
+    left, exchanged = list(moved), dict[str, str]()
     for name in moved:
         match = next((other for other in left if alike(name, other)), None)
         if match is None:
             return {}
-        found[name] = match
+        exchanged[name] = match
         left.remove(match)
-    return found
+    return exchanged

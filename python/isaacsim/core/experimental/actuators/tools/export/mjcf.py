@@ -111,10 +111,10 @@ def _take_in(parent: Element, main: Path, here: Path) -> Iterator[str]:
     """Replace the includes in an element, and yield their names; paths are from the main file or else from `here`."""
     for element in parent.getElementsByTagName("include"):
         name, above = element.getAttribute("file"), _above(element)
-        found = main / name if (main / name).is_file() else here / name
-        inner = root_of(read_xml(found, "mujoco", "mujocoinclude"))
+        included = main / name if (main / name).is_file() else here / name
+        inner = root_of(read_xml(included, "mujoco", "mujocoinclude"))
         yield name
-        yield from _take_in(inner, main, found.parent)
+        yield from _take_in(inner, main, included.parent)
         for node in list(inner.childNodes):
             above.insertBefore(node, element)
         above.removeChild(element)
@@ -122,8 +122,10 @@ def _take_in(parent: Element, main: Path, here: Path) -> Iterator[str]:
 
 def _joints_of(root: Element) -> dict[str, Element]:
     """Return the joints of all bodies by name."""
-    found = [one for one in root.getElementsByTagName("joint") if _above(one).tagName in ("body", "frame")]
-    return {joint.getAttribute("name"): joint for joint in found if joint.hasAttribute("name")}
+    elements = [
+        element for element in root.getElementsByTagName("joint") if _above(element).tagName in ("body", "frame")
+    ]
+    return {joint.getAttribute("name"): joint for joint in elements if joint.hasAttribute("name")}
 
 
 def _replace_actuators(root: Element, actuators: Mapping[str, Mapping[str, str]]) -> list[str]:

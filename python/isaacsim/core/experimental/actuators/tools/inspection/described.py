@@ -212,16 +212,16 @@ def source_of(layer: str | None) -> str:
 def _in_words(config: Config) -> str:
     law = law_of(config)
     if isinstance(config, ForeignConfig):
-        found = config.values
+        values = config.values
     else:
-        found = {name: getattr(config, name) for name, _ in parameters_of(config).items()}
-        usual = {one.name: one.default for one in dataclasses.fields(cast(Any, config))}
-        found = {name: value for name, value in found.items() if value != usual[name]}
-    if not found:
+        values = {name: getattr(config, name) for name, _ in parameters_of(config).items()}
+        usual = {field.name: field.default for field in dataclasses.fields(cast(Any, config))}
+        values = {name: value for name, value in values.items() if value != usual[name]}
+    if not values:
         return law
-    if len(found) == 1 and len(vars(config)) == 1:
-        return f"{law} {_shown(*found.values())}"
-    return f"{law}({', '.join(f'{name}={_shown(value)}' for name, value in found.items())})"
+    if len(values) == 1 and len(vars(config)) == 1:
+        return f"{law} {_shown(*values.values())}"
+    return f"{law}({', '.join(f'{name}={_shown(value)}' for name, value in values.items())})"
 
 
 def _shown(value: object) -> str:
@@ -241,8 +241,8 @@ def _plain(value: object) -> object:
 
 def gains(actuator: InspectedActuator) -> tuple[float, float] | None:
     """Return stiffness and damping at the joint; None if they are unknown, or the law has none."""
-    found = gains_at_joint(actuator)
-    return None if found is None else found[:2]
+    law_gains = gains_at_joint(actuator)
+    return None if law_gains is None else law_gains[:2]
 
 
 def passive_stages(actuator: InspectedActuator) -> list[Config]:

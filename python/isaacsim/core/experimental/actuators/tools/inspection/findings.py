@@ -52,8 +52,8 @@ class Remark(NamedTuple):
 
 def split_message(message: str) -> tuple[str, str, str]:
     """Return path, problem and remedy of a message of the parser, which begins with the path."""
-    found = re.match(r"<([^>]*)>[:.]?\s*(.*)", message, re.DOTALL)
-    where, text = (found[1], found[2]) if found else ("", message)
+    message_parts = re.match(r"<([^>]*)>[:.]?\s*(.*)", message, re.DOTALL)
+    where, text = (message_parts[1], message_parts[2]) if message_parts else ("", message)
     # the last sentence, which begins with a capital letter
     parts = re.split(r"(?<=[.?!]) (?=[A-Z])", text)
     first = next((at for at in range(1, len(parts))), len(parts))

@@ -94,10 +94,10 @@ def fix(
     path, place = path_of("file", file), path_of("overlay", overlay)
     if path.suffix.lower() in MODEL_FILES:
         raise ValueError(f"{path}: no layer can lie over it, for it is not USD. Correct the file itself.")
-    found = lint(path, dt)
-    fixable = [finding for finding in found if finding.edits]
+    findings = lint(path, dt)
+    fixable = [finding for finding in findings if finding.edits]
     if not fixable:
-        return [], found
+        return [], findings
     with needs("an overlay", "usd"):
         from ...files.usd.overlay import write_overlay
 

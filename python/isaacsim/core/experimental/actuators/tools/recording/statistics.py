@@ -126,11 +126,11 @@ class FrictionTable(NotedTable[JointFriction]):
         return self._noted(text_table([head, *(_cells(one, are_mixed(turns)) for one in self)], 2))
 
 
-def _cells(one: JointFriction, with_unit: bool) -> tuple[str, ...]:
+def _cells(row: JointFriction, with_unit: bool) -> tuple[str, ...]:
     """Return the cells of a row, the effort with the unit of its joint if the heading has none."""
-    unit = f" {units_of([one.turns]).effort}" if with_unit else ""
-    numbers = f"{one.longest:.4g}", f"{one.largest_effort:.4g}{unit}", f"{one.dissipated:.4g}"
-    return one.robot, one.joint, f"{one.sticking:.1%}", *numbers
+    unit = f" {units_of([row.turns]).effort}" if with_unit else ""
+    numbers = f"{row.longest:.4g}", f"{row.largest_effort:.4g}{unit}", f"{row.dissipated:.4g}"
+    return row.robot, row.joint, f"{row.sticking:.1%}", *numbers
 
 
 def friction(

@@ -78,17 +78,17 @@ def _graph(prim: GraphPrim, issues: list[str]) -> Graph:
 
 def _settings(prim: GraphPrim, issues: list[str]) -> dict[str, str]:
     """The settings of a graph."""
-    found = {}
+    settings = {}
     for name, (default, allowed) in _SETTINGS.items():
         authored = prim.settings.get(name)
         value, where = (authored.value, authored.layer) if authored is not None else (None, "not authored")
-        found[name] = str(value) if value is not None and str(value) else default
-        if found[name] not in allowed:
+        settings[name] = str(value) if value is not None and str(value) else default
+        if settings[name] not in allowed:
             issues.append(
-                f"<{prim.path}>.{name} = {found[name]!r} ({where}): must be {' or '.join(allowed)} outside Kit. "
+                f"<{prim.path}>.{name} = {settings[name]!r} ({where}): must be {' or '.join(allowed)} outside Kit. "
                 "Change it or deactivate the graph."
             )
-    return found
+    return settings
 
 
 def _database(node: NodePrim, issues: list[str]) -> type[Database] | None:
@@ -241,13 +241,13 @@ def _order_executions(nodes: Sequence[GraphNode], issues: list[str]) -> None:
 
 def _behind(node: GraphNode, needs: Mapping[GraphNode, Sequence[GraphNode]]) -> set[GraphNode]:
     """All nodes that a node depends on, without recursion: chains may have thousands of nodes."""
-    waiting, found = list(needs[node]), set[GraphNode]()
+    waiting, behind = list(needs[node]), set[GraphNode]()
     while waiting:
         source = waiting.pop()
-        if source not in found:
-            found.add(source)
+        if source not in behind:
+            behind.add(source)
             waiting += needs[source]
-    return found
+    return behind
 
 
 def _sorted(before: dict[GraphNode, list[GraphNode]], what: str, issues: list[str]) -> list[GraphNode]:

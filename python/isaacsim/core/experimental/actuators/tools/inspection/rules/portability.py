@@ -66,10 +66,10 @@ def no_stand_in(checked: Checked) -> Iterator[Remark]:
 
 def approximated(checked: Checked) -> Iterator[Remark]:
     """A law unknown to newton, which others approximate by a law of newton's; nothing is wrong."""
-    found: dict[str, list[InspectedActuator]] = {}
+    by_difference: dict[str, list[InspectedActuator]] = {}
     for does, actuator in _approximations(checked):
-        found.setdefault(does, []).append(actuator)
-    for does, actuators in found.items():
+        by_difference.setdefault(does, []).append(actuator)
+    for does, actuators in by_difference.items():
         joints = ", ".join(joint for actuator in actuators for joint in actuator.joints)
         yield Remark(
             actuators[0].path,
@@ -113,12 +113,12 @@ def unmarked_fallback(checked: Checked) -> Iterator[Remark]:
 
     Files of version 0.9 and before have none. The values then count as those of the joint's author.
     """
-    found = [(joint, names) for actuator, joints in _prims(checked) for joint, names in _unmarked(actuator, joints)]
-    if not found:
+    unmarked = [(joint, names) for actuator, joints in _prims(checked) for joint, names in _unmarked(actuator, joints)]
+    if not unmarked:
         return
-    values = "; ".join(f"{joint.name} ({' and '.join(names)})" for joint, names in found)
+    values = "; ".join(f"{joint.name} ({' and '.join(names)})" for joint, names in unmarked)
     yield Remark(
-        found[0][0].path,
+        unmarked[0][0].path,
         "joints have values that their motors write for other programs, without a mark, as in files of version 0.9 "
         f"and before: {values}. They count as the joints' own, and stay when other motors replace these.",
         "Nothing to do if they are the joints' own; else remove them and author the motors again with add_motors.",

@@ -81,8 +81,8 @@ def huge_value(checked: Checked) -> Iterator[Remark]:
     """Efforts above 1e5 or gains above 1e7: placeholders for "no limit", or numbers of other units."""
     for actuator, _ in checked.usable:
         law = gains(actuator) or (0.0, 0.0)
-        found = {"kp": law[0], "kd": law[1]}
-        large = {name: value for name, value in found.items() if value > _LARGEST_GAIN}
+        law_gains = {"kp": law[0], "kd": law[1]}
+        large = {name: value for name, value in law_gains.items() if value > _LARGEST_GAIN}
         efforts = bounds_at_joint(actuator, "effort")
         large |= {name: value for _, name, value in efforts if _LARGEST_EFFORT < value < math.inf}
         for name, value in large.items():
