@@ -36,7 +36,7 @@ from isaacsim.core.experimental.actuators.compat.isaac_lab import IdealPDActuato
 from isaacsim.core.experimental.actuators.compat.newton_actuators import ActuatorPD
 from isaacsim.core.experimental.actuators.extension.action_graphs.runner import GraphRunner, register_node_type
 from isaacsim.core.experimental.actuators.tools.inspection.compare import differences
-from isaacsim.core.experimental.actuators.tools.inspection.fix import fix
+from isaacsim.core.experimental.actuators.tools.inspection.lint import fix
 from isaacsim.core.experimental.actuators.tools.training import ActuatorLog, train_actuator
 from isaacsim.core.experimental.actuators.tools.trials.step_response import step_response
 from places import ROBOTS

@@ -18,7 +18,7 @@ from isaacsim.core.experimental.actuators.compat import moved
 NAME = package.__name__
 # names at the top of the package that are there no more
 WHOLE = sorted({earlier.partition(".")[0] for earlier in moved.EARLIER})
-DEPRECATED = sorted(set(moved.EARLIER) - set(moved.STAY))
+DEPRECATED = sorted(earlier for earlier in moved.EARLIER if earlier.partition(".")[0] not in moved.STAY)
 
 
 @pytest.fixture(autouse=True)
@@ -101,6 +101,9 @@ def test_paths_of_the_documented_extension_stay() -> None:
     for name in ("nodes", "nodes.state", "nodes.OgnArticulationActuators"):
         current = importlib.import_module(f"{NAME}.extension.action_graphs.{name}")
         assert importlib.import_module(f"{NAME}.{name}") is current
+    builders = importlib.import_module(f"{NAME}.compat.impl")
+    for name in ("clamping_builders", "controller_builders", "delay_builder"):
+        assert importlib.import_module(f"{NAME}.impl.{name}") is builders
 
 
 def test_a_missing_module_is_reported_by_the_path_asked_for() -> None:

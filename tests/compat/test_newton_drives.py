@@ -17,7 +17,7 @@ import pytest
 from isaacsim.core.experimental.actuators.base.quiet_warp import quiet_warp
 from isaacsim.core.experimental.actuators.compat.isaac_lab import DCMotorCfg, DelayedPDActuatorCfg, to_usd
 from isaacsim.core.experimental.actuators.files.usd.stage import open_stage
-from isaacsim.core.experimental.actuators.tools.inspection.fix import fix
+from isaacsim.core.experimental.actuators.tools.inspection.lint import fix
 from newton_drives import Ours, Theirs, compare_with_newton, motion
 from places import ROBOTS
 from pxr import Sdf

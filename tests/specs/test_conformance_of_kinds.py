@@ -40,9 +40,9 @@ from isaacsim.core.experimental.actuators.tools.commands.main import main
 from isaacsim.core.experimental.actuators.tools.export.c_header import c_text
 from isaacsim.core.experimental.actuators.tools.export.robot import read_robot
 from isaacsim.core.experimental.actuators.tools.inspection.compare import differences
-from isaacsim.core.experimental.actuators.tools.inspection.fix import fix
+from isaacsim.core.experimental.actuators.tools.inspection.described import law_of
+from isaacsim.core.experimental.actuators.tools.inspection.lint import fix
 from isaacsim.core.experimental.actuators.tools.inspection.resolve import resolve
-from isaacsim.core.experimental.actuators.tools.inspection.words import law_of
 from isaacsim.core.experimental.actuators.tools.recording.recording import Recording
 from isaacsim.core.experimental.actuators.tools.stability.timing import Timing
 from isaacsim.core.experimental.actuators.tools.trials.envelope import envelope

@@ -66,12 +66,7 @@ def test_room_that_programs_import_has_its_names_on_its_page(room: str) -> None:
 
 @pytest.mark.parametrize(
     ("thing", "keys"),
-    [
-        (FitOptions, [*PARAMETERS, *MODELS]),
-        (MotorLog, SIGNALS),
-        (ExportedJoint, FEATURES),
-        (export, TARGETS),
-    ],
+    [(FitOptions, [*PARAMETERS, *MODELS]), (MotorLog, SIGNALS), (ExportedJoint, FEATURES), (export, TARGETS)],
     ids=lambda one: getattr(one, "__name__", ""),
 )
 def test_docstring_names_every_key(thing: object, keys: Iterable[str]) -> None:

@@ -9,10 +9,7 @@ import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators.compat.impl import deprecated
-from isaacsim.core.experimental.actuators.compat.impl.clamping_builders import build_clamping
-from isaacsim.core.experimental.actuators.compat.impl.controller_builders import build_controller
-from isaacsim.core.experimental.actuators.compat.impl.delay_builder import build_delay
+from isaacsim.core.experimental.actuators.compat.impl import build_clamping, build_controller, build_delay, warn_once
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from pxr import Usd, UsdPhysics
 
@@ -29,9 +26,9 @@ pytestmark = pytest.mark.filterwarnings("ignore:build_")
 @pytest.fixture
 def fresh() -> Iterator[None]:
     """Nothing was warned of before."""
-    deprecated.warn_once.cache_clear()
+    warn_once.cache_clear()
     yield
-    deprecated.warn_once.cache_clear()
+    warn_once.cache_clear()
 
 
 class Spring(aa.Controller):

@@ -14,7 +14,7 @@ from isaacsim.core.experimental.actuators.files.usd.edits import ParameterEdit, 
 from isaacsim.core.experimental.actuators.files.usd.overlay import motor_overlay, write_overlay
 from isaacsim.core.experimental.actuators.files.usd.schema import TARGETS, applied_schemas
 from isaacsim.core.experimental.actuators.files.usd.supplies import ACTUATORS, supply_prims
-from isaacsim.core.experimental.actuators.tools.inspection.fix import fix
+from isaacsim.core.experimental.actuators.tools.inspection.lint import fix
 from places import ROBOTS
 from pxr import Sdf, Usd
 from robot_files import OF_SHOULDER, SHOULDER, Edit, edited

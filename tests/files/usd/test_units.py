@@ -31,7 +31,7 @@ from isaacsim.core.experimental.actuators.specs.configs import (
 )
 from isaacsim.core.experimental.actuators.specs.fields import FLOAT32_MAX, Parameter, parameters_of
 from isaacsim.core.experimental.actuators.specs.motors import MotorConfig
-from isaacsim.core.experimental.actuators.tools.inspection.stage import robots_of_stage
+from isaacsim.core.experimental.actuators.tools.inspection.inspect import robots_of_stage
 from pxr import Sdf, Usd, UsdGeom, UsdPhysics
 from small_stages import pendulum
 from valid_configs import numbered

@@ -69,8 +69,7 @@ def efforts(host: ArraysHost) -> list[float]:
 
 def test_builders_take_newtons_classes(host: ArraysHost) -> None:
     """Results of newton's parser; the components are ours, and instances of its classes."""
-    from isaacsim.core.experimental.actuators.compat.impl.clamping_builders import build_clamping
-    from isaacsim.core.experimental.actuators.compat.impl.controller_builders import build_controller
+    from isaacsim.core.experimental.actuators.compat.impl import build_clamping, build_controller
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)

@@ -25,9 +25,8 @@ from isaacsim.core.experimental.actuators.compat.isaac_lab import (
     RemotizedPDActuatorCfg,
 )
 from isaacsim.core.experimental.actuators.tools.comparison import run as run_module
-from isaacsim.core.experimental.actuators.tools.comparison.commands import Plan
 from isaacsim.core.experimental.actuators.tools.comparison.compare import Comparison, compare
-from isaacsim.core.experimental.actuators.tools.comparison.plan import plan_of
+from isaacsim.core.experimental.actuators.tools.comparison.plan import Plan, plan_of
 from isaacsim.core.experimental.actuators.tools.comparison.run import Run, run
 from isaacsim.core.experimental.actuators.tools.comparison.side import Side, both_driven_alike, side_of
 from neural_twin import random_network, write_network

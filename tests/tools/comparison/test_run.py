@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import MotorConfig, PDControlConfig
 from isaacsim.core.experimental.actuators.base.native import core
-from isaacsim.core.experimental.actuators.tools.comparison.commands import Plan
-from isaacsim.core.experimental.actuators.tools.comparison.plan import plan_of
+from isaacsim.core.experimental.actuators.tools.comparison.plan import Plan, plan_of
 from isaacsim.core.experimental.actuators.tools.comparison.run import PROPERTIES, Link, run
 from isaacsim.core.experimental.actuators.tools.comparison.side import Side, side_of
 from physics_engines import ENGINES, installed

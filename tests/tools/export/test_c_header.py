@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 from c_headers import needs_compiler, steps_alike
 from isaacsim.core.experimental.actuators.specs.motors import motor_of
-from isaacsim.core.experimental.actuators.tools.export.c_header import c_text
+from isaacsim.core.experimental.actuators.tools.export.c_header import c_text, library, used_by
 from isaacsim.core.experimental.actuators.tools.export.robot import read_robot
 from places import ROBOTS
 
@@ -84,3 +85,18 @@ def test_names_of_strangers_end_no_comment() -> None:
     """A loss with the end of a comment in it stays in the comment."""
     text = c_text(read_robot(ARM), ["of a joint */ int x; /*"])
     assert "*/ int x" not in text
+
+
+def test_what_is_used_comes_first() -> None:
+    """Each text stands behind those of the names in it."""
+    known: set[str] = set()
+    for name, text in library().items():
+        assert set(re.findall(r"@(\w+)", text)) - known <= {name, "DEPTH"}, name
+        known.add(name)
+
+
+def test_only_what_is_used() -> None:
+    """Directly or by another one."""
+    found = used_by(["x = @table_at(table, 0.0f);"])
+    assert found == [library()[name] for name in ("curve_value", "table", "table_at")]
+    assert used_by(["int x;"]) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,11 @@ import numpy as np
 import pytest
 import warp as wp
 from cpp_compiler import FLAGS, compiler
+from isaacsim.core.experimental.actuators.laws.contract import catalogue
 from isaacsim.core.experimental.actuators.laws.contract import law as law_module
 from isaacsim.core.experimental.actuators.laws.contract.law import within
-from isaacsim.core.experimental.actuators.tools.export.law_translator import Translator, UnsupportedError
+from isaacsim.core.experimental.actuators.tools.export.c_stage import LINES
+from isaacsim.core.experimental.actuators.tools.export.law_translator import Translator, UnsupportedError, functions
 
 HALF = wp.constant(0.5)
 
@@ -188,3 +191,21 @@ def test_two_functions_of_one_name_are_refused() -> None:
     translator.function(law_module.within)
     with pytest.raises(UnsupportedError, match=r"within is also a function of .*law\.py"):
         translator.function(within)
+
+
+def test_laws_of_carried_kinds_have_twins() -> None:
+    """All functions of each law, but of networks and of the delay in steps, which is no law."""
+    for law in catalogue.laws():
+        if law.kind in LINES and law.component.LAW is not None:
+            one = law.component
+            called = (one.LAW, one.PREPARE, one.MOTOR, one.FELT, one.TICK)
+            assert {one.func.__name__ for one in called if one is not None} <= set(functions()), law.name
+
+
+def test_nothing_of_cpp_is_left() -> None:
+    """Types, templates and constants are those of C, and each text returns what its head says."""
+    for name, (results, text) in functions().items():
+        returned = f"@values_{results}" if results > 1 else "float"
+        assert text.startswith(f"static inline {returned} @{name}("), name
+        assert not re.search(r"\bauto\b|\bV\b|splat|Values|kNaN|kInfinity|template|<V>", text), name
+        assert max(map(len, text.splitlines())) <= 118, name

@@ -8,11 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
+import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.laws.contract.catalogue import LAWS
 from isaacsim.core.experimental.actuators.specs.fields import parameters_of
 from isaacsim.core.experimental.actuators.specs.stages import parts_of
-from isaacsim.core.experimental.actuators.tools.export.robot import OF_JOINT, ExportedJoint, name_of, read_robot, unsaid
+from isaacsim.core.experimental.actuators.tools.export.robot import (
+    OF_JOINT,
+    ExportedJoint,
+    name_of,
+    read_robot,
+    text_of,
+    unsaid,
+)
 from places import ROBOTS
 from pxr import Sdf, Usd
 from valid_configs import numbered
@@ -198,3 +206,11 @@ def test_the_peak_of_a_dc_motor_is_a_limit() -> None:
     for peak, most in ((15.0, 15.0), (40.0, 40.0), (math.inf, 20.0)):
         motor = [aa.PDControlConfig(1.0, 0.1), aa.DCMotorClampingConfig(20.0, 9.0, peak)]
         assert read_robot(ARM, {".*": motor}).joints[0].largest_effort == most
+
+
+@pytest.mark.parametrize("value", [0.1, -80.0, 2.1, 1e-7, 3.4e38, 1 / 3, 123456789.0])
+def test_the_same_float_comes_back(value: float) -> None:
+    """And short numbers stay short."""
+    assert np.float32(text_of(value)) == np.float32(value)
+    assert text_of(0.1) == "0.1"
+    assert text_of(-80.0) == "-80"

@@ -8,8 +8,10 @@ from pathlib import Path
 import isaacsim.core.experimental.actuators as aa
 import pytest
 from isaacsim.core.experimental.actuators.base.errors import ActuatorParseError
-from isaacsim.core.experimental.actuators.tools.inspection.resolve import Resolved, resolve
+from isaacsim.core.experimental.actuators.compat.isaac_lab import DCMotorCfg, ImplicitActuatorCfg, to_usd
+from isaacsim.core.experimental.actuators.tools.inspection.resolve import Resolved, resolve, resolve_groups
 from places import ROBOTS
+from robot_files import ARM as ARM_PATH
 from robot_files import OF_SHOULDER, SHOULDER, edited, number, without
 
 pytest.importorskip("mujoco", reason="the embedded simulator is not installed")
@@ -128,3 +130,36 @@ def test_the_limit_of_the_joint_is_a_number_there() -> None:
     assert limits[0].rule == "motor of the configuration, and the drive is off"
     free = table(resolve(ARM, {".*": aa.MotorConfig(aa.PDControlConfig(80.0, 4.0))}))["shoulder", "actuator_limit"]
     assert (free.applied, free.rule.endswith("the joint's 60 bounds its drive only")) == (math.inf, True)
+
+
+GROUPS = {
+    "turning": DCMotorCfg(
+        joint_names_expr=["shoulder"],
+        stiffness=80.0,
+        damping=4.0,
+        saturation_effort=60.0,
+        velocity_limit=10.0,
+        effort_limit=40.0,
+    ),
+    "sliding": ImplicitActuatorCfg(joint_names_expr=["extension"], stiffness=500.0, damping=50.0),
+}
+
+
+def test_each_value_has_its_reason(tmp_path: Path) -> None:
+    """Of the cfg, of the robot, and the default limit of explicit models."""
+    file = edited(tmp_path, lambda stage: to_usd(GROUPS, stage, ARM_PATH, overwrite_existing=True))
+    rows = {(row.joint, row.property): row for row in resolve_groups(file)}
+    free = rows["shoulder", "effort_limit_sim"]
+    assert (free.group, free.applied) == ("turning", 1e9)
+    assert free.rule == "explicit: Isaac Lab leaves the limit to the model"
+    armature = rows["extension", "armature"]
+    assert (armature.group, armature.config, armature.rule) == ("sliding", None, "unspecified: that of the robot")
+    assert armature.applied == armature.file
+    assert all(row.robot == ARM_PATH for row in rows.values())
+
+
+@pytest.mark.parametrize(("file", "words"), [("arm_2dof.usda", "isaacLab:actuatorGroups"), ("arm_2dof.xml", "not USD")])
+def test_files_without_groups_are_refused(file: str, words: str) -> None:
+    """The error has a remedy."""
+    with pytest.raises(ValueError, match=words):
+        resolve_groups(ROBOTS / file)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from actuator_logs import DT, pd_log
-from isaacsim.core.experimental.actuators.tools.training.log import SIGNALS, ActuatorLog
+from isaacsim.core.experimental.actuators.laws.networks.metadata import Metadata
+from isaacsim.core.experimental.actuators.tools.training.log import SIGNALS, ActuatorLog, features_of
 from pipe_files import needs_pipes, require_refused
 
 TABLE = """\
@@ -161,3 +162,13 @@ def test_cut() -> None:
 def test_pipe_is_refused(extension: str, tmp_path: Path) -> None:
     """Loading does not wait for another program to write."""
     require_refused(ActuatorLog.load, tmp_path / f"file{extension}")
+
+
+@pytest.mark.parametrize(("fill", "before"), [("zeros", [0.0, 0.0]), ("first", [3.0, 2.0])])
+def test_rows_before_the_first_are_filled(fill: Any, before: list[float]) -> None:
+    """With zeros, or with the first row."""
+    q, qd, target = np.float32([[0, 1, 2], [1, 2, 3], [3, 3, 3]])
+    said = Metadata("mlp", input_idx=(0, 2), vel_scale=2.0, history_fill=fill)
+    found = features_of(ActuatorLog(0.01, q, qd, target, np.zeros(3, np.float32)), said)[:, 0]
+    error, speed = before
+    np.testing.assert_array_equal(found, [[3, error, 2, speed], [2, error, 4, speed], [1, 3, 6, 2]])

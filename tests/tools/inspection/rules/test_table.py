@@ -11,7 +11,7 @@ from typing import Any
 import isaacsim.core.experimental.actuators as aa
 import pytest
 from isaacsim.core.experimental.actuators.files.usd.fallbacks import MARK
-from isaacsim.core.experimental.actuators.tools.inspection.fix import fix
+from isaacsim.core.experimental.actuators.tools.inspection.lint import fix
 from isaacsim.core.experimental.actuators.tools.inspection.rules.table import RULES
 from neural_twin import random_network, write_network
 from places import ROBOTS

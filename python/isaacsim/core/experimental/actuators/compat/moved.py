@@ -43,6 +43,7 @@ _NOW_IN = {
 # current path by earlier path, within the package
 EARLIER = {
     **{"components": "laws", "hosts": "simulators", "pipeline": "engine", "toolbox": "tools"},
+    **dict.fromkeys(("impl.clamping_builders", "impl.controller_builders", "impl.delay_builder"), "compat.impl"),
     **{"pipeline.gradients": "engine.gradients.actuator_gradients", "usd.physics": "simulators.scene"},
     **{name: f"{room}.{name.rpartition('.')[2]}" for room, names in _NOW_IN.items() for name in names.split()},
 }
@@ -73,21 +74,15 @@ class EarlierPaths:
         if earlier in OUTSIDE:
             raise ModuleNotFoundError(f"{fullname} is no longer in the package: {OUTSIDE[earlier]}.", name=fullname)
         current = _current(earlier)
-        found = None if current is None else _spec(_PREFIX + current)
-        if found is None:
+        spec = None if current is None else _spec(_PREFIX + current)
+        if spec is None:
             return None
-        loader: Any = _Alias(fullname, found.name, warns=earlier.partition(".")[0] not in STAY)
-        return ModuleSpec(fullname, loader, is_package=found.submodule_search_locations is not None)
+        loader: Any = _Alias(fullname, spec.name, warns=earlier.partition(".")[0] not in STAY)
+        return ModuleSpec(fullname, loader, is_package=spec.submodule_search_locations is not None)
 
 
 class _Alias:
-    """Loader of the module at the current path.
-
-    Args:
-        earlier: The earlier path.
-        current: The current path.
-        warns: True if the earlier path is deprecated.
-    """
+    """Loader of the module at the current path."""
 
     def __init__(self, earlier: str, current: str, warns: bool) -> None:
         self._earlier, self._current, self._warns = earlier, current, warns

@@ -95,17 +95,18 @@ def _component(component: Component, peer: ModuleType) -> Any:
         return component
     name = type(component).__name__
     law = catalogue.law_of(type(component))
-    made = law.name if law else next((base.__name__ for base in type(component).__mro__ if _is_network(base)), name)
+    networks = {network for known in catalogue.LAWS for network in known.by_network.values()}
+    made = (
+        law.name
+        if law
+        else next((base.__name__ for base in type(component).__mro__ if base.__name__ in networks), name)
+    )
     theirs = peer_of(made or "", peer)
     if theirs is None:
         raise ValueError(
             f"{name}: newton.actuators has no class for it. Write one as a subclass of {_base_of(component, peer)}."
         )
     return theirs(**_ARGUMENTS.get(made, _arrays)(component))
-
-
-def _is_network(base: type) -> bool:
-    return any(base.__name__ in law.by_network.values() for law in catalogue.LAWS)
 
 
 def _base_of(component: Component, peer: ModuleType) -> str:
@@ -116,11 +117,9 @@ def _base_of(component: Component, peer: ModuleType) -> str:
 
 def _arrays(component: Component) -> dict[str, wp.array]:
     """Return copies of the parameters."""
-    return {name: _array(component, name) for name in component.PARAMETERS if _is_given(component, name)}
-
-
-def _is_given(component: Component, name: str) -> bool:
-    return vars(component).get(name) is not None or component.parameter_source is not None
+    from_source = component.parameter_source is not None
+    given = [name for name in component.PARAMETERS if from_source or vars(component).get(name) is not None]
+    return {name: _array(component, name) for name in given}
 
 
 def _array(component: Component, name: str, values: np.ndarray | None = None, dtype: object = wp.float32) -> wp.array:

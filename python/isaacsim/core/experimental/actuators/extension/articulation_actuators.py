@@ -32,13 +32,7 @@ from ..files.usd.axes import disambiguate
 from ..laws.contract.device import device_of
 from ..simulators.binding import Binding
 from ..simulators.current import current_host
-from ..simulators.motor_properties import (
-    JointValues,
-    effort_limits,
-    friction_values,
-    no_friction,
-    values_of_author,
-)
+from ..simulators.motor_properties import JointValues, effort_limits, friction_values, no_friction, values_of_author
 from ..simulators.port import ArticulationPort, Host, turning
 from ..specs.actuator_spec import ActuatorSpec
 from ..specs.arguments import flag_of

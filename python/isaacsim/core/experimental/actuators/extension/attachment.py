@@ -390,11 +390,7 @@ class Attachment:
             self._subscriptions = [other for other in self._subscriptions if other is not subscription]
 
     def _find_columns(self, axes: Sequence[tuple[str, str]]) -> list[int]:
-        """Column of each joint axis in the articulation as it is now.
-
-        Raises:
-            HostError: A joint is gone.
-        """
+        """Column of each joint axis in the articulation as it is now; HostError if a joint is gone."""
         there = list(zip(self._robots.prototype_dof_paths, self.articulation.dof_names, strict=True))
         if missing := [path for path, name in axes if (path, name) not in there]:
             raise HostError(f"{self!r}: joints {missing} are no longer there. Close it and make a new one.")

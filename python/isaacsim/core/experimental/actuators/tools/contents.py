@@ -14,11 +14,7 @@ _ANY, _DENSE = 256_000_000, 100
 
 
 def arrays_in(path: Path, rule: str) -> dict[str, np.ndarray]:
-    """Return the arrays of an NPZ file by name.
-
-    Args:
-        path: The file.
-        rule: What the file must be, and the remedy; the end of the error.
+    """Return the arrays of an NPZ file by name; `rule` says in errors what it must be, and the remedy.
 
     Raises:
         ValueError: It is damaged or something else, or unpacks to more than 256 MB and 100 times its size.

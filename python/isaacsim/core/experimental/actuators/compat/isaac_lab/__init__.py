@@ -13,7 +13,6 @@ articulations  an `ArticulationCfg`: its groups, and the initial state of its jo
 
 from __future__ import annotations
 
-from .actions import ArticulationActions
 from .cfgs import (
     ActuatorBaseCfg,
     ActuatorNetGRUCfg,
@@ -34,6 +33,7 @@ from .models import (
     ActuatorNetGRU,
     ActuatorNetLSTM,
     ActuatorNetMLP,
+    ArticulationActions,
     DCMotor,
     DelayedPDActuator,
     IdealPDActuator,

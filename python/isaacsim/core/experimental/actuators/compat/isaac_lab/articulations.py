@@ -27,12 +27,7 @@ _OTHERS = {"spawn": None, "soft_joint_pos_limit_factor": 1.0}
 
 @dataclass(frozen=True, eq=False)
 class Beginning:
-    """The initial state of the joints of robots.
-
-    Args:
-        positions: [rad or m], shape `(DOFs,)`.
-        velocities: [rad/s or m/s], `(DOFs,)`.
-    """
+    """The initial state of joints: positions [rad or m] and velocities [rad/s or m/s], shape `(DOFs,)`."""
 
     positions: np.ndarray
     velocities: np.ndarray

@@ -113,13 +113,7 @@ def values_of(articulation: ArticulationPort, stage: Stage | None) -> dict[str, 
 def with_own_values(
     values: Mapping[str, np.ndarray], of_author: Iterable[JointValues], names: Sequence[str]
 ) -> dict[str, np.ndarray]:
-    """Return properties of robots with those of the robots' author in place of fallbacks of actuators.
-
-    Args:
-        values: From `values_of`.
-        of_author: From `values_of_author`.
-        names: Names of the joints.
-    """
+    """Return properties of robots, from `values_of`, with those of their author in place of fallbacks of actuators."""
     found = {name: column.copy() for name, column in values.items()}
     for one in of_author:
         columns = [names.index(name) for _, name in one.axes]
@@ -162,7 +156,8 @@ def resolve_groups(
             resolved = resolve(cfg, [names[at] for at in columns], columns, own, num_robots, rules=rules, group=group)
             if resolved.model != IMPLICIT:
                 actuators += actuators_of(cfg, resolved, num_robots, device)
-                delays |= _delays(cfg, resolved)
+                low, high = delay_range(cfg, resolved)
+                delays |= {re.escape(joint): Uniform(low, high, per_robot=True) for joint in resolved.names if high}
         except (ValueError, OSError) as error:
             problems += [f"groups[{group!r}]: {line}" for line in str(error).splitlines()]
             continue
@@ -176,13 +171,7 @@ def resolve_groups(
 def resolved_of(
     groups: Mapping[str, tuple[object, list[int]]], names: Sequence[str], robot: Mapping[str, np.ndarray], rules: Rules
 ) -> dict[str, Resolved]:
-    """Return the resolved values of the groups of one robot.
-
-    Args:
-        groups: Cfg and columns of each group, from `joints_of_groups`.
-        names: Names of the robot's joints.
-        robot: Properties of the robot, see `values_of`.
-        rules: `documentation` or `code`, see `resolve.py`.
+    """Return the resolved values of the groups of one robot, by cfg and columns from `joints_of_groups`.
 
     Raises:
         ValueError: A value of a cfg cannot be used.
@@ -198,11 +187,6 @@ def uncovered(groups: Mapping[str, tuple[object, list[int]]], names: Sequence[st
     """Return the names of the joints in no group."""
     covered = {at for _, columns in groups.values() for at in columns}
     return [joint for at, joint in enumerate(names) if at not in covered]
-
-
-def _delays(cfg: object, resolved: Resolved) -> dict[str, Uniform]:
-    low, high = delay_range(cfg, resolved)
-    return {re.escape(joint): Uniform(low, high, per_robot=True) for joint in resolved.names if high}
 
 
 def _changed(resolved: Resolved, own: Mapping[str, np.ndarray]) -> Iterator[tuple[str, np.ndarray]]:

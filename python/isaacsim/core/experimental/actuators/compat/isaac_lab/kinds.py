@@ -2,20 +2,6 @@
 
 from __future__ import annotations
 
-MODELS = {
-    "ImplicitActuatorCfg": "ImplicitActuator",
-    "ActuatorNetMLPCfg": "ActuatorNetMLP",
-    "ActuatorNetLSTMCfg": "ActuatorNetLSTM",
-    "ActuatorNetGRUCfg": "ActuatorNetGRU",
-    "DCMotorCfg": "DCMotor",
-    "RemotizedPDActuatorCfg": "RemotizedPDActuator",
-    "DelayedPDActuatorCfg": "DelayedPDActuator",
-    "IdealPDActuatorCfg": "IdealPDActuator",
-    "BamBacklashActuatorCfg": "BamBacklashActuator",
-    "BamActuatorCfg": "BamActuator",
-}
-"""Name of the model by name of the cfg."""
-
 _NOT_RUN = {
     "ActuatorNetGRUResidualCfg": "its network adds to the joint's own drive. Give the drive as ImplicitActuatorCfg, "
     "and step the network yourself as feedforward effort",
@@ -35,22 +21,21 @@ WITH_BACKLASH = "BamBacklashActuator"
 SERVOS = ("BamActuator", WITH_BACKLASH)
 """Hobby servos, whose models only run in a group: Isaac Lab has no class for them either."""
 DELAYED = ("DelayedPDActuator", "RemotizedPDActuator", *SERVOS)
+_PD = ("DCMotor", "RemotizedPDActuator", "DelayedPDActuator", "IdealPDActuator")
+MODELS = {f"{model}Cfg": model for model in (IMPLICIT, *NETWORKS, *_PD, WITH_BACKLASH, "BamActuator")}
+"""Name of the model by name of the cfg."""
 
 
 def model_of(cfg: object) -> str:
-    """Return the name of the model of a cfg.
-
-    Raises:
-        ValueError: It is no such cfg.
-    """
+    """Return the name of the model of a cfg; ValueError if it is no such cfg."""
     if refused := next((one.__name__ for one in type(cfg).__mro__ if one.__name__ in _NOT_RUN), None):
         raise ValueError(f"cfg = {type(cfg).__name__}: must be one of {', '.join(MODELS)}: {_NOT_RUN[refused]}.")
-    found = next((MODELS[one.__name__] for one in type(cfg).__mro__ if one.__name__ in MODELS), None)
-    if found is None:
+    model = next((MODELS[one.__name__] for one in type(cfg).__mro__ if one.__name__ in MODELS), None)
+    if model is None:
         raise ValueError(
             f"cfg = {cfg!r:.120}: must be an actuator cfg of Isaac Lab, one of {', '.join(MODELS)}. Give one of these."
         )
-    return found
+    return model
 
 
 def require_known_model(cfg: object) -> None:

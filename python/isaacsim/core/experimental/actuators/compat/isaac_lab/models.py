@@ -15,7 +15,8 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, TypeVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 import warp as wp
@@ -30,14 +31,42 @@ from ...loops.arrays import ActuatedArrays
 from ...loops.foreign import given_back, is_immutable, taken
 from ...specs.arguments import names_of, whole_of
 from ...specs.distributions import Uniform
-from .actions import Action
 from .motors import actuators_of, delay_range
 from .resolve import EXPLICIT_EFFORT_LIMIT_SIM, Rules, resolve
+
+
+class Action(Protocol):
+    """Arrays of its input that a model reads and writes."""
+
+    joint_positions: Any
+    joint_velocities: Any
+    joint_efforts: Any
+
+
+@dataclass
+class ArticulationActions:
+    """Targets and efforts of joints, arrays `(num_envs, num_joints)` or None; any object with these fields will do."""
+
+    joint_positions: Any = None
+    """Position targets [rad or m]."""
+    joint_velocities: Any = None
+    """Velocity targets [rad/s or m/s]."""
+    joint_efforts: Any = None
+    """Feedforward efforts, and after `compute` the efforts to apply [N·m or N]."""
+    joint_indices: Any = None
+    """Numbers of the joints; ignored."""
+
 
 _Action = TypeVar("_Action", bound=Action)
 
 # no law of Isaac Lab depends on the step
 _ANY_DT = 1.0
+# attributes that are parameters of the plan: component and name there
+_GAINS = {"stiffness": ("controller", "kp"), "damping": ("controller", "kd")}
+_DC_MOTOR = {
+    "effort_limit": ("clamping", "max_motor_effort"),
+    **{name: ("clamping", name.lstrip("_")) for name in ("velocity_limit", "_saturation_effort")},
+}
 
 
 class _Parameter:
@@ -391,11 +420,7 @@ def _as_computed(array: Any) -> Any:
 class IdealPDActuator(ActuatorBase):
     """PD control with an effort limit."""
 
-    _PLANNED: ClassVar[dict[str, tuple[str, str]]] = {
-        "stiffness": ("controller", "kp"),
-        "damping": ("controller", "kd"),
-        "effort_limit": ("clamping", "max_effort"),
-    }
+    _PLANNED: ClassVar[dict[str, tuple[str, str]]] = _GAINS | {"effort_limit": ("clamping", "max_effort")}
 
 
 class ImplicitActuator(IdealPDActuator):
@@ -413,13 +438,7 @@ class ImplicitActuator(IdealPDActuator):
 class DCMotor(IdealPDActuator):
     """PD control of a DC motor."""
 
-    _PLANNED: ClassVar[dict[str, tuple[str, str]]] = {
-        "stiffness": ("controller", "kp"),
-        "damping": ("controller", "kd"),
-        "effort_limit": ("clamping", "max_motor_effort"),
-        "velocity_limit": ("clamping", "velocity_limit"),
-        "_saturation_effort": ("clamping", "saturation_effort"),
-    }
+    _PLANNED: ClassVar[dict[str, tuple[str, str]]] = _GAINS | _DC_MOTOR
 
     # effort at rest, before the largest effort
     _saturation_effort = _Parameter()
@@ -437,10 +456,7 @@ class DelayedPDActuator(IdealPDActuator):
 class RemotizedPDActuator(DelayedPDActuator):
     """PD control with delay and an effort limit by position."""
 
-    _PLANNED: ClassVar[dict[str, tuple[str, str]]] = {
-        "stiffness": ("controller", "kp"),
-        "damping": ("controller", "kd"),
-    }
+    _PLANNED: ClassVar[dict[str, tuple[str, str]]] = _GAINS
 
     def _clip_effort(self, effort: Any) -> Any:
         """Return efforts unchanged, as the table is applied after the limits; may be overridden."""
@@ -453,17 +469,13 @@ class RemotizedPDActuator(DelayedPDActuator):
 class ActuatorNetLSTM(DCMotor):
     """A recurrent network with the limits of a DC motor."""
 
-    _PLANNED: ClassVar[dict[str, tuple[str, str]]] = {
-        "effort_limit": ("clamping", "max_motor_effort"),
-        "velocity_limit": ("clamping", "velocity_limit"),
-        "_saturation_effort": ("clamping", "saturation_effort"),
-    }
+    _PLANNED: ClassVar[dict[str, tuple[str, str]]] = _DC_MOTOR
 
 
 class ActuatorNetMLP(DCMotor):
     """A feedforward network over a history, with the limits of a DC motor."""
 
-    _PLANNED: ClassVar[dict[str, tuple[str, str]]] = ActuatorNetLSTM._PLANNED
+    _PLANNED: ClassVar[dict[str, tuple[str, str]]] = _DC_MOTOR
 
 
 class ActuatorNetGRU(IdealPDActuator):

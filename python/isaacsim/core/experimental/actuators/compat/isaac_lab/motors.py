@@ -99,12 +99,7 @@ def actuators_of(
 def configs_of(
     cfg: Any, model: str, values: Mapping[str, Any]
 ) -> tuple[ControlConfig, ClampingConfig, *tuple[Config, ...]]:
-    """Return control law, limit and other stages of a model.
-
-    Args:
-        cfg: The cfg.
-        model: Name of the model.
-        values: Values by field, as `resolve` returns them.
+    """Return control law, limit and other stages of a model, from values by field as `resolve` returns them.
 
     Raises:
         ValueError: The table, or a number of a servo, cannot be used.
@@ -143,11 +138,7 @@ def motor_of_group(cfg: object, resolved: Resolved) -> MotorConfig:
 
 
 def metadata_of(cfg: Any, model: str) -> dict[str, object]:
-    """Return the metadata of a network in a cfg, in the format of files.
-
-    Raises:
-        ValueError: A normalization is none.
-    """
+    """Return the metadata of a network in a cfg, in the format of files; ValueError if a normalization is none."""
     if model == "ActuatorNetGRU":
         inputs = _normalization(cfg, _COLUMNS)
         targets = _normalization(cfg, {"output_normalization": "torque"})

@@ -27,13 +27,7 @@ _SHOWN = 100
 
 @dataclass(eq=False)
 class Record:
-    """An object with fields: a call of a class of another module by keywords.
-
-    Args:
-        name: Name of the class, with its module as far as the text says it.
-        fields: Its fields; those that are not given are missing.
-        line: Line of the call.
-    """
+    """An object with fields: a call, in some line, of a class of another module by keywords; others are missing."""
 
     name: str
     fields: dict[str, object]
@@ -47,24 +41,16 @@ class Record:
 
 @dataclass(frozen=True)
 class Imported:
-    """Something of another module.
-
-    Args:
-        name: Its name, with that of its module.
-    """
+    """Something of another module, by its name with that of its module."""
 
     name: str
 
 
 @dataclass(frozen=True, eq=False)
 class Unread:
-    """Something that cannot be read.
+    """Something in a line that cannot be read; `why` is the predicate of a sentence.
 
-    Args:
-        line: Its line.
-        text: Its text.
-        why: The reason, as the predicate of a sentence.
-        is_of_others: True if nothing that the text defines can be a part of it.
+    `is_of_others` is True if nothing that the text defines can be a part of it.
     """
 
     line: int

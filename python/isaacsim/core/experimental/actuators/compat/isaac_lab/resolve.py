@@ -113,7 +113,8 @@ def resolve(
     Raises:
         ValueError: A value of the cfg cannot be used, a line each.
     """
-    _require_rules(rules)
+    if rules not in ("documentation", "code"):
+        raise ValueError(f"rules = {rules!r}: must be 'documentation' or 'code'. Give one of these.")
     reader = _Reader(cfg, list(names), num_robots, rules, [])
     model = model_of(cfg)
     given = _fields(cfg, model, rules, reader.problems)
@@ -151,11 +152,6 @@ def resolve(
     return Resolved(model, list(names), values, gear, specified, {name: given[name] for name in _LATER.values()}, rows)
 
 
-def _require_rules(rules: Rules) -> None:
-    if rules not in ("documentation", "code"):
-        raise ValueError(f"rules = {rules!r}: must be 'documentation' or 'code'. Give one of these.")
-
-
 def _rows(
     group: str,
     name: str,
@@ -163,15 +159,7 @@ def _rows(
     values: tuple[np.ndarray, np.ndarray, np.ndarray],
     rules: Rules,
 ) -> list[Row]:
-    """Return the rows of the table for one property.
-
-    Args:
-        group: Name of the group.
-        name: Name of the property.
-        joints: Names and columns of the joints.
-        values: Of each joint the value of the robot, the applied one, and whether that is from the cfg.
-        rules: Which rules hold.
-    """
+    """Return the rows of one property; `values`: the robot's, the applied one, and whether that is from the cfg."""
     usd, applied, from_cfg = values
     differs = ~from_cfg | ~np.isclose(applied, usd, rtol=1e-5, atol=1e-8)
     if rules == "code":
@@ -192,7 +180,9 @@ def _fields(cfg: object, model: str, rules: Rules, problems: list[str]) -> dict[
     fields = (*PROPERTIES, "effort_limit", "velocity_limit", *_OF_DC_MOTORS[: model in DC_MOTORS])
     given: dict[str, object] = {name: getattr(cfg, name, None) for name in fields}
     _merge_later_names(cfg, model, given, problems)
-    _refuse_missing(given, problems)
+    for name in [name for name, value in given.items() if value is _MISSING]:
+        problems.append(f"{name} is missing: must be given, or None for the robot's own. Set it.")
+        given[name] = None
     if model == IMPLICIT:
         _merge_limits(given, rules, problems)
         return given
@@ -215,13 +205,6 @@ def _complete_servo(cfg: object, given: dict[str, object], problems: list[str]) 
     problems += servo_problems(cfg)
     if given["effort_limit"] is None and not problems:
         given["effort_limit"] = stall_effort(cfg)
-
-
-def _refuse_missing(given: dict[str, object], problems: list[str]) -> None:
-    for name, value in given.items():
-        if value is _MISSING:
-            problems.append(f"{name} is missing: must be given, or None for the robot's own. Set it.")
-            given[name] = None
 
 
 def _merge_later_names(cfg: object, model: str, given: dict[str, object], problems: list[str]) -> None:

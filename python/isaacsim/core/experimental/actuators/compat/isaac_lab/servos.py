@@ -58,12 +58,7 @@ def stall_effort(cfg: Any) -> float:
 
 
 def servo_of(cfg: Any, armature: float, backlash: float | None = None) -> MotorConfig:
-    """Return a servo without limit and delay.
-
-    Args:
-        cfg: The cfg.
-        armature: Inertia of the rotor at the joint [kg·m²].
-        backlash: Whole free play at the joint [rad]; None for none.
+    """Return a servo without limit and delay, with the armature [kg·m²] and the whole free play [rad] of its joint.
 
     Raises:
         ValueError: A number cannot be used; a line for each.

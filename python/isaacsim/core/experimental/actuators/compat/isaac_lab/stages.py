@@ -38,12 +38,7 @@ _ON_JOINTS = {
 
 
 def to_usd(
-    cfgs: Any,
-    stage: Stage,
-    root: str,
-    *,
-    rules: Rules = "documentation",
-    overwrite_existing: bool = False,
+    cfgs: Any, stage: Stage, root: str, *, rules: Rules = "documentation", overwrite_existing: bool = False
 ) -> list[str]:
     """Write groups into a stage; an error writes nothing.
 

@@ -12,15 +12,19 @@ ActuatorNetLSTM       LSTM               largest effort         as above, no sca
 
 from __future__ import annotations
 
+import importlib.util
 import math
+import os
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import warp as wp
 
+from ...base.errors import NotCopied, shown
 from ...base.values import as_integers, as_numbers
+from ...files.networks.load import load_checkpoint
 from ...laws.clamping_dc_motor_cutoff import ClampingDCMotorCutoff
 from ...laws.clamping_position_based import ClampingPositionBased
 from ...laws.contract.base import repeated
@@ -31,11 +35,149 @@ from ...laws.controller_neural_mlp import ControllerNeuralMLP
 from ...laws.controller_pd import ControllerPD
 from ...laws.controller_pid import ControllerPID
 from ...laws.delay import Delay
+from ...laws.networks.checkpoint import Checkpoint
+from ...laws.networks.torch_network import TorchNetwork
 from ...specs.arguments import number_of
 from . import arguments as of
-from .networks import checkpoint_of, lstm_sizes
 from .planned import PlannedActuator
-from .states import DelayState, LSTMState, MLPState, PIDState
+
+
+class Tensor(Protocol):
+    """A tensor of Torch."""
+
+    def contiguous(self) -> Tensor:
+        """Return a contiguous tensor."""
+        ...
+
+
+class _Array:
+    """An array of one of our states; of a network a tensor of Torch on the same memory where Torch is installed."""
+
+    def __init__(self, part: str, *, is_tensor: bool = False) -> None:
+        self._part, self._is_tensor = part, is_tensor
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, state: object, owner: type | None = None) -> Any:
+        if state is None:
+            return self
+        array = vars(getattr(state, self._part))[self._name]
+        return wp.to_torch(array) if self._is_tensor and importlib.util.find_spec("torch") else array
+
+    def __set__(self, state: object, value: wp.array | Tensor) -> None:
+        if self._is_tensor:
+            wp.copy(vars(getattr(state, self._part))[self._name], _as_array(value))
+        else:
+            setattr(getattr(state, self._part), self._name, value)
+
+
+class _HostNumber:
+    """A number of a `DelayState` that Python reads and writes, and the step too."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = f"_{name}"
+
+    def __get__(self, state: object, owner: type | None = None) -> Any:
+        return self if state is None else getattr(state, self._name)
+
+    def __set__(self, state: DelayState, value: int) -> None:
+        setattr(state, self._name, value)
+        state.to_device()
+
+
+class _State(NotCopied):
+    """The parts that a plan reads; a class has one of them."""
+
+    _INSTEAD = "Take another one of state() and copy the arrays into it."
+
+    delay_state: Any = None
+    controller_state: Any = None
+    clamping_states: ClassVar[tuple[()]] = ()
+
+    def reset(self) -> None:
+        """Set all arrays to zero."""
+        self.controller_state.reset()
+
+
+class PIDState(_State):
+    """The integral [rad·s or m·s], shape `(N,)`."""
+
+    def __init__(self, integral: wp.array) -> None:
+        self.integral = integral
+        self.controller_state = self
+
+    def reset(self) -> None:
+        """Set the integral to zero."""
+        self.integral.zero_()
+
+
+class MLPState(_State):
+    """Position errors [rad or m] and velocities [rad/s or m/s] of the last steps, newest first, `(H, N)`."""
+
+    pos_error_history = _Array("controller_state", is_tensor=True)
+    vel_history = _Array("controller_state", is_tensor=True)
+
+    def __init__(self, pos_error_history: wp.array | Tensor, vel_history: wp.array | Tensor) -> None:
+        self.controller_state = ControllerNeuralMLP.State(_as_array(pos_error_history), _as_array(vel_history))
+
+
+class LSTMState(_State):
+    """Hidden and cell state of each layer, `(layers, N, hidden size)`."""
+
+    hidden = _Array("controller_state", is_tensor=True)
+    cell = _Array("controller_state", is_tensor=True)
+
+    def __init__(self, hidden: wp.array | Tensor, cell: wp.array | Tensor) -> None:
+        self.controller_state = ControllerNeuralLSTM.State(_as_array(hidden), _as_array(cell))
+
+
+class DelayState(_State):
+    """Commands of the last steps, `(delay, N)`, the row written last, and whether all were written.
+
+    The last two are numbers of the host, as in newton-actuators.
+    """
+
+    buffer_pos = _Array("delay_state")
+    buffer_vel = _Array("delay_state")
+    buffer_act = _Array("delay_state")
+    write_idx = _HostNumber()
+    is_filled = _HostNumber()
+
+    def __init__(
+        self,
+        buffer_pos: wp.array,
+        buffer_vel: wp.array,
+        buffer_act: wp.array,
+        write_idx: int = 0,
+        is_filled: bool = False,
+    ) -> None:
+        self._depth, count = buffer_pos.shape
+        numbers = (wp.zeros(size, dtype=wp.int32, device=buffer_pos.device) for size in (count, 1))
+        self.delay_state = Delay.State(buffer_pos, buffer_vel, buffer_act, *numbers)
+        self._write_idx, self._is_filled = write_idx, is_filled
+        self.to_device()
+
+    def reset(self) -> None:
+        """Empty the delay."""
+        self.delay_state.reset()
+        self._write_idx, self._is_filled = self._depth - 1, False
+
+    def follow(self, before: DelayState) -> None:
+        """Update the numbers of the host after a step, which has written the arrays."""
+        self._write_idx = (before._write_idx + 1) % self._depth
+        self._is_filled = before._is_filled or self._write_idx == self._depth - 1
+
+    def to_device(self) -> None:
+        """Write the numbers of the host where the step reads them."""
+        self.delay_state.write_idx.fill_(self._write_idx)
+        pushed = self._depth if self._is_filled else (self._write_idx + 1) % self._depth
+        self.delay_state.num_pushes.fill_(pushed)
+
+
+def _as_array(values: wp.array | Tensor) -> wp.array:
+    """Return a Warp array, or one on the memory of a tensor of Torch."""
+    return values if isinstance(values, wp.array) else wp.from_torch(values.contiguous(), dtype=wp.float32)
 
 
 class ActuatorPD(PlannedActuator):
@@ -180,3 +322,35 @@ class ActuatorNetLSTM(_Network):
         if given["network"] is not None:
             metadata |= lstm_sizes(given["network"])
         return ControllerNeuralLSTM(checkpoint_of(given["network"], given["network_path"], metadata))
+
+
+def checkpoint_of(network: Any, path: str | os.PathLike[str] | None, metadata: Mapping[str, object]) -> Checkpoint:
+    """Return the network of the program, or the one in a file."""
+    if network is None:
+        if path is None:
+            raise ValueError("network = None and network_path = None: must be one of them. Give a module or a file.")
+        return load_checkpoint(path, metadata)
+    if not callable(getattr(network, "parameters", None)):
+        raise TypeError(
+            f"network = {shown(network)}: must be a module of Torch, not {type(network).__name__}. Give one."
+        )
+    gradients = [(parameter, parameter.requires_grad) for parameter in network.parameters()]
+    taken = TorchNetwork(network, metadata)
+    # the program may go on training it
+    for parameter, needed in gradients:
+        parameter.requires_grad_(needed)
+    return Checkpoint(taken, dict(metadata), "torch", "of the program")
+
+
+def lstm_sizes(network: object) -> dict[str, int]:
+    """Return number and width of the LSTM layers of a module; ValueError if it has none, or others than can be used."""
+    layers = getattr(network, "lstm", None)
+    if layers is None:
+        raise ValueError(f"{type(network).__name__} has no attribute lstm: must be its torch.nn.LSTM. Call it so.")
+    rules = {"input_size": 2, "batch_first": True, "bidirectional": False, "proj_size": 0}
+    for name, rule in rules.items():
+        if getattr(layers, name, rule) != rule:
+            raise ValueError(
+                f"{type(network).__name__}.lstm.{name} = {getattr(layers, name)}: must be {rule}. Change the network."
+            )
+    return {name: getattr(layers, name) for name in ("num_layers", "hidden_size")}

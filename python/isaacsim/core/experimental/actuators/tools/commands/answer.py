@@ -40,3 +40,9 @@ class Answer:
     tables: Sequence[Table] = ()
     notes: Sequence[str] = ()
     is_wrong: bool = False
+
+
+def headings(row: str) -> dict[str, str]:
+    """Return headings by key, from a row of keys, and `key: heading` where they differ: `robot | of: actuator`."""
+    cells = (cell.partition(": ") for cell in row.split(" | "))
+    return {key: heading or key.replace("_", " ") for key, _, heading in cells}

@@ -5,6 +5,7 @@ They are separate from these modules, so that `--help`, completion and argument 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
@@ -436,3 +437,18 @@ SUBCOMMANDS: dict[str, type[Arguments]] = {
         Doctor,
     )
 }
+
+
+def choices(texts: Iterable[str]) -> dict[str, str]:
+    """Return the choices by variant set.
+
+    Raises:
+        ValueError: One is not of this form.
+    """
+    by_set = {}
+    for text in texts:
+        name, between, choice = text.partition("=")
+        if not (name and between):
+            raise ValueError(f"variant {text!r}: must be SET=CHOICE. Write gripper=none, say.")
+        by_set[name] = choice
+    return by_set

@@ -10,42 +10,22 @@ import numpy as np
 from ...compat.isaac_lab.load import load_groups
 from ...files.motor_files.files import load_motors
 from ..comparison.compare import Comparison, compare
-from ..comparison.notes import most_of, notes_on
+from ..comparison.notes import most_of, names, notes_on, rows_of, summary, text
 from ..comparison.plan import plan_of
 from ..comparison.side import Side, both_driven_alike, side_of
-from ..comparison.words import names, rows_of, summary, text
-from ..plots.compared import TwoMotions, draw_two_motions
+from ..plots.identified import TwoMotions, draw_two_motions
 from ..plots.style import require_picture, save
 from ..plots.units import units_of
-from .answer import Answer, Table
+from .answer import Answer, Table, headings
 from .arguments import Compare
 from .show import progress_bar
 
-_BLAMES = {
-    "cause": "cause",
-    "joints": "joints or links",
-    "first": "first",
-    "second": "second",
-    "before": "before",
-    "after": "after",
-    "share": "explains [%]",
-    "alone": "alone",
-}
-_VALUES = {
-    "cause": "cause",
-    "joints": "joints or links",
-    "property": "property",
-    "first": "first",
-    "second": "second",
-}
+_BLAMES = headings("cause | joints: joints or links | first | second | before | after | share: explains [%] | alone")
+_VALUES = {"cause": "cause", "joints": "joints or links", "property": "property", "first": "first", "second": "second"}
 
 
 def answer(arguments: Compare) -> Answer:
-    """Answer `actuators compare`.
-
-    Raises:
-        ValueError: The two simulations are the same, or an option is out of range.
-    """
+    """Answer `actuators compare`; ValueError if the two simulations are the same, or an option is out of range."""
     if arguments.plot is not None:
         require_picture(arguments.plot)
     if not 0 < arguments.tolerance < float("inf"):
@@ -57,20 +37,16 @@ def answer(arguments: Compare) -> Answer:
     if arguments.by_index:
         second = _by_index(first, second)
     with progress_bar("comparing", hidden=arguments.json) as progress:
-        found = compare(first, second, plan, arguments.tolerance, progress)
-    notes = notes_on(found, plan, sides, changed)
+        comparison = compare(first, second, plan, arguments.tolerance, progress)
+    notes = notes_on(comparison, plan, sides, changed)
     if arguments.plot is not None:
-        save(draw_two_motions(_drawn(found, _names(arguments, found))), arguments.plot)
+        save(draw_two_motions(_drawn(comparison, _names(arguments, comparison))), arguments.plot)
         notes.append(f"The plot is in {arguments.plot}.")
-    return Answer(_tables(found, _names(arguments, found)), notes, found.differs)
+    return Answer(_tables(comparison, _names(arguments, comparison)), notes, comparison.differs)
 
 
 def _sides(arguments: Compare) -> tuple[Side, Side]:
-    """Return the two sides of the arguments.
-
-    Raises:
-        ValueError: They are the same.
-    """
+    """Return the two sides of the arguments; ValueError if they are the same."""
     engines = [one.strip() for one in arguments.engines.split(",")]
     files = [arguments.first] if arguments.second is None else [arguments.first, arguments.second]
     configs = [arguments.config] if arguments.config_b is None else [arguments.config, arguments.config_b]
@@ -91,10 +67,10 @@ def _sides(arguments: Compare) -> tuple[Side, Side]:
     return own, side_of(files[-1], engine=engines[-1], dt=arguments.dt, **options)
 
 
-def _file_and_name(given: str) -> tuple[Path, str | None]:
+def _file_and_name(text: str) -> tuple[Path, str | None]:
     """Return the file and the name of `FILE.py:NAME`; None for no name."""
-    file, colon, name = given.rpartition(":")
-    return (Path(file), name) if colon and name.isidentifier() else (Path(given), None)
+    file, colon, name = text.rpartition(":")
+    return (Path(file), name) if colon and name.isidentifier() else (Path(text), None)
 
 
 def _by_index(first: Side, second: Side) -> Side:
@@ -111,65 +87,65 @@ def _by_index(first: Side, second: Side) -> Side:
     return dataclasses.replace(second, order=dict(zip(first.joints, second.joints, strict=True)))
 
 
-def _tables(found: Comparison, sides: tuple[str, str]) -> list[Table]:
+def _tables(comparison: Comparison, sides: tuple[str, str]) -> list[Table]:
     blames, values = [], []
-    for one in found.blames:
-        rows = rows_of(one.found)
+    for blame in comparison.blames:
+        rows = rows_of(blame.found)
         joints = list(dict.fromkeys(joint for row in rows for joint in row.joints))
         blames.append(
             {
-                "cause": one.cause,
+                "cause": blame.cause,
                 "joints": names(joints),
                 "first": summary(rows, second=False),
                 "second": summary(rows, second=True),
-                "before": 1e3 * one.before,
-                "after": 1e3 * one.after,
-                "share": 100 * one.share,
-                "alone": None if one.alone is None else 1e3 * one.alone,
+                "before": 1e3 * blame.before,
+                "after": 1e3 * blame.after,
+                "share": 100 * blame.share,
+                "alone": None if blame.alone is None else 1e3 * blame.alone,
             }
         )
         values += [
             {
-                "cause": one.cause,
+                "cause": blame.cause,
                 "joints": list(row.joints),
                 "property": row.property,
                 "first": row.first,
                 "second": row.second,
             }
             for row in rows
-            if not one.is_switched_off
+            if not blame.is_switched_off
         ]
-    if found.unexplained:
-        blames.append(_rest(found))
+    if comparison.unexplained:
+        blames.append(_rest(comparison))
     shown = [
         row | {"joints": names(row["joints"]), "first": text(row["first"]), "second": text(row["second"])}
         for row in values
     ]
     title = f"first: {sides[0]}; second: {sides[1]}"
-    unit = units_of(found.first.motion.turns).milli
+    unit = units_of(comparison.first.motion.turns).milli
     columns = _BLAMES | {name: f"{_BLAMES[name]} [{unit}]" for name in ("before", "alone")}
     return [Table("causes", columns, blames, title=title), Table("values", _VALUES, values, shown=shown)]
 
 
-def _rest(found: Comparison) -> dict[str, object]:
+def _rest(comparison: Comparison) -> dict[str, object]:
     """Return the row of what no cause explains."""
-    first, second = found.first.side, found.second.side
+    first, second = comparison.first.side, comparison.second.side
     is_engine = first.engine != second.engine
     return {
         "cause": "engine (integrator, solver)" if is_engine else "not explained",
-        "joints": names(most_of(found.remaining.by_joint)),
+        "joints": names(most_of(comparison.remaining.by_joint)),
         "first": first.engine if is_engine else None,
         "second": second.engine if is_engine else None,
-        "before": 1e3 * found.remaining.mean,
+        "before": 1e3 * comparison.remaining.mean,
         "after": None,
-        "share": 100 * found.unexplained,
+        "share": 100 * comparison.unexplained,
         "alone": None,
     }
 
 
-def _names(arguments: Compare, found: Comparison) -> tuple[str, str]:
+def _names(arguments: Compare, comparison: Comparison) -> tuple[str, str]:
     """Return the words that distinguish the two sides."""
-    sides = found.first.side, found.second.side
+    sides = comparison.first.side, comparison.second.side
     configs = arguments.config, arguments.config_b or arguments.config
     words = [[Path(side.file).name, f"{side.dt:.6g} s"] for side in sides]
     for at, (side, config) in enumerate(zip(sides, configs, strict=True)):
@@ -179,16 +155,16 @@ def _names(arguments: Compare, found: Comparison) -> tuple[str, str]:
             words[at].insert(1, f"Isaac Lab's {Path(arguments.lab).name}")
         elif config is not None:
             words[at].insert(1, config.name)
-    first, second = (", ".join(one) for one in words)
+    first, second = (", ".join(parts) for parts in words)
     return (first, second) if first != second else (f"{first} (first)", f"{second} (second)")
 
 
-def _drawn(found: Comparison, sides: tuple[str, str]) -> TwoMotions:
-    time, motion = found.difference.time, found.first.motion
+def _drawn(comparison: Comparison, sides: tuple[str, str]) -> TwoMotions:
+    time, motion = comparison.difference.time, comparison.first.motion
     rows = len(time)
     remaining = np.full((rows, len(motion.joints)), np.nan)
     for column in range(len(motion.joints)):
-        remaining[:, column] = np.interp(time, found.remaining.time, found.remaining.errors[:, column])
+        remaining[:, column] = np.interp(time, comparison.remaining.time, comparison.remaining.errors[:, column])
     return TwoMotions(
         "the same commands on two sides",
         sides,
@@ -196,9 +172,9 @@ def _drawn(found: Comparison, sides: tuple[str, str]) -> TwoMotions:
         time,
         motion.targets[:rows],
         motion.positions[:rows],
-        found.second.motion.positions_at(time),
-        found.difference.errors,
+        comparison.second.motion.positions_at(time),
+        comparison.difference.errors,
         remaining,
-        None if found.parting is None else found.parting.time,
+        None if comparison.parting is None else comparison.parting.time,
         motion.turns,
     )

@@ -16,11 +16,7 @@ _DOFS = {"robot": "robot", "dof": "DOF", "joint": "joint"}
 
 
 def answer(arguments: Convert) -> Answer:
-    """Answer `actuators convert`.
-
-    Raises:
-        ValueError: The file is none of these, or motors do not fit.
-    """
+    """Answer `actuators convert`; ValueError if the file is none of these, or motors do not fit."""
     motors = None if arguments.motors is None else load_motors(arguments.motors)
     with needs("actuators convert", "usd"):
         from ...files.usd.articulation import articulation_roots, dof_names, joint_orders

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 
 from ..inspection.compare import differences
-from ..inspection.described import InspectedRobot
 from ..inspection.inspect import inspect_robots
 from .answer import Answer, Table
-from .arguments import Diff
-from .variants import choices
+from .arguments import Diff, choices
 
 
 def answer(arguments: Diff) -> Answer:
@@ -19,7 +15,12 @@ def answer(arguments: Diff) -> Answer:
     files = (arguments.first, arguments.first_variant), (arguments.second, arguments.second_variant)
     sides = [inspect_robots(file, choices(variant)) for file, variant in files]
     rows = [asdict(difference) for difference in differences(*sides)]
-    problems = [line for (file, _), robots in zip(files, sides, strict=True) for line in _problems(file, robots)]
+    problems = [
+        f"{file}: {line}"
+        for (file, _), robots in zip(files, sides, strict=True)
+        for robot in robots
+        for line in robot.problems
+    ]
     first, second = (" ".join([file.name, *variant]) for file, variant in files)
     columns = {"robot": "robot", "joint": "joint", "property": "property", "unit": "unit"}
     columns |= {"first": first, "second": second}
@@ -27,7 +28,3 @@ def answer(arguments: Diff) -> Answer:
         del columns["robot"]
     notes = problems if rows else [*problems, "Their joints and motors are the same."]
     return Answer([Table("differences", columns, rows)], notes, bool(rows or problems))
-
-
-def _problems(file: Path, robots: Sequence[InspectedRobot]) -> list[str]:
-    return [f"{file}: {line}" for robot in robots for line in robot.problems]

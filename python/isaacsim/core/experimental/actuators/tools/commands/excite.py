@@ -11,22 +11,15 @@ from ..identification.excitation_plan import ExcitationPlan
 from ..identification.safety import SAFE
 from ..identification.waves import WAVES
 from ..plots.style import require_picture
-from .answer import Answer, Table
+from .answer import Answer, Table, headings
 from .arguments import Excite
-from .joint_units import with_units
 from .opened import initial_positions
-from .show import progress_bar
+from .show import progress_bar, with_units
 
-_JOINT = {
-    "joint": "joint",
-    "start": "start",
-    "lowest": "lowest command",
-    "highest": "highest command",
-    "speed": "largest speed",
-    "speed_limit": "limit",
-    "effort": "largest effort",
-    "effort_limit": "limit",
-}
+_JOINT = headings(
+    "joint | start | lowest: lowest command | highest: highest command | speed: largest speed | speed_limit: limit | "
+    "effort: largest effort | effort_limit: limit"
+)
 _QUANTITIES = {
     **dict.fromkeys(("start", "lowest", "highest"), "position"),
     **dict.fromkeys(("speed", "speed_limit"), "velocity"),
@@ -55,7 +48,12 @@ def answer(arguments: Excite) -> Answer:
     with progress_bar("simulating the robot", hidden=arguments.json) as progress:
         found = excitation(arguments.robot, motors, plan, progress=progress)
     save_excitation(found, arguments.out)
-    notes = [*found.notes, _in_words(found), f"The commands are in {arguments.out}."]
+    parts = [f"{part.kind} from {found.time[part.rows.start]:.3g} s" for part in found.parts[1:-1]]
+    words = (
+        f"{found.time[-1] + found.time[1]:.3g} s: {', '.join(parts)}. Speeds and efforts stay below {SAFE:.0%} of "
+        "their limits if the motors are as described. Begin with less --share and --speed, and a hand on the switch."
+    )
+    notes = [*found.notes, words, f"The commands are in {arguments.out}."]
     if arguments.plot is not None:
         plot_excitation(found, arguments.plot)
         notes.append(f"The picture is in {arguments.plot}.")
@@ -79,11 +77,3 @@ def _table(found: Excitation) -> Table:
     ]
     table = Table("joints", _JOINT, rows, title=f"{found.robot}: predicted with the motors as they are known")
     return with_units(table, _QUANTITIES, limits.turns.tolist())
-
-
-def _in_words(found: Excitation) -> str:
-    parts = [f"{part.kind} from {found.time[part.rows.start]:.3g} s" for part in found.parts[1:-1]]
-    return (
-        f"{found.time[-1] + found.time[1]:.3g} s: {', '.join(parts)}. Speeds and efforts stay below {SAFE:.0%} of "
-        "their limits if the motors are as described. Begin with less --share and --speed, and a hand on the switch."
-    )

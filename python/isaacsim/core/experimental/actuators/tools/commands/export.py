@@ -10,7 +10,7 @@ from ..export.robot import FEATURES, ExportedRobot, read_robot
 from ..export.targets import TARGETS, written
 from .answer import Answer, Table
 from .arguments import Export
-from .joint_units import with_units
+from .show import with_units
 
 _COLUMNS = {"dof": "DOF", "joint": "joint", "kp": "kp", "kd": "kd", "max_effort": "largest effort", "other": "other"}
 _QUANTITIES = {"kp": "stiffness", "kd": "damping", "max_effort": "effort"}
@@ -44,10 +44,7 @@ def _rows(robot: ExportedRobot) -> list[dict[str, object]]:
             "kp": joint.features.get("kp"),
             "kd": joint.features.get("kd"),
             "max_effort": joint.largest_effort if math.isfinite(joint.largest_effort) else None,
-            "other": [
-                *(name for name in FEATURES if name in joint.features and name not in _COLUMNS),
-                *joint.laws,
-            ],
+            "other": [*(name for name in FEATURES if name in joint.features and name not in _COLUMNS), *joint.laws],
         }
         for number, joint in enumerate(robot.joints)
     ]

@@ -25,36 +25,18 @@ from ..identification.output import (
 from ..identification.published import published_priors
 from ..identification.report import plot_identified, write_report
 from ..identification.verdict import EXPLAINED, NOT, PARTLY, Verdict, verdicts
-from .answer import Answer, Table
+from .answer import Answer, Table, headings
 from .arguments import Identify
 from .show import progress_bar
 
-_MODEL = {
-    "name": "model",
-    "parameters": "parameters",
-    "training": "error, fitted",
-    "validation": "error, held out",
-}
-_ESTIMATE = {
-    "joint": "joint",
-    "name": "parameter",
-    "value": "value",
-    "standard_error": "standard error",
-    "interval": "90 % interval",
-    "unit": "unit",
-    "start": "in the file",
-}
+_MODEL = {"name": "model", "parameters": "parameters", "training": "error, fitted", "validation": "error, held out"}
+_ESTIMATE = headings(
+    "joint | name: parameter | value | standard_error | interval: 90 % interval | unit | start: in the file"
+)
 
 # number of warnings that people are shown
 _MOST_WARNINGS = 5
-_COLUMN = {
-    "joint": "joint",
-    "name": "column",
-    "unit": "unit",
-    "size": "standard deviation",
-    "error": "simulated - measured, RMS",
-    "use": "use",
-}
+_COLUMN = headings("joint | name: column | unit | size: standard deviation | error: simulated - measured, RMS | use")
 
 
 def answer(arguments: Identify) -> Answer:
@@ -109,38 +91,34 @@ def _gains(arguments: Identify) -> bool | None:
     return True if arguments.gains else False if arguments.keep_gains else None
 
 
-def _pairs(option: str, given: Sequence[str]) -> dict[str, tuple[float, float]]:
+def _pairs(option: str, texts: Sequence[str]) -> dict[str, tuple[float, float]]:
     """Return pairs of numbers by name, from `name=1:2`.
 
     Raises:
         ValueError: Something else.
     """
-    found = {}
-    for one in given:
-        name, _, pair = one.partition("=")
+    pairs = {}
+    for text in texts:
+        name, _, pair = text.partition("=")
         try:
             first, second = map(float, pair.split(":"))
         except ValueError:
-            raise ValueError(f"{option} {one}: must be a name and two numbers, such as armature=0.001:0.1.") from None
-        found[name] = first, second
-    return found
+            raise ValueError(f"{option} {text}: must be a name and two numbers, such as armature=0.001:0.1.") from None
+        pairs[name] = first, second
+    return pairs
 
 
 def _published(motors: Sequence[str]) -> dict[str, tuple[float, float]]:
     """Return priors of the catalogue, from `pattern/motor`."""
-    found = {}
+    priors = {}
     for one in motors:
         pattern, slash, motor = one.rpartition("/")
-        found |= {f"{pattern}{slash}{name}": prior for name, prior in published_priors(motor).items()}
-    return found
+        priors |= {f"{pattern}{slash}{name}": prior for name, prior in published_priors(motor).items()}
+    return priors
 
 
 def _logs(arguments: Identify) -> tuple[list[MotorLog], list[str]]:
-    """Return the logs and notes on them.
-
-    Raises:
-        ValueError: One seems to be wrong, and is not forced.
-    """
+    """Return the logs and notes on them; ValueError if one seems to be wrong, and is not forced."""
     with Simulation(arguments.robot) as simulation:
         robot = simulation.articulation("/")
         names = list(robot.dof_names)

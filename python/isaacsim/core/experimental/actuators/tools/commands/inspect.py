@@ -16,48 +16,25 @@ from ..inspection.described import (
     InspectedOwnValue,
     InspectedRobot,
     InspectedValue,
+    gains,
+    largest_effort,
+    passive_stages,
+    pipeline_of,
 )
-from ..inspection.figures import gains, largest_effort, passive_stages
+from ..inspection.findings import Checked
 from ..inspection.inspect import inspect_robots
 from ..inspection.rules.drives import no_effort_limit
-from ..inspection.rules.rule import Checked
-from ..inspection.words import pipeline_of
-from .answer import Answer, Table
-from .arguments import Inspect
-from .joint_units import with_units
-from .variants import choices
+from .answer import Answer, Table, headings
+from .arguments import Inspect, choices
+from .show import with_units
 
-_JOINTS = {
-    "robot": "robot",
-    "joint": "joint",
-    "type": "type",
-    "lower_limit": "lower",
-    "upper_limit": "upper",
-    "effort_limit": "effort limit",
-    "velocity_limit": "speed limit",
-    "armature": "armature",
-    "driven_by": "driven by",
-}
+_JOINTS = headings(
+    "robot | joint | type | lower_limit: lower | upper_limit: upper | effort_limit | velocity_limit: speed limit | "
+    "armature | driven_by"
+)
 _DRIVERS = {"robot": "robot", "actuator": "actuator", "joints": "joints", "pipeline": "stages"}
-_VALUES = {
-    "robot": "robot",
-    "of": "actuator or joint",
-    "law": "law",
-    "parameter": "parameter",
-    "value": "value",
-    "unit": "unit",
-    "source": "from",
-}
-_OWN = {
-    "robot": "robot",
-    "of": "actuator",
-    "law": "law",
-    "parameter": "parameter",
-    "value": "value",
-    "others": "others",
-    "unit": "unit",
-    "source": "from",
-}
+_VALUES = headings("robot | of: actuator or joint | law | parameter | value | unit | source: from")
+_OWN = headings("robot | of: actuator | law | parameter | value | others | unit | source: from")
 _QUANTITIES = {
     **dict.fromkeys(("lower_limit", "upper_limit"), "position"),
     "effort_limit": "effort",
@@ -209,13 +186,7 @@ def _values(robot: InspectedRobot, groups: Sequence[Sequence[InspectedActuator]]
 
 
 def _row(
-    robot: InspectedRobot,
-    of: str,
-    path: str,
-    joints: Sequence[str],
-    law: str,
-    parameter: str,
-    value: InspectedValue,
+    robot: InspectedRobot, of: str, path: str, joints: Sequence[str], law: str, parameter: str, value: InspectedValue
 ) -> dict[str, Any]:
     what = {"of": of, "path": path, "joints": list(joints), "law": law, "parameter": parameter}
     return {"robot": robot.path, **what, **vars(value)}

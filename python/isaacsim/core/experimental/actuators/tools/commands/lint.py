@@ -7,20 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..inspection.findings import Finding
-from ..inspection.fix import fix
-from ..inspection.lint import lint
+from ..inspection.lint import fix, lint
 from ..inspection.untrusted import lint_untrusted
-from .answer import Answer, Table
+from .answer import Answer, Table, headings
 from .arguments import Lint
 
-_FINDINGS = {
-    "file": "file",
-    "rule": "rule",
-    "severity": "severity",
-    "where": "where",
-    "problem": "problem",
-    "remedy": "remedy",
-}
+_FINDINGS = headings("file | rule | severity | where | problem | remedy")
 
 
 def answer(arguments: Lint) -> Answer:

@@ -6,43 +6,34 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields
 
 from ...specs.motor_catalogue import MOTORS, MotorFigures, motor_figures
-from .answer import Answer, Table
+from .answer import Answer, Table, headings
 from .arguments import Motors
 
 _FIGURES = tuple(one.name for one in fields(MotorFigures) if one.name not in ("used_in", "sources", "motor"))
 _UNITS = {
-    "stall_torque": "N·m",
-    "no_load_speed": "rad/s",
-    "max_torque": "N·m",
-    "max_speed": "rad/s",
+    **dict.fromkeys(("stall_torque", "max_torque", "braking_torque", "friction"), "N·m"),
+    **dict.fromkeys(("no_load_speed", "max_speed", "full_effort_speed"), "rad/s"),
     "armature": "kg·m²",
-    "full_effort_speed": "rad/s",
-    "braking_torque": "N·m",
-    "friction": "N·m",
     "viscous_friction": "N·m·s/rad",
     "torque_constant": "N·m/A",
     "resistance": "Ω",
     "voltage": "V",
 }
-_COLUMNS = {
-    "motor": "motor",
-    "max_torque": "max torque [N·m]",
-    "braking_torque": "braking [N·m]",
-    "stall_torque": "stall torque [N·m]",
-    "full_effort_speed": "full effort to [rad/s]",
-    "no_load_speed": "no-load speed [rad/s]",
-    "max_speed": "max speed [rad/s]",
-    "gear_ratio": "gear",
-    "armature": "armature [kg·m²]",
-    "used_in": "used in",
-}
+_COLUMNS = headings(
+    "motor | max_torque: max torque [N·m] | braking_torque: braking [N·m] | stall_torque: stall torque [N·m] | "
+    "full_effort_speed: full effort to [rad/s] | no_load_speed: no-load speed [rad/s] | "
+    "max_speed: max speed [rad/s] | gear_ratio: gear | armature: armature [kg·m²] | used_in"
+)
 _SOURCES = {"motor": "motor", "figure": "figure", "value": "value", "unit": "unit", "source": "source"}
 
 
 def answer(arguments: Motors) -> Answer:
     """Answer `actuators motors`."""
     found = {name: motor_figures(name) for name in arguments.names} or MOTORS
-    rows = [{"motor": name, **_figures(one), "used_in": one.used_in} for name, one in found.items()]
+    rows = [
+        {"motor": name, **{key: getattr(one, key) for key in _FIGURES}, "used_in": one.used_in}
+        for name, one in found.items()
+    ]
     tables = [Table("motors", _COLUMNS, rows, "figures at the joint, behind the gear")]
     if arguments.names:
         tables.append(Table("sources", _SOURCES, [row for name, one in found.items() for row in _sources(name, one)]))
@@ -50,11 +41,6 @@ def answer(arguments: Motors) -> Answer:
         "`actuators motors NAME` shows all figures of a motor with their sources; a hyphen is a figure not published."
     )
     return Answer(tables, [] if arguments.names else [hint])
-
-
-def _figures(figures: MotorFigures) -> Mapping[str, float | None]:
-    """Return the figures by name; programs get all of them."""
-    return {name: getattr(figures, name) for name in _FIGURES}
 
 
 def _sources(name: str, figures: MotorFigures) -> Iterator[Mapping[str, object]]:

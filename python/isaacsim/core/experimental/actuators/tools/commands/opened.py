@@ -21,13 +21,7 @@ _NONE_FOUND, _VIBRATES = r"<.*>: no actuator found", r".* (will vibrate at dt|ma
 
 
 def simulate(arguments: Simulated, file: Path, dt: float | None = None, **options: Any) -> Simulation:
-    """Open the simulation of a file with the placement of robots of a subcommand.
-
-    Args:
-        arguments: Arguments of the subcommand.
-        file: The file to open.
-        dt: Physics step [s]; None means that of the file.
-        options: Other arguments of `Simulation`.
+    """Open the simulation of a file, with the placement of robots of a subcommand.
 
     Raises:
         ValueError: An initial position is not PATTERN=VALUE, or the file cannot be simulated.
@@ -64,13 +58,7 @@ def _position(text: str) -> tuple[str, float]:
 
 @dataclass(frozen=True)
 class Opened:
-    """Robots and their actuators.
-
-    Args:
-        simulation: A simulation before `play`.
-        robots: The articulation.
-        actuators: Actuators of the file or of a configuration, or None.
-    """
+    """Robots of a simulation before `play`, and their actuators of the file or of a configuration, or None."""
 
     simulation: Simulation
     robots: PhysicsArticulation
@@ -105,23 +93,14 @@ def opened(
 
 
 def actuators_of(path: str, config: Path | None) -> ArticulationActuators:
-    """Return the actuators of robots: those of their file, or of a configuration.
-
-    Args:
-        path: Path of the robot, or of a prim above several equal ones.
-        config: File of motors by pattern of joint names.
-    """
+    """Return the actuators of robots at a path: those of their file, or of a configuration."""
     if config is None:
         return ArticulationActuators(path)
     return ArticulationActuators.from_configs(path, load_motors(config))
 
 
 def require_actuators(one: Opened, file: Path) -> ArticulationActuators:
-    """Return the actuators of opened robots.
-
-    Raises:
-        ValueError: There are none.
-    """
+    """Return the actuators of opened robots; ValueError if there are none."""
     if one.actuators is None:
         raise ValueError(
             f"{file}: <{one.robots.paths[0]}> has no actuators: must have some for this. Describe them in a file and "

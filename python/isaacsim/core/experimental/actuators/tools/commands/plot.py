@@ -18,46 +18,31 @@ from ..trials.envelope import envelope, find_actuator
 from ..trials.step_response import step_response
 from ..trials.targets import clipped, step
 from ..trials.trial import room_of
-from .answer import Answer, Table
+from .answer import Answer, Table, headings
 from .arguments import Plot
-from .joint_units import with_units
 from .opened import actuators_of, opened, require_actuators, simulate
+from .show import with_units
 
 if TYPE_CHECKING:
     from ..plots.style import Figure
 
 # default jumps [rad], [m], and their duration [s]
 _TURN, _SLIDE, _SECONDS = 0.2, 0.02, 2.0
-_ENVELOPE = {
-    "joint": "joint",
-    "stall_effort": "stall effort",
-    "corner_speed": "corner speed",
-    "no_load_speed": "no-load speed",
-    "delay": "delay [s]",
-    "clamps": "clamps",
-}
-_STEP = {
-    "drive": "drive",
-    "rise_time": "rise time [s]",
-    "overshoot": "overshoot [%]",
-    "settling_time": "settling time [s]",
-    "error": "final error",
-    "largest_effort": "largest effort",
-}
+_ENVELOPE = headings("joint | stall_effort | corner_speed | no_load_speed: no-load speed | delay: delay [s] | clamps")
+_STEP = headings(
+    "drive | rise_time: rise time [s] | overshoot: overshoot [%] | settling_time: settling time [s] | "
+    "error: final error | largest_effort"
+)
 _FRICTION = {"largest_friction": "largest friction"}
 _QUANTITIES = {
     **dict.fromkeys(("stall_effort", "largest_effort", "largest_friction"), "effort"),
     **dict.fromkeys(("corner_speed", "no_load_speed"), "velocity"),
     "error": "position",
 }
-_BODE = {
-    "joint": "joint",
-    "gain_margin": "gain margin",
-    "phase_crossover": "at [Hz]",
-    "phase_margin": "phase margin [deg]",
-    "gain_crossover": "at [Hz]",
-    "bandwidth": "bandwidth [Hz]",
-}
+_BODE = headings(
+    "joint | gain_margin | phase_crossover: at [Hz] | phase_margin: phase margin [deg] | gain_crossover: at [Hz] | "
+    "bandwidth: bandwidth [Hz]"
+)
 
 
 def answer(arguments: Plot) -> Answer:

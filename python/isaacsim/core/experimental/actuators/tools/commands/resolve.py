@@ -5,30 +5,16 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from ...files.motor_files.files import load_motors
-from ..inspection.groups import resolve_groups
-from ..inspection.resolve import resolve
-from .answer import Answer, Table
+from ..inspection.resolve import resolve, resolve_groups
+from .answer import Answer, Table, headings
 from .arguments import Resolve
 
-_COLUMNS = {
-    "robot": "robot",
-    "joint": "joint",
-    "property": "property",
-    "unit": "unit",
-    "file": "file",
-    "config": "config",
-    "applied": "applied",
-    "rule": "rule",
-}
+_COLUMNS = headings("robot | joint | property | unit | file | config | applied | rule")
 _GROUPS = {"group": "group"} | {key: heading for key, heading in _COLUMNS.items() if key != "unit"}
 
 
 def answer(arguments: Resolve) -> Answer:
-    """Answer `actuators resolve`.
-
-    Raises:
-        ValueError: A configuration and groups.
-    """
+    """Answer `actuators resolve`; ValueError for a configuration with groups."""
     if arguments.groups:
         if arguments.config is not None:
             raise ValueError(f"--config = {arguments.config} with --groups: must be one of them. Leave one out.")

@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,11 +27,11 @@ from ..plots.units import units_of
 from ..recording.recording import FORMATS
 from ..trials.targets import KINDS, Targets, clipped, from_csv, hold, sine, step
 from ..trials.trial import MOST_STEPS, Trial, follow, room_of, steps_in
-from .answer import Answer, Table
+from .answer import Answer, Table, headings
 from .arguments import Run
-from .joint_units import with_units
 from .opened import Opened, columns_of, opened, simulate
 from .run_graph import run_graph
+from .show import with_units
 
 if TYPE_CHECKING:
     from ...simulators.physics_articulation import PhysicsArticulation
@@ -51,17 +51,10 @@ _ELECTRICAL = {
     "at_voltage_limit": "time at voltage limit [%]",
     "hottest": "hottest [°C]",
 }
-_JOINT = {
-    "robot": "robot",
-    "joint": "joint",
-    "target": "target",
-    "position": "position",
-    "largest_error": "largest error",
-    "rms_error": "rms error",
-    "largest_effort": "largest effort",
-    "limited": "time limited [%]",
-    "clamps": "by",
-}
+_JOINT = headings(
+    "robot | joint | target | position | largest_error | rms_error | largest_effort | limited: time limited [%] | "
+    "clamps: by"
+)
 _QUANTITIES = {
     **dict.fromkeys(("target", "position", "largest_error", "rms_error"), "position"),
     **dict.fromkeys(("largest_effort", "largest_friction"), "effort"),
@@ -106,7 +99,8 @@ def _run_robots(arguments: Run, one: Opened) -> Answer:
             and (arguments.seconds, arguments.steps) == (None, None)
             and arguments.targets in (None, *KINDS)
         ):
-            steps, ends = Interruptible(_while_open(view), lambda: setattr(view, "paused", False)), False
+            running = itertools.takewhile(lambda _: view.is_running, itertools.count())
+            steps, ends = Interruptible(running, lambda: setattr(view, "paused", False)), False
         after_step = None if view is None else _in_real_time(view.sync, one.simulation.dt)
         trial = follow(one.simulation, one.robots, one.actuators, targets, steps, after_step)
     notes = [*_driven_by(one), *notes, *_notes(trial, _turns(one.robots))]
@@ -124,7 +118,10 @@ def _run_robots(arguments: Run, one: Opened) -> Answer:
 
 def _table(trial: Trial, robots: PhysicsArticulation, title: str) -> Table:
     """Return the table of joints, with columns of friction, windings and heat where there are some."""
-    rows = [vars(joint) | {name: _percent(getattr(joint, name)) for name in _SHARES} for joint in trial.joints]
+    rows = [
+        vars(joint) | {name: None if (share := getattr(joint, name)) is None else 100 * share for name in _SHARES}
+        for joint in trial.joints
+    ]
     others = _FRICTION | _ELECTRICAL
     there = {name: words for name, words in others.items() if any(row[name] is not None for row in rows)}
     columns = columns_of(_JOINT | there, robots)
@@ -137,10 +134,6 @@ def _table(trial: Trial, robots: PhysicsArticulation, title: str) -> Table:
 def _turns(robots: PhysicsArticulation) -> dict[str, bool | None]:
     """Return which joints turn, by name."""
     return dict(zip(robots.dof_names, turning(robots) or [], strict=False))
-
-
-def _percent(share: float | None) -> float | None:
-    return None if share is None else 100 * share
 
 
 def _targets(arguments: Run, robots: PhysicsArticulation) -> tuple[Targets, float, list[str]]:
@@ -170,11 +163,7 @@ def _counted(arguments: Run, simulation: Simulation, seconds: float) -> Interrup
 
 
 def _refuse(arguments: Run, what: str, names: tuple[str, ...]) -> None:
-    """Raise if one of some options was given, which would have no effect.
-
-    Raises:
-        ValueError: One of them was given.
-    """
+    """Raise a ValueError if one of some options was given, which would have no effect."""
     if given := [name for name in names if getattr(arguments, name)]:
         option = f"--{given[0].replace('_', '-')}"
         other = "action graphs, which run instead" if what == "robots" else "no action graphs"
@@ -182,25 +171,13 @@ def _refuse(arguments: Run, what: str, names: tuple[str, ...]) -> None:
 
 
 def _view(simulation: Simulation) -> View:
-    """Return the live view.
-
-    Raises:
-        HostError: There is none.
-    """
+    """Return the live view; HostError if there is none."""
     view: Callable[[], View] | None = getattr(simulation, "view", None)
     if view is None:
         raise HostError("--view: this version has no live view. Use --plot or --record instead.")
     # standard output is for the answer alone
     with contextlib.redirect_stdout(sys.stderr):
         return view()
-
-
-def _while_open(view: View) -> Iterator[int]:
-    """Iterate over physics steps until the window is closed."""
-    for count in itertools.count():
-        if not view.is_running:
-            return
-        yield count
 
 
 def _with_interrupt(answer: Answer, steps: Interruptible[int], ran: int) -> Answer:
@@ -242,12 +219,7 @@ def _driven_by(one: Opened) -> list[str]:
 
 
 def _notes(trial: Trial, turns: dict[str, bool | None]) -> list[str]:
-    """Return notes on vibrations, limits, faults and divergence.
-
-    Args:
-        trial: The results.
-        turns: Which joints turn, by name.
-    """
+    """Return notes on vibrations, limits, faults and divergence."""
 
     def unit(joint: str) -> str:
         return units_of([turns.get(joint)]).position

@@ -8,7 +8,8 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from rich import box
 from rich.console import Console
@@ -17,6 +18,7 @@ from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemaini
 from rich.progress import Progress as Bar
 from rich.table import Table as RichTable
 
+from ..plots.units import are_mixed, heading, numbers_of
 from ..progress import Progress
 from .answer import Answer, Table
 
@@ -59,11 +61,11 @@ def _drawn(table: Table) -> RichTable:
     rows = table.rows if table.shown is None else table.shown
     title = None if table.title is None else escape(table.title)
     drawn = RichTable(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    for key, heading in table.columns.items():
+    for key, words in table.columns.items():
         values = [row.get(key) for row in rows]
-        widths = [*(len(text_of(value)) for value in values), *map(len, heading.split())]
+        widths = [*(len(text_of(value)) for value in values), *map(len, words.split())]
         drawn.add_column(
-            escape(heading),
+            escape(words),
             justify="right" if all(map(_is_number, values)) else "left",
             overflow="fold",
             min_width=min(_SHORT, max(widths)),
@@ -103,12 +105,7 @@ def _plain(value: object) -> object:
 
 @contextlib.contextmanager
 def progress_bar(words: str, hidden: bool = False) -> Iterator[Progress]:
-    """Show a bar with an estimate of the time left; yields a function that takes words and the share of finished work.
-
-    Args:
-        words: What is shown at first.
-        hidden: Whether nothing is shown, as with `--json`.
-    """
+    """Show a bar with the time left; yields a function that takes words and the share of finished work."""
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Bar(*columns, console=Console(stderr=True), transient=True, disable=hidden) as bar:
         task = bar.add_task(words, total=1.0)
@@ -118,3 +115,27 @@ def progress_bar(words: str, hidden: bool = False) -> Iterator[Progress]:
 def lines(error: BaseException) -> Iterator[str]:
     """Return the lines of an error; its class if it has no message."""
     yield from str(error).splitlines() or [type(error).__name__]
+
+
+def with_units(table: Table, quantities: Mapping[str, str], turns: Sequence[bool | None] | None) -> Table:
+    """Return a table with units: in its headings, or behind each number where joints of both kinds are.
+
+    Rows for programs stay as they are.
+
+    Args:
+        table: A row for each joint, with headings without units.
+        quantities: Quantities by key of the column, fields of `Units`; other columns have none.
+        turns: For each row, True if its joint turns, False if it slides, None if that is unknown; None for all unknown.
+    """
+    there = {key: quantity for key, quantity in quantities.items() if key in table.columns}
+    columns = {
+        key: heading(words, there[key], turns) if key in there else words for key, words in table.columns.items()
+    }
+    if turns is None or not are_mixed(turns):
+        return replace(table, columns=columns)
+    shown = [dict(row) for row in table.rows]
+    for key, quantity in there.items():
+        numbers = [None if (value := row.get(key)) is None else text_of(value) for row in shown]
+        for row, number in zip(shown, numbers_of(numbers, quantity, turns), strict=True):
+            row[key] = number
+    return replace(table, columns=columns, shown=shown)

@@ -6,32 +6,16 @@ import dataclasses
 from collections.abc import Iterator
 
 from ..stability.table import IMPLICIT_REMEDY, QUANTITIES, Stability, cures_of, idle_columns, late_joints
-from .answer import Answer, Table
+from .answer import Answer, Table, headings
 from .arguments import Stability as Arguments
-from .joint_units import with_units
 from .opened import columns_of, opened, require_actuators, simulate
+from .show import with_units
 
-_ROBOT = {
-    "robot": "robot",
-    "verdict": "verdict",
-    "margin": "margin",
-    "spectral_radius": "spectral radius",
-    "largest_step": "largest step [s]",
-}
-_JOINT = {
-    "robot": "robot",
-    "joint": "joint",
-    "effort_mode": "effort mode",
-    "kp": "kp",
-    "kd": "kd",
-    "ki": "ki",
-    "latency": "latency [s]",
-    "inertia": "inertia",
-    "margin": "margin",
-    "armature": "armature",
-    "smallest_armature": "smallest armature",
-    "largest_step": "largest step [s]",
-}
+_ROBOT = headings("robot | verdict | margin | spectral_radius | largest_step: largest step [s]")
+_JOINT = headings(
+    "robot | joint | effort_mode | kp | kd | ki | latency: latency [s] | inertia | margin | armature | "
+    "smallest_armature | largest_step: largest step [s]"
+)
 
 
 _MEANING = (
@@ -51,49 +35,49 @@ def answer(arguments: Arguments) -> Answer:
     ) as one:
         actuators = require_actuators(one, arguments.file)
         one.simulation.play()
-        found, columns = actuators.stability(), columns_of(_JOINT, one.robots)
+        margins, columns = actuators.stability(), columns_of(_JOINT, one.robots)
     robots = [
-        dataclasses.asdict(robot) | {"verdict": "stable" if robot.stable else "vibrating"} for robot in found.robots
+        dataclasses.asdict(robot) | {"verdict": "stable" if robot.stable else "vibrating"} for robot in margins.robots
     ]
-    title = f"{arguments.file}, dt = {found.dt:.6g} s"
+    title = f"{arguments.file}, dt = {margins.dt:.6g} s"
     return Answer(
-        [Table("robots", _ROBOT, robots, title=title), _joints(found, columns)],
-        [_MEANING, *_cures(found), *late_joints(found), *_limits(found)],
-        not found.stable or bool(found.chatter),
+        [Table("robots", _ROBOT, robots, title=title), _joints(margins, columns)],
+        [_MEANING, *_cures(margins), *late_joints(margins), *_limits(margins)],
+        not margins.stable or bool(margins.chatter),
     )
 
 
-def _joints(found: Stability, columns: dict[str, str]) -> Table:
+def _joints(margins: Stability, columns: dict[str, str]) -> Table:
     """Return the table of joints, without columns of what no joint has."""
-    hidden = idle_columns(found.joints)
+    hidden = idle_columns(margins.joints)
     shown = {name: words for name, words in columns.items() if name not in hidden}
-    table = Table("joints", shown, list(map(dataclasses.asdict, found.joints)))
-    return with_units(table, QUANTITIES, [joint.turns for joint in found.joints])
+    table = Table("joints", shown, list(map(dataclasses.asdict, margins.joints)))
+    return with_units(table, QUANTITIES, [joint.turns for joint in margins.joints])
 
 
-def _cures(found: Stability) -> Iterator[str]:
+def _cures(margins: Stability) -> Iterator[str]:
     """Yield what would make robots stable."""
-    for robot in found.robots:
-        if cures := cures_of(found, robot):
+    for robot in margins.robots:
+        if cures := cures_of(margins, robot):
             yield f"<{robot.robot}> would be stable with {cures}."
-    for robot in found.robots:
+    for robot in margins.robots:
         if robot.implicit_helps:
             yield (f"<{robot.robot}> would be stable with {IMPLICIT_REMEDY}, its efforts those of the end of the step.")
 
 
-def _limits(found: Stability) -> Iterator[str]:
+def _limits(margins: Stability) -> Iterator[str]:
     """Yield what the margins leave out, and joints that may chatter."""
-    if found.sensed:
+    if margins.sensed:
         yield (
-            f"Explicit: {', '.join(found.sensed)}. Their actuators are implicit, but their controllers get what a "
+            f"Explicit: {', '.join(margins.sensed)}. Their actuators are implicit, but their controllers get what a "
             "sensor measured before the step, so that their gains have a limit."
         )
-    if found.unknown:
+    if margins.unknown:
         yield (
-            f"Unknown: {', '.join(found.unknown)}, driven by a network, a law of one's own or none, or implicit and of "
-            "an inertia that is not known."
+            f"Unknown: {', '.join(margins.unknown)}, driven by a network, a law of one's own or none, or implicit and "
+            "of an inertia that is not known."
         )
-    if found.left_out:
-        yield f"Left out: {', '.join(found.left_out)}, which change efforts and are not in the equations."
-    for one in found.chatter:
-        yield f"<{one.robot}> may chatter: {one}. {one.remedy}"
+    if margins.left_out:
+        yield f"Left out: {', '.join(margins.left_out)}, which change efforts and are not in the equations."
+    for joint in margins.chatter:
+        yield f"<{joint.robot}> may chatter: {joint}. {joint.remedy}"

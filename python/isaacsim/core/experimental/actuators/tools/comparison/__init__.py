@@ -3,7 +3,6 @@
 The command line has the same as `actuators compare`.
 """
 
-from .commands import Plan as Plan
 from .compare import Blame as Blame
 from .compare import Comparison as Comparison
 from .compare import compare as compare
@@ -11,6 +10,7 @@ from .motion import Difference as Difference
 from .motion import Motion as Motion
 from .motion import Parting as Parting
 from .notes import notes_on as notes_on
+from .plan import Plan as Plan
 from .plan import plan_of as plan_of
 from .run import Link as Link
 from .run import Run as Run

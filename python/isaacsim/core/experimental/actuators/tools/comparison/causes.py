@@ -12,9 +12,8 @@ import numpy as np
 
 from ...specs.motors import MotorConfig
 from ...specs.stages import parts_of
-from .joint_order import exchanged_joints, exchanged_motors, with_motors_of, with_order
 from .run import Link, Run
-from .same import different, stage_values
+from .same import different, exchanged_joints, exchanged_motors, stage_values, with_motors_of, with_order
 from .side import Side
 
 Found = Mapping[tuple[str, str], tuple[object, object]]
@@ -78,9 +77,13 @@ def _law() -> Cause:
     """Control laws of different kinds, whose other stages belong to them."""
 
     def find(first: Run, second: Run) -> Found:
+        both = [joint for joint in first.values.motors if joint in second.values.motors]
         laws = [
-            {(name, "control law"): type(motor.controller).__name__.removesuffix("Config") for name, motor in both}
-            for both in _motors_of_both(first, second)
+            {
+                (joint, "control law"): type(run.values.motors[joint].controller).__name__.removesuffix("Config")
+                for joint in both
+            }
+            for run in (first, second)
         ]
         return different(*laws)
 
@@ -99,7 +102,8 @@ def _stages(name: str, *, properties: Iterable[str] = (), of_drives: Iterable[st
         found: dict[tuple[str, str], object] = {}
         for joint in run.motion.joints:
             mine, theirs = (one.values.motors.get(joint) for one in (run, other))
-            if mine is not None and theirs is not None and _are_alike(name, mine, theirs):
+            # gains of different laws cannot be compared
+            if mine and theirs and (name != _GAINS or type(mine.controller) is type(theirs.controller)):
                 found |= {(joint, key): value for key, value in _of_motor(mine, theirs, name, kinds).items()}
             is_driven = not run.side.has_motor(joint)
             for one in (*properties, *(of_drives if is_driven else ())):
@@ -120,11 +124,6 @@ def _stages(name: str, *, properties: Iterable[str] = (), of_drives: Iterable[st
         return first.side, side
 
     return Cause(name, lambda first, second: different(read(first, second), read(second, first)), put_equal)
-
-
-def _are_alike(name: str, first: MotorConfig, second: MotorConfig) -> bool:
-    """Return False for gains of different laws, which cannot be compared."""
-    return name != _GAINS or type(first.controller) is type(second.controller)
 
 
 def _of_motor(motor: MotorConfig, other: MotorConfig, name: str, kinds: tuple[str, ...]) -> dict[str, object]:
@@ -156,12 +155,6 @@ def _with_gear(stages: Iterable[Any], law: Any) -> list[Any]:
     """Return stages with the gear of a control law in place of that of theirs, where both laws have one."""
     gear = getattr(law, "gear", None)
     return [dataclasses.replace(one, gear=gear) if gear and hasattr(one, "gear") else one for one in stages]
-
-
-def _motors_of_both(first: Run, second: Run) -> list[list[tuple[str, MotorConfig]]]:
-    """Return name and motor of the joints that have one on both sides, for each side."""
-    both = [joint for joint in first.values.motors if joint in second.values.motors]
-    return [[(joint, run.values.motors[joint]) for joint in both] for run in (first, second)]
 
 
 def _inertia() -> Cause:
@@ -214,12 +207,7 @@ def _contacts() -> Cause:
 
 
 def _switched_off(name: str, none: Mapping[str, float]) -> Cause:
-    """A part of two simulators that properties of joints switch off.
-
-    Args:
-        name: Name of the cause.
-        none: Values that switch it off, by property.
-    """
+    """A part of two simulators that some values of properties of joints switch off."""
 
     def find(first: Run, second: Run) -> Found:
         one, other = first.side, second.side

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from ...base.errors import HostError
 from ..progress import Progress
 from .causes import CAUSES, Cause, Found, Pair
-from .commands import Plan
 from .motion import Difference, Parting, difference
+from .plan import Plan
 from .run import Run, run
 from .side import Side
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +11,78 @@ import numpy as np
 from ...simulators.dof_properties import DofType
 from ..trials.targets import from_csv
 from ..trials.trial import room_of
-from .commands import SLIDE, TURN, Plan, sweep
 from .side import Side, opened
+
+# default amplitudes [rad], [m]
+TURN, SLIDE = 0.3, 0.03
+# frequencies of the sweep, at the start and at the end [Hz]
+_SLOW, _FAST = 0.4, 3.0
+# shares of the amplitude
+_SWEEP, _STEP = 0.5, 0.5
+# time of the first step, and of the last of the first ones [s]; time between steps
+_FIRST, _LAST = 0.15, 0.45
+_SHORT, _LONG = 0.35, 0.6
+# what spreads any number of joints evenly
+_GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Commands for both sides, from the same pose.
+
+    Args:
+        joints: Names of the joints, one per column.
+        start: Positions at which the motion begins [rad or m], shape `(joints,)`.
+        targets: Returns position targets [rad or m], shape `(times, joints)`, for times [s], shape `(times,)`.
+        seconds: Duration [s].
+    """
+
+    joints: tuple[str, ...]
+    start: np.ndarray
+    targets: Callable[[np.ndarray], np.ndarray]
+    seconds: float
+
+
+def sweep(
+    joints: Sequence[str],
+    pose: np.ndarray,
+    limits: tuple[np.ndarray, np.ndarray],
+    amplitude: np.ndarray,
+    seconds: float,
+) -> Plan:
+    """Return a sweep of sines with steps around a pose, different for each joint.
+
+    The sweep shows inertia, damping and delay, steps show limits of effort and speed, and rests between them friction.
+
+    Args:
+        joints: Names of the joints.
+        pose: Positions [rad or m], shape `(joints,)`; a joint near a limit moves around a pose farther from it.
+        limits: Lowest and highest targets [rad or m], of the same shape.
+        amplitude: Largest distance from there [rad or m], same shape; less where limits are near.
+        seconds: Duration [s].
+
+    Raises:
+        ValueError: The duration or an amplitude is not a finite number > 0.
+    """
+    for name, value in (("seconds", seconds), ("amplitude", amplitude)):
+        if not (np.isfinite(value).all() and np.all(np.asarray(value) > 0)):
+            raise ValueError(f"{name} = {value}: must be a finite number > 0. Correct it.")
+    lower, upper = limits
+    swing = np.minimum(amplitude, (upper - lower) / 2)
+    middle = np.clip(pose, lower + swing, upper - swing)
+    place = np.arange(1, len(joints) + 1) * _GOLDEN % 1.0
+    first, apart = _FIRST + (_LAST - _FIRST) * place, _SHORT + (_LONG - _SHORT) * (1 - place)
+    side = np.where(np.arange(len(joints)) % 2, -1.0, 1.0)
+
+    def targets(times: np.ndarray) -> np.ndarray:
+        time = times[:, None]
+        phase = 2 * np.pi * (_SLOW * time + (_FAST - _SLOW) * time**2 / (2 * seconds))
+        count = np.floor((time - first) / apart)
+        steps = np.where(count < 0, 0.0, np.where(count % 2, -1.0, 1.0))
+        return middle + swing * side * (_SWEEP * np.sin(phase * (0.75 + 0.5 * place)) + _STEP * steps)
+
+    return Plan(tuple(joints), middle, targets, seconds)
+
 
 SECONDS = 3.0
 """Default duration [s]."""
@@ -59,11 +131,7 @@ def plan_of(
 
 
 def _common(first: Side, second: Side) -> list[str]:
-    """Return the joints that two sides have in common.
-
-    Raises:
-        ValueError: There are none.
-    """
+    """Return the joints that two sides have in common; ValueError if there are none."""
     joints = [name for name in first.joints if name in second.joints]
     if not joints:
         raise ValueError(

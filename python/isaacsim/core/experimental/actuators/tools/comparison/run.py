@@ -15,8 +15,8 @@ from ...simulators.port import turning
 from ...simulators.simulation import Simulation
 from ...specs.motors import MotorConfig
 from ..trials.trial import steps_in
-from .commands import Plan
 from .motion import Motion
+from .plan import Plan
 from .side import Side, opened
 
 if TYPE_CHECKING:
@@ -102,10 +102,6 @@ class Run:
 
 def run(side: Side, plan: Plan) -> Run:
     """Simulate a side that follows a plan, from its start.
-
-    Args:
-        side: The side.
-        plan: Commands, of joints that the side has.
 
     Raises:
         ValueError: The motors of the side do not fit together.

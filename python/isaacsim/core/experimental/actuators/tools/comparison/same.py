@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
+
+import numpy as np
 
 from ...specs.fields import parameters_of
 from ...specs.motors import MotorConfig
-from ..inspection.words import law_of
+from ..inspection.described import law_of
+from .run import Run, Values
+from .side import Side
 
 # relative: files hold single precision and degrees, simulators convert
 _SAME = 1e-4
@@ -43,19 +48,16 @@ def different(
 def stage_values(motor: MotorConfig, kinds: Sequence[str], other: MotorConfig | None = None) -> dict[str, object]:
     """Return the parameters of the stages of some kinds of a motor, by law and name, `PD.kp`.
 
-    Args:
-        motor: The motor.
-        kinds: Kinds of stages.
-        other: A motor that it is compared with. Of a law that this one lacks, parameters at their default are left out.
+    Of laws that the other motor lacks, parameters at their default are left out.
     """
     known = None if other is None else {law_of(config) for config in other.stages}
-    found: dict[str, object] = {}
+    by_name: dict[str, object] = {}
     for config in (config for kind, config in motor.by_kind if kind in kinds):
         law = law_of(config)
         is_shared = known is None or law in known
         values = _parameters(config) if is_shared else _own(config)
-        found |= {f"{law}.{name}": value for name, value in values.items()} or {law: "yes"}
-    return found
+        by_name |= {f"{law}.{name}": value for name, value in values.items()} or {law: "yes"}
+    return by_name
 
 
 def _parameters(config: object) -> dict[str, object]:
@@ -64,7 +66,7 @@ def _parameters(config: object) -> dict[str, object]:
 
 def _own(config: Any) -> dict[str, object]:
     """Return the parameters of a law that are not at their default."""
-    usual = {one.name: one.default for one in dataclasses.fields(config)}
+    usual = {field.name: field.default for field in dataclasses.fields(config)}
     return {name: value for name, value in _parameters(config).items() if value != usual[name]}
 
 
@@ -88,3 +90,84 @@ def _are_alike(first: object, second: object) -> bool:
 
 def _is_list(value: object) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+# largest difference of places of the same joint, of the size of the place
+_SAME_PLACE = 0.02
+
+
+def exchanged_joints(first: Run, second: Run) -> dict[str, str]:
+    """Return the joint of the second run for each joint that it moves in the place of another one, if they take turns.
+
+    Joints are matched by their names in the files where these fit, and else by how they move the robot.
+    """
+    return _exchanged_names(first, second) or exchanged_places(first.values, second.values)
+
+
+def exchanged_places(first: Values, second: Values) -> dict[str, str]:
+    """Return for each joint that moves another part of the second robot the joint there that moves the same part.
+
+    Empty unless all of these joints take the places of each other.
+    """
+    return _exchange(list(first.places), lambda one, other: _apart(first, second, one, other) <= _SAME_PLACE)
+
+
+def _exchanged_names(first: Run, second: Run) -> dict[str, str]:
+    """Return for each joint that the comparison matches with one of another name the joint there of its own name.
+
+    Empty unless these joints take the places of each other, and names fit places as well as the comparison does: legs
+    in front and behind have the same places.
+    """
+    own = {second.side.own(joint): joint for joint in second.values.places}
+    named = {joint: own.get(first.side.own(joint)) for joint in first.values.places}
+    moved = {joint: other for joint, other in named.items() if other is not None and other != joint}
+
+    def fits(joint: str, other: str) -> bool:
+        by_name, now = (_apart(first.values, second.values, joint, one) for one in (other, joint))
+        return by_name <= now + _SAME_PLACE
+
+    return moved if moved.keys() == set(moved.values()) and all(itertools.starmap(fits, moved.items())) else {}
+
+
+def _apart(first: Values, second: Values, one: str, other: str) -> float:
+    """Return the distance of the places of two joints, of the size of the first."""
+    here, there = first.places[one], second.places[other]
+    return float(np.abs(here - there).max() / np.abs(here).max())
+
+
+def exchanged_motors(first: Values, second: Values) -> dict[str, str]:
+    """Return for each joint with quite another motor in the second robot the joint there that has its motor.
+
+    Empty unless all of these joints have the motors of each other.
+    """
+    both = [name for name in first.motors if name in second.motors]
+    return _exchange(both, lambda one, other: alike_motors(first.motors[one], second.motors[other]))
+
+
+def with_motors_of(side: Side, exchanged: Mapping[str, str]) -> Side:
+    """Return a side in which joints have the motors of others."""
+    motors: dict[str, MotorConfig] = {}
+    for joint, other in exchanged.items():
+        motor = side.motor(other)
+        assert motor is not None
+        motors[joint] = motor
+    return side.with_motors(motors)
+
+
+def with_order(side: Side, exchanged: Mapping[str, str]) -> Side:
+    """Return a side in which other joints move in the places of joints of the comparison."""
+    own = {joint: side.own(other) for joint, other in exchanged.items()}
+    return dataclasses.replace(side, order={**side.order, **own})
+
+
+def _exchange(names: Sequence[str], alike: Callable[[str, str], bool]) -> dict[str, str]:
+    """Return the permutation of names that are not like themselves, if there is one; empty otherwise."""
+    moved = [name for name in names if not alike(name, name)]
+    left, exchanged = list(moved), dict[str, str]()
+    for name in moved:
+        match = next((other for other in left if alike(name, other)), None)
+        if match is None:
+            return {}
+        exchanged[name] = match
+        left.remove(match)
+    return exchanged

@@ -181,15 +181,7 @@ def _with_groups(
     values: tuple[Mapping[str, np.ndarray], Mapping[str, np.ndarray]],
     rules: Rules,
 ) -> Side:
-    """Return a side with groups of Isaac Lab, which knows no other motors of its file.
-
-    Args:
-        side: The side without them.
-        groups: Cfgs by name.
-        robot: The robot.
-        values: Its properties, those of its author and those in the simulator.
-        rules: Which value applies where cfg and robot differ.
-    """
+    """Return a side with groups of Isaac Lab; `values` are its properties, its author's, and the simulator's."""
     names, there = list(robot.dof_names), values[1]
     found = lab_motors(groups, names, *values, rules, one_dry_friction=getattr(robot, "ONE_DRY_FRICTION", False))
     drives = {name: one for name, one in side.drives.items() if name in found.uncovered}

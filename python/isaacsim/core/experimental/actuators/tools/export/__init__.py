@@ -9,10 +9,4 @@ from .robot import read_robot as read_robot
 from .ros2 import read_ros2 as read_ros2
 from .targets import export as export
 
-__all__ = [
-    "ExportedJoint",
-    "ExportedRobot",
-    "export",
-    "read_robot",
-    "read_ros2",
-]
+__all__ = ["ExportedJoint", "ExportedRobot", "export", "read_robot", "read_ros2"]

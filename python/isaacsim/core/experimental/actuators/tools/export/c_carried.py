@@ -9,17 +9,12 @@ from typing import Any
 from ...laws.contract.catalogue import class_of, in_order
 from ...laws.contract.law import FELT_SIGNALS
 from ...specs.combinations import others_together
-from ...specs.configs import (
-    Config,
-    DelayConfig,
-    NeuralControlConfig,
-    in_own_steps,
-)
+from ...specs.configs import Config, DelayConfig, NeuralControlConfig, in_own_steps
 from ...specs.engine_friction import is_in_engine
 from ...specs.fields import parameters_of
 from ...specs.stages import KINDS, parts_of
-from .c_laws import functions
 from .c_stage import LINES
+from .law_translator import functions
 from .losses import Loss, of_feature
 from .robot import ExportedJoint, ExportedRobot, name_of
 

@@ -20,10 +20,7 @@ from .robot import ExportedJoint
 
 
 def linkages_of(joints: Sequence[ExportedJoint]) -> list[PlannedLinkage]:
-    """Return the linkages of a robot; their slots are the numbers of its joints.
-
-    Args:
-        joints: The joints of the robot, in DOF order.
+    """Return the linkages of joints in DOF order; their slots are the numbers of these.
 
     Raises:
         ValueError: A joint of a linkage has no motor of it, or the motors do not determine the joints; a line for each.
@@ -47,13 +44,7 @@ def linkages_of(joints: Sequence[ExportedJoint]) -> list[PlannedLinkage]:
 
 
 def linkage_text(number: int, linkage: PlannedLinkage, joints: Iterable[str]) -> str:
-    """Return the constants of a linkage.
-
-    Args:
-        number: Of the linkage among those of the robot.
-        linkage: The linkage.
-        joints: Names of its joints, as a comment can have them.
-    """
+    """Return the constants of a linkage; names of its joints are as a comment can have them."""
     count, is_table = len(linkage.slots), bool(len(linkage.nodes))
     rows = {
         "joints": f"{count}",

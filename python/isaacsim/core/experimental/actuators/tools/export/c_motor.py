@@ -23,11 +23,7 @@ _AT_RATE = (*_EARLY, "controller")
 
 
 class Shape:
-    """Stages that several joints have in common.
-
-    Args:
-        stages: In the order in which they act, without a delay in steps.
-    """
+    """Stages that several joints have in common, in the order in which they act, without a delay in steps."""
 
     def __init__(self, stages: Sequence[Stage]) -> None:
         self.stages = tuple(stages)
@@ -119,7 +115,11 @@ class Shape:
             return "\n".join([head, *own, *self._motor_lines(self._placed), *kept, "    return effort;", "}"])
         # the linkage between the two has to know of a fault
         motor = [one.replace(BAD, _FAULT) for one in self._motor_lines(self._placed[: self._linkage])]
-        joint = [one.replace(BAD, _FAULT) for one in self._joint_lines(self._placed[self._linkage + 1 :])]
+        behind = self._placed[self._linkage + 1 :]
+        joint = [
+            f"    if (!@finite(effort) || !@known(joint)) {_FAULT}",
+            *(line.replace(BAD, _FAULT) for line in _all(behind, Placed.ready_lines) + _all(behind, Placed.lines)),
+        ]
         second = f"static inline float @joint_{number}(float effort, {', '.join(self.arguments())}) {{"
         return "\n".join([head, *motor, "    return effort;", "}", "", second, *joint, "    return effort;", "}"])
 
@@ -158,14 +158,6 @@ class Shape:
             return []
         asked = {name for one in self.stages[: self._gear] for name in one.component.ASKS}
         return self._placed[self._gear].true_lines(asked)
-
-    def _joint_lines(self, placed: Sequence[Placed]) -> list[str]:
-        """Return the lines of a function that begins with the effort that a linkage has at a joint."""
-        return [
-            f"    if (!@finite(effort) || !@known(joint)) {BAD}",
-            *_all(placed, Placed.ready_lines),
-            *_all(placed, Placed.lines),
-        ]
 
 
 def _place(stages: Sequence[Stage], is_it: Callable[[Kind], bool]) -> int | None:

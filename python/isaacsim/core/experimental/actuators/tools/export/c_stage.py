@@ -28,8 +28,8 @@ from ...specs.configs import Config
 from ...specs.fields import parameters_of
 from ...specs.signals import SIGNALS
 from ...specs.stages import KINDS
-from .c_laws import functions
 from .c_literals import c_float
+from .law_translator import functions
 
 if TYPE_CHECKING:
     from ...laws.contract.base import Component
@@ -138,7 +138,9 @@ class Placed:
             return []
         name = component.PREPARE.func.__name__
         values = ", ".join([*self._parameters(), *([self._dt] if prepares_for_dt(component) else [])])
-        return [f"    const {_type(functions()[name][0])} ready_{self._number} = @{name}({values});"]
+        results = functions()[name][0]
+        kind = f"@values_{results}" if results > 1 else "float"
+        return [f"    const {kind} ready_{self._number} = @{name}({values});"]
 
     def lines(self) -> list[str]:
         """Return the lines of the stage."""
@@ -161,11 +163,7 @@ class Placed:
         return self._state
 
     def commanded_lines(self, hides_joint: bool) -> list[str]:
-        """Return the lines of a transmission that give the controller signals of the motor.
-
-        Args:
-            hides_joint: True if the controller sees its joint by a sensor only.
-        """
+        """Return the lines of a transmission that give the controller signals of the motor, or of a sensor."""
         asked = self._asked(self.stage.component.ASKS)
         seen = [*(f"seen.{one}" for one in MOTOR_SIGNALS), *asked, *self._states(hides_joint), *self._prepared()]
         results = ", ".join(f"result.at[{k}]" for k in range(len(MOTOR_SIGNALS)))
@@ -178,11 +176,7 @@ class Placed:
         ]
 
     def true_lines(self, asked: Collection[str]) -> list[str]:
-        """Return the lines of a transmission that give the stages before it the state of the motor.
-
-        Args:
-            asked: Signals that these ask for.
-        """
+        """Return the lines of a transmission that give the stages before it the state of the motor."""
         true = ["joint.position", "joint.velocity", "0.0f", "0.0f", "0.0f"]
         true += [*self._asked(self.stage.component.ASKS), *self._states(), *self._prepared()]
         return [
@@ -212,11 +206,7 @@ class Placed:
         ]
 
     def _law_lines(self, outputs: Sequence[str]) -> list[str]:
-        """Return the lines that call the law and keep its states.
-
-        Args:
-            outputs: Variables of its results, or of what acts late by its results.
-        """
+        """Return the lines that call the law and keep its states, with variables of its results or of late ones."""
         component, depth = self.stage.component, self.stage.depth
         results, gives = results_of(component), KINDS[self.stage.kind].gives
         total = results + len(component.STATE)
@@ -278,10 +268,6 @@ class Placed:
         component = self.stage.component
         is_unset = [hidden and np.isnan(component.START.get(name, 0.0)) for name in component.STATE]
         return ["NAN" if unset else f"state[{self._state + k}]" for k, unset in enumerate(is_unset)]
-
-
-def _type(results: int) -> str:
-    return f"@values_{results}" if results > 1 else "float"
 
 
 _EFFORT = ("effort",)

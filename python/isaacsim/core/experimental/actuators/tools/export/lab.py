@@ -14,12 +14,7 @@ _DRAWS = frozenset({*_RANGES, "armature", "friction"})
 
 
 def lab_text(robot: ExportedRobot, losses: Sequence[str]) -> str:
-    """Return the module.
-
-    Args:
-        robot: The robot.
-        losses: What it does not say, a sentence each.
-    """
+    """Return the module, with what it does not say, a sentence each."""
     imports = ["from isaaclab.envs import mdp", "from isaaclab.managers import EventTermCfg, SceneEntityCfg"]
     return module_text(robot, losses, "isaaclab.actuators", "joint_names_expr", _cfg, _events, imports)
 

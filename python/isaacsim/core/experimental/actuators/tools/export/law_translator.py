@@ -9,8 +9,10 @@ Warp on the CPU. Everything else raises an error with file and line.
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import math
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Sequence
@@ -20,6 +22,8 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from ...laws.contract import catalogue
+from ...laws.contract.curve import curve_value
 from ...laws.contract.functions import SLOPES
 from .c_literals import wrapped
 
@@ -52,15 +56,7 @@ class UnsupportedError(Exception):
 
 @dataclass(frozen=True)
 class Expression:
-    """A C++ expression.
-
-    Args:
-        text: Its text.
-        binds: How tightly its parts hold together.
-        reads: Arguments of the function that it depends on.
-        is_condition: True for a condition, False for a number.
-        results: How many numbers it is.
-    """
+    """A C++ expression; `binds` is how tightly its parts hold together, `reads` are arguments that it depends on."""
 
     text: str
     binds: int
@@ -75,15 +71,7 @@ class Expression:
 
 @dataclass
 class Function:
-    """A translated function.
-
-    Args:
-        name: Its name.
-        arguments: Names of its arguments.
-        results: How many numbers it returns.
-        reads: The arguments that any result depends on.
-        text: The C++ function; empty if arithmetic.h has it.
-    """
+    """A translated function; `reads` are the arguments that any result depends on; no text if arithmetic.h has it."""
 
     name: str
     arguments: list[str]
@@ -350,3 +338,47 @@ def cpp_lines(line: str) -> list[str]:
 def place(function: Any) -> str:
     """Return file and line of a function."""
     return f"{function.__code__.co_filename}, line {function.__code__.co_firstlineno}"
+
+
+_KINDS = (
+    *("feedback", "delay", "controller", "rate", "effort_delay", "electrical", "clamping", "thermal"),
+    *("transmission", "linkage", "passive"),
+)
+_PRIMITIVES = (
+    *("negative", "pick", "magnitude", "square_root", "finite", "nan_unless"),
+    *("power_of_two", "mantissa_and_exponent", "uniform"),
+)
+
+
+@functools.cache
+def functions() -> dict[str, tuple[int, str]]:
+    """Return number of results and text of each function by name, callees first; `@` stands for the prefix of names."""
+    translator = Translator()
+    translator.function(curve_value)
+    for law in catalogue.laws():
+        if law.kind in _KINDS and law.name is not None and not law.by_network:
+            component = law.component
+            for function in (component.LAW, component.PREPARE, component.MOTOR, component.FELT, component.TICK):
+                if function is not None:
+                    translator.function(function)
+    translated = {name: function for name, function in translator.functions.items() if function.text}
+    return {name: (function.results, _in_c(function, translated)) for name, function in translated.items()}
+
+
+def _in_c(function: Function, functions: dict[str, Function]) -> str:
+    """Return the text of a function in C99."""
+    body = function.text.partition("\n")[2]
+    results = {name: callee.results for name, callee in functions.items()} | {"mantissa_and_exponent": 2}
+    body = re.sub(r"const auto (results_\d+) = (\w+)", lambda m: f"const @values_{results[m[2]]} {m[1]} = {m[2]}", body)
+    body = re.sub(r"(?:const )?auto (\w+) =", r"const int \1 =", body)
+    body = re.sub(r"^inline ", "static inline ", body)
+    body = re.sub(r"Values<V, (\d+)>", r"@values_\1", body)
+    if function.results > 1:
+        body = body.replace("return {{", f"return (@values_{function.results}){{{{")
+    body = re.sub(r"splat<V>\((-?)", r"(\1", body)
+    body = body.replace("kInfinity", "INFINITY").replace("kNaN", "NAN").replace("<V>(", "(")
+    body = re.sub(r"\bV (?=\w)", "float ", body)
+    body = re.sub(rf"(?<![@\w])({'|'.join([*functions, *_PRIMITIVES])})\(", r"@\1(", body)
+    if not function.arguments:
+        body = body.replace("()", "(void)", 1)
+    return "\n".join(wrapped(line, 116) for line in re.sub(r"\n {8,}", " ", body).splitlines())

@@ -35,14 +35,7 @@ _UNITS = {
 
 @dataclass(frozen=True)
 class Loss:
-    """A property that is lost.
-
-    Args:
-        joint: The joint.
-        what: What is lost.
-        sizes: Its values, by name; one without a name is that of the property.
-        units: Units of these, by name.
-    """
+    """A property of a joint that is lost, with values and units by name; one without a name is the property's."""
 
     joint: ExportedJoint
     what: str

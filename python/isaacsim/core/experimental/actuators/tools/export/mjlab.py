@@ -14,12 +14,7 @@ _OF_JOINT = {"armature": "armature", "friction": "frictionloss", "viscous_fricti
 
 
 def mjlab_text(robot: ExportedRobot, losses: Sequence[str]) -> str:
-    """Return the module.
-
-    Args:
-        robot: The robot.
-        losses: What it does not say, a sentence each.
-    """
+    """Return the module, with what it does not say, a sentence each."""
     imports = ["from mjlab.envs.mdp import dr", "from mjlab.managers import EventTermCfg, SceneEntityCfg"]
     return module_text(robot, losses, "mjlab.actuator", "target_names_expr", _cfg, _events, imports)
 

@@ -7,8 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from .numbers_as_text import text_of
-from .robot import ExportedJoint, ExportedRobot
+from .robot import ExportedJoint, ExportedRobot, text_of
 
 Cfg = tuple[str, Mapping[str, float | int]]
 """Name of the class, and its fields but for the names of joints."""

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ...engine.motors import resolve_motors
 from ...laws.contract.catalogue import snake_case
 from ...simulators.authoring import motors_of_robot
@@ -34,7 +36,6 @@ from ...specs.late import TimedDelayConfig
 from ...specs.motors import MotorConfig, Motors
 from ...specs.stages import is_geared, is_linked, parts_of
 from ...specs.transmission import armature
-from .numbers_as_text import text_of
 
 if TYPE_CHECKING:
     from ...simulators.physics_articulation import PhysicsArticulation
@@ -350,3 +351,9 @@ def _said(motor: MotorConfig) -> dict[str, Any]:
             levels = {"friction": coulomb, "viscous_friction": viscous, "static_friction": static * (static > coulomb)}
             features |= {name: value for name, value in levels.items() if value}
     return features
+
+
+def text_of(value: float) -> str:
+    """Return the shortest text of the float32 next to a number: `0.1`, not `0.10000000149011612`."""
+    single = np.float32(value)
+    return str(int(single)) if single == np.rint(single) and abs(single) < 1e6 else str(single)

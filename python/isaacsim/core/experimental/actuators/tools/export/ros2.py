@@ -19,8 +19,7 @@ from ...base.saving import whole_file
 from ...files.motor_files import formats
 from ...specs.configs import MaxEffortClampingConfig, PDControlConfig, PIDControlConfig
 from ...specs.motors import MotorConfig
-from .numbers_as_text import text_of
-from .robot import ExportedJoint, ExportedRobot
+from .robot import ExportedJoint, ExportedRobot, text_of
 
 SAYS = frozenset({"kp", "kd", "ki", "integral_max", "max_effort", "position_limits", "velocity_limit"})
 _CONTROLLER = "joint_trajectory_controller"
@@ -28,22 +27,22 @@ _PARAMETERS = "ros__parameters"
 
 
 def write_ros2(robot: ExportedRobot, out: Path, losses: Sequence[str]) -> None:
-    """Write the folder.
-
-    Args:
-        robot: The robot.
-        out: The folder, made if it is not there; files of these names are replaced.
-        losses: What it does not say, a sentence each.
+    """Write the folder, with what it does not say, a sentence each; files of these names are replaced.
 
     Raises:
         OSError: A file cannot be written.
     """
+    gains = {
+        key: [_real(joint.value(name)) if joint.has_gains else math.nan for joint in robot.joints]
+        for key, name in {"position": "kp", "velocity": "kd"}.items()
+    }
+    message = {"name": [joint.name for joint in robot.joints], **gains, "effort": []}
     comments = "".join(f"# {' '.join(loss.split())}\n" for loss in losses)
     texts = {
         "ros2_control.xacro": _xacro(robot, losses),
         "joint_limits.yaml": comments + formats.render({"joint_limits": _limits(robot)}, ".yaml"),
         "controllers.yaml": comments + formats.render(_controllers(robot), ".yaml"),
-        "gains.yaml": formats.render(_message(robot), ".yaml"),
+        "gains.yaml": formats.render(message, ".yaml"),
     }
     out.mkdir(exist_ok=True)
     for name, text in texts.items():
@@ -108,14 +107,6 @@ def _pid(joint: ExportedJoint) -> dict[str, float]:
         # the clamp of ROS is that of the effort of the integral
         found["i_clamp"] = ki * joint.value("integral_max")
     return found
-
-
-def _message(robot: ExportedRobot) -> dict[str, object]:
-    gains = {
-        key: [_real(joint.value(name)) if joint.has_gains else math.nan for joint in robot.joints]
-        for key, name in {"position": "kp", "velocity": "kd"}.items()
-    }
-    return {"name": [joint.name for joint in robot.joints], **gains, "effort": []}
 
 
 def _xacro(robot: ExportedRobot, losses: Sequence[str]) -> str:

@@ -65,25 +65,20 @@ def _yaml(robot: ExportedRobot, out: Path, losses: Sequence[str]) -> None:
     save_motors(out, {pattern_of(name): motor for name, motor in robot.motors.items()})
 
 
-def _says(says: Set[str], with_gains: Set[str] = frozenset()) -> Callable[[ExportedRobot], list[Loss]]:
-    return lambda robot: losses_of(robot, says, with_gains)
-
-
 def _says_limits(says: Set[str], left: Set[str] = frozenset()) -> Callable[[ExportedRobot], list[Loss]]:
     return lambda robot: losses_of(robot, says, left=left) + on_one_side(robot)
 
 
 # the robot in the simulator has these itself
 _OF_MODEL = frozenset({"position_limits", "velocity_limit"})
-_OF_MOTOR_FILES = frozenset(FEATURES) - _OF_MODEL
 
 TARGETS: dict[str, Target] = {
-    "yaml": Target("motor file of this package", _OF_MOTOR_FILES, _yaml),
+    "yaml": Target("motor file of this package", frozenset(FEATURES) - _OF_MODEL, _yaml),
     "mjcf": Target(
         "actuators of MuJoCo",
         mjcf.SAYS,
         _text(mjcf.mjcf_text),
-        _says(mjcf.SAYS | _OF_MODEL, mjcf.WITH_GAINS),
+        lambda robot: losses_of(robot, mjcf.SAYS | _OF_MODEL, mjcf.WITH_GAINS),
         always_lost=mjcf.ALWAYS_LOST,
         root=mjcf.ROOT,
         fill=mjcf.fill,

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from xml.dom.minidom import Document, Element
 
-from .numbers_as_text import text_of
-from .robot import ExportedJoint, ExportedRobot
+from .robot import ExportedJoint, ExportedRobot, text_of
 from .xml_file import add, add_comments, child, children, driven, new_document, require_kind, root_of, update, xml_text
 
 SAYS = frozenset({"max_effort", "friction", "viscous_friction", "position_limits", "velocity_limit"})

@@ -9,8 +9,7 @@ from xml.dom import expatbuilder
 from xml.dom.minidom import Comment, Document, Element, Node, Text
 from xml.parsers.expat import ExpatError
 
-from .numbers_as_text import text_of
-from .robot import ExportedJoint, ExportedRobot
+from .robot import ExportedJoint, ExportedRobot, text_of
 
 
 def read_xml(file: Path, *roots: str) -> Document:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import dataclasses
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from pathlib import PurePath
+from typing import Any, Literal, cast
 
-from ...specs.configs import ClampingConfig, Config, ControlConfig, DelayConfig
-from ...specs.stages import Staged
+from ...specs.configs import ClampingConfig, Config, ControlConfig, DelayConfig, ForeignConfig
+from ...specs.fields import Parameter, parameters_of
+from ...specs.joint_side import bounds_at_joint, gains_at_joint
+from ...specs.stages import Staged, follows_limits
 
 DrivenBy = Literal["actuator", "USD drive", "MJCF actuator", "MjcActuator", "another joint", "nothing"]
 
@@ -167,3 +173,83 @@ JOINT_UNITS = {
     "drive_damping": ("N·m·s/rad", "N·s/m"),
 }
 """Names of the values of a joint, and their units if it turns and if it slides."""
+
+
+def law_of(config: Config | type[Config]) -> str:
+    """Return the word for a law, from its class; the name of the schema for one of the host program."""
+    if isinstance(config, ForeignConfig):
+        return config.SCHEMA
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z][a-z]+", config.stem())
+    return " ".join(word if word.isupper() else word.lower() for word in words)
+
+
+def pipeline_of(configs: Iterable[Config]) -> str:
+    """Return the stages of an actuator in words, in order."""
+    return " → ".join(map(_in_words, configs))
+
+
+def values_of(config: Config, linear: bool, source: str) -> dict[str, tuple[Parameter | None, InspectedValue]]:
+    """Return description and value of every parameter of a law, by name; all have the same source."""
+    if isinstance(config, ForeignConfig):
+        return {name: (None, InspectedValue(value, "", source)) for name, value in config.values.items()}
+    return {
+        name: (described, InspectedValue(_plain(getattr(config, name)), unit_of(described.unit, linear), source))
+        for name, described in parameters_of(config).items()
+    }
+
+
+def unit_of(unit: str, linear: bool) -> str:
+    """Return the unit of a joint that turns or slides, from one for both: `rad or m`."""
+    angular, _, other = unit.partition(" or ")
+    return other if linear and other else angular
+
+
+def source_of(layer: str | None) -> str:
+    """Return the source of a value."""
+    return DEFAULT if layer is None else layer
+
+
+def _in_words(config: Config) -> str:
+    law = law_of(config)
+    if isinstance(config, ForeignConfig):
+        values = config.values
+    else:
+        values = {name: getattr(config, name) for name, _ in parameters_of(config).items()}
+        usual = {field.name: field.default for field in dataclasses.fields(cast(Any, config))}
+        values = {name: value for name, value in values.items() if value != usual[name] and value != []}
+    if not values:
+        return law
+    if len(values) == 1 and len(vars(config)) == 1:
+        return f"{law} {_shown(*values.values())}"
+    return f"{law}({', '.join(f'{name}={_shown(value)}' for name, value in values.items())})"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, PurePath | str):
+        return PurePath(value).name
+    if isinstance(value, bool):
+        return str(value)
+    if isinstance(value, Iterable):
+        values = list(value)
+        return f"{len(values)} values"
+    return f"{value:g}" if isinstance(value, int | float) else str(value)
+
+
+def _plain(value: object) -> object:
+    return str(value) if isinstance(value, PurePath) else value
+
+
+def gains(actuator: InspectedActuator) -> tuple[float, float] | None:
+    """Return stiffness and damping at the joint; None if they are unknown, or the law has none."""
+    law_gains = gains_at_joint(actuator)
+    return None if law_gains is None else law_gains[:2]
+
+
+def passive_stages(actuator: InspectedActuator) -> list[Config]:
+    """Return the stages that act after all limits and the transmission, friction for instance."""
+    return [stage for kind, stage in actuator.by_kind if follows_limits(kind)]
+
+
+def largest_effort(actuator: InspectedActuator) -> float:
+    """Return the largest effort of an actuator at the joint; infinite if none of its stages bounds it there."""
+    return min((float(most) for _, _, most in bounds_at_joint(actuator, "effort")), default=math.inf)

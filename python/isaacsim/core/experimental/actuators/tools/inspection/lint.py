@@ -1,19 +1,21 @@
-"""The linter of robot files: errors, doubtful values and notes."""
+"""The linter of robot files: errors, doubtful values and notes, and corrections in an overlay."""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterable
 from pathlib import Path
 
-from ...specs.arguments import number_of, path_of
+from ...base.extras import needs
+from ...extension.articulation_actuators import ArticulationActuators
+from ...simulators.authoring import motors_of
+from ...simulators.simulation import Simulation
+from ...specs.arguments import MODEL_FILES, number_of, path_of
 from ..stability.table import Stability
-from .described import InspectedRobot
-from .findings import Finding, split_message
+from .findings import Checked, Finding, split_message
 from .inspect import inspect_robots
-from .opened import stabilities
-from .rules.rule import Checked
 from .rules.table import RULES
 
 
@@ -38,8 +40,8 @@ def lint(file: str | os.PathLike[str], dt: float | None = None) -> list[Finding]
         >>> lint("data/robots/arm_2dof.usda")
         []
     """
-    if dt is not None:
-        _require_step(dt)
+    if dt is not None and not (math.isfinite(number_of("dt", dt)) and dt > 0):
+        raise ValueError(f"dt = {dt}: must be a finite number of seconds > 0, 1/240 for instance.")
     path = path_of("file", file)
     try:
         robots = inspect_robots(path)
@@ -49,23 +51,77 @@ def lint(file: str | os.PathLike[str], dt: float | None = None) -> list[Finding]
     if not robots:
         problem = "no prim has PhysicsArticulationRootAPI, or no body has a joint, so that there is no robot."
         return [Finding("no-robot", "error", str(path), problem, "Apply the schema to the robot's root.")]
-    stability, findings = ({}, []) if dt is None else _stability(path, robots, dt)
+    findings: list[Finding] = []
+    stability: dict[str, Stability] = {}
+    if dt is not None:
+        try:
+            stability = _stabilities(path, [robot.path for robot in robots if not robot.problems], dt)
+        except ValueError as error:
+            problem = f"cannot be simulated, so that its stability is not known: {error}"
+            remedy = "Correct the file, or leave --dt out."
+            findings.append(Finding("not-simulated", "error", str(path), problem, remedy))
     for robot in robots:
         checked = Checked(robot, dt, stability.get(robot.path))
-        findings += [finding for rule in RULES.values() for finding in rule(checked)]
+        findings += [
+            Finding(name, remark.severity, remark.where, remark.problem, remark.remedy, remark.edits)
+            for name, rule in RULES.items()
+            for remark in rule(checked)
+        ]
     # a remark on the file belongs to all its robots
     return [finding for at, finding in enumerate(findings) if finding not in findings[:at]]
 
 
-def _require_step(dt: float) -> None:
-    if not (math.isfinite(number_of("dt", dt)) and dt > 0):
-        raise ValueError(f"dt = {dt}: must be a finite number of seconds > 0, 1/240 for instance.")
+def fix(
+    file: str | os.PathLike[str], overlay: str | os.PathLike[str], dt: float | None = None
+) -> tuple[list[Finding], list[Finding]]:
+    """Write an overlay of a USD file with the corrections that need no guess.
+
+    The file itself is never written. No overlay is written if nothing can be corrected.
+
+    Args:
+        file: A USD file.
+        overlay: Path of the layer, `.usda`, `.usd` or `.usdc`; an existing file is replaced.
+        dt: As for `lint`.
+
+    Returns:
+        The corrected findings, and the remaining ones.
+
+    Raises:
+        ValueError: The file is no USD file, or the overlay is part of it or has no extension of USD.
+        HostError: A prim is part of an instance and cannot be edited.
+        OSError: The overlay cannot be written.
+    """
+    path, place = path_of("file", file), path_of("overlay", overlay)
+    if path.suffix.lower() in MODEL_FILES:
+        raise ValueError(f"{path}: no layer can lie over it, for it is not USD. Correct the file itself.")
+    findings = lint(path, dt)
+    fixable = [finding for finding in findings if finding.edits]
+    if not fixable:
+        return [], findings
+    with needs("an overlay", "usd"):
+        from ...files.usd.overlay import write_overlay
+
+    write_overlay(path, place, [edit for finding in fixable for edit in finding.edits])
+    left = lint(overlay, dt)
+    still = {(finding.rule, finding.where, finding.problem) for finding in left}
+    return [one for one in fixable if (one.rule, one.where, one.problem) not in still], left
 
 
-def _stability(path: Path, robots: Sequence[InspectedRobot], dt: float) -> tuple[dict[str, Stability], list[Finding]]:
-    """Return the stability of robots by path, or a finding if the file cannot be simulated."""
-    try:
-        return stabilities(path, [robot.path for robot in robots if not robot.problems], dt), []
-    except ValueError as error:
-        problem = f"cannot be simulated, so that its stability is not known: {error}"
-        return {}, [Finding("not-simulated", "error", str(path), problem, "Correct the file, or leave --dt out.")]
+def _stabilities(file: Path, robots: Iterable[str], dt: float) -> dict[str, Stability]:
+    """Return the stability of robots of a file at a physics step, by path; of their actuators, without drives."""
+    stabilities = {}
+    with warnings.catch_warnings():
+        # the rules report on the file
+        warnings.simplefilter("ignore", UserWarning)
+        with Simulation(file, dt=dt) as sim:
+            wrappers = {
+                path: ArticulationActuators(path)
+                if sim.stage is not None
+                else ArticulationActuators.from_configs(path, motors_of(sim, path))
+                for path in robots
+            }
+            sim.play()
+            for path, wrapper in wrappers.items():
+                if wrapper.actuators:
+                    stabilities[path] = wrapper.stability(dt=dt)
+    return stabilities

@@ -12,8 +12,6 @@ from .style import BLUE, COLORS, GREY, PLAIN, THIN, caption, key, label_ends, li
 from .units import units_of
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from .style import Figure
 
 # a limit is drawn if it is within the motion, or this share of its range beyond
@@ -81,13 +79,9 @@ def draw_prediction(found: Prediction) -> Figure:
     for panel in axes:
         for time in found.begins:
             panel.axvline(time, color=GREY, linewidth=THIN, alpha=0.5)
-    _name_parts(axes[0], found.begins)
+    for time, kind in found.begins.items():
+        axes[0].annotate(
+            kind, (time, 1.0), (3, -9), axes[0].get_xaxis_transform(), "offset points", color=GREY, fontsize="small"
+        )
     axes[-1].set_xlabel("time [s]")
     return drawn
-
-
-def _name_parts(panel: Axes, begins: Mapping[float, str]) -> None:
-    for time, kind in begins.items():
-        panel.annotate(
-            kind, (time, 1.0), (3, -9), panel.get_xaxis_transform(), "offset points", color=GREY, fontsize="small"
-        )

@@ -23,14 +23,9 @@ _SHOWN = 2.0
 
 @dataclass(frozen=True)
 class Response:
-    """One joint after a jump of its target at time 0.
+    """One joint after a jump of its target at time 0; arrays `(steps,)` begin shortly before the jump.
 
-    Args:
-        time: [s], shape `(steps,)`, from shortly before the jump.
-        target: Target [rad or m], same shape.
-        position: Position [rad or m], same shape.
-        effort: Effort of the motor [N·m or N], same shape.
-        friction: Friction effort [N·m or N], same shape; None without friction.
+    Times are in [s], positions in [rad or m], efforts in [N·m or N]; there is no friction without passive stages.
     """
 
     time: np.ndarray
@@ -104,11 +99,7 @@ class StepResponse:
 
 
 def draw_step_response(found: StepResponse) -> Figure:
-    """Draw position and effort over time, until both have settled.
-
-    Raises:
-        ModuleNotFoundError: Matplotlib is missing.
-    """
+    """Draw position and effort over time, until both have settled; ModuleNotFoundError if Matplotlib is missing."""
     drawn, (position, effort) = panels(10, 7, f"{found.joint}: step response", rows=2, heights=[3, 2])
     actual, ideal, units = found.actual, found.ideal, units_of([found.turns])
     shown = _shown(found)

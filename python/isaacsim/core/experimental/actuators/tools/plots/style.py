@@ -106,13 +106,7 @@ def caption(panel: Axes, text: str) -> None:
 
 
 def key(panel: Axes, lines: Mapping[str, Mapping[str, Any]], areas: Mapping[str, str] | None = None) -> None:
-    """Explain styles of lines and colors of areas, to the right of the title of a panel.
-
-    Args:
-        panel: The panel.
-        lines: Properties of Matplotlib's lines by the word for them.
-        areas: Colors of shaded areas by the word for them.
-    """
+    """Explain styles of lines and colors of areas, by the words for them, to the right of the title of a panel."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -131,14 +125,7 @@ def key(panel: Axes, lines: Mapping[str, Mapping[str, Any]], areas: Mapping[str,
 
 
 def mark(panel: Axes, words: str | None = None, *, x: float | None = None, y: float | None = None) -> None:
-    """Draw a dashed line across a panel, for a target or a threshold, and explain it to the right of the title.
-
-    Args:
-        panel: The panel.
-        words: What the line is; None where another panel says it.
-        x: Where an upright line is.
-        y: Where a level line is.
-    """
+    """Draw a dashed line across a panel, upright at `x` or level at `y`, and explain it beside the title."""
     for draw, place in ((panel.axvline, x), (panel.axhline, y)):
         if place is not None:
             draw(place, **DASHED)
@@ -147,12 +134,7 @@ def mark(panel: Axes, words: str | None = None, *, x: float | None = None, y: fl
 
 
 def until_rest(time: np.ndarray, curves: np.ndarray) -> slice:
-    """Return the rows until all curves have settled, and a little longer; all rows if one does not.
-
-    Args:
-        time: Ascending, the motion starts at 0, shape `(points,)`.
-        curves: A column each, shape `(points, curves)`.
-    """
+    """Return the rows until all curves, a column each, have settled, and a little longer; all rows if one does not."""
     reach = np.ptp(curves, axis=0)
     moving = np.flatnonzero((np.abs(curves - curves[-1]) > _RESTS * reach).any(axis=1))
     rests = time[moving[-1]] if len(moving) else time[0]

@@ -8,18 +8,7 @@ from dataclasses import dataclass, fields
 
 @dataclass(frozen=True)
 class Units:
-    """Units of the quantities of some joints, without brackets.
-
-    Args:
-        position: Of positions.
-        milli: Of thousandths of positions.
-        velocity: Of velocities.
-        effort: Of efforts.
-        stiffness: Of proportional gains.
-        damping: Of derivative gains.
-        integral: Of integral gains.
-        inertia: Of inertias and armatures.
-    """
+    """Units of quantities of some joints, without brackets; `milli` is that of thousandths of positions."""
 
     position: str
     milli: str
@@ -64,41 +53,27 @@ def units_of(turns: Iterable[bool | None] | None) -> Units:
 
 
 def are_mixed(turns: Iterable[bool | None] | None) -> bool:
-    """Return True if some joints turn and others slide: each of their numbers has a unit, and their heading has none.
-
-    Args:
-        turns: For each joint, as for `units_of`.
-    """
+    """Return True if some joints turn and others slide: their numbers have units, and their heading has none."""
     return {True, False} <= set(turns if turns is not None else [None])
 
 
 def heading(words: str, quantity: str, turns: Iterable[bool | None] | None) -> str:
-    """Return a heading with the unit of a quantity in brackets, without one above joints of both kinds.
-
-    Args:
-        words: What it says.
-        quantity: A field of `Units`.
-        turns: For each joint below it, as for `units_of`.
-    """
+    """Return a heading with the unit of a quantity, a field of `Units`; without one for joints of both kinds."""
     kinds = [None] if turns is None else list(turns)
     return words if are_mixed(kinds) else f"{words} [{getattr(units_of(kinds), quantity)}]"
 
 
 def numbers_of(numbers: Sequence[str | None], quantity: str, turns: Iterable[bool | None] | None) -> list[str]:
-    """Return the numbers below a heading, each with the unit of its joint if the heading has none.
+    """Return the numbers below a heading, in words, each with the unit of its joint if the heading has none.
 
-    Args:
-        numbers: Numbers in words, one of each joint; None, a missing one, becomes a hyphen.
-        quantity: A field of `Units`.
-        turns: For each joint, as for `units_of`.
+    None, a missing one, becomes a hyphen; the quantity is a field of `Units`, and `turns` is as for `units_of`.
     """
     kinds, shown = None if turns is None else list(turns), ["-" if one is None else one for one in numbers]
     if kinds is None or not are_mixed(kinds):
         return shown
     width = max(map(len, shown))
-    units = ["" if number is None else f" {_unit(kind, quantity)}" for number, kind in zip(numbers, kinds, strict=True)]
+    units = [
+        "" if number is None else f" {getattr(units_of([kind]), quantity)}"
+        for number, kind in zip(numbers, kinds, strict=True)
+    ]
     return [f"{number:>{width}}{unit}" for number, unit in zip(shown, units, strict=True)]
-
-
-def _unit(kind: bool | None, quantity: str) -> str:
-    return getattr(units_of([kind]), quantity)

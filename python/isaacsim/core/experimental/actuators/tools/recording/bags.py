@@ -34,25 +34,14 @@ _TOPICS: dict[str, dict[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True)
 class Topic:
-    """A topic of a bag.
-
-    Args:
-        kind: Type of its messages, such as `sensor_msgs/msg/JointState`.
-        count: Number of messages.
-    """
+    """A topic of a bag: the type of its messages, such as `sensor_msgs/msg/JointState`, and their number."""
 
     kind: str
     count: int
 
 
 class Bag:
-    """A ROS 2 bag that is open, see `opened`.
-
-    Args:
-        path: The folder or file.
-        reader: Reader of rosbags.
-        store: Types of messages.
-    """
+    """A ROS 2 bag that is open, see `opened`: reader and types of messages are those of rosbags."""
 
     def __init__(self, path: Path, reader: Any, store: Any) -> None:
         self._path, self._reader, self._store = path, reader, store
@@ -69,9 +58,6 @@ class Bag:
 
     def messages(self, topic: str) -> list[tuple[int, Any]]:
         """Return the messages of a topic, each with the time at which it was recorded [ns].
-
-        Args:
-            topic: Name of one of `topics`.
 
         Raises:
             ValueError: A message is broken, or its type is neither one of ROS 2 nor described in the bag.

@@ -48,11 +48,7 @@ def save_npz(path: Path, steps: np.ndarray, subject: Subject, arrays: Mapping[st
 
 
 def load_npz(path: Path) -> Found:
-    """Read what `save_npz` wrote.
-
-    Raises:
-        ValueError: It is something else.
-    """
+    """Read what `save_npz` wrote; ValueError if it is something else."""
     arrays = arrays_in(path, REMEDY)
     if missing := [name for name in ("dt", *_SUBJECT) if name not in arrays]:
         raise ValueError(f"{path} has no {', '.join(missing)}: {REMEDY}")

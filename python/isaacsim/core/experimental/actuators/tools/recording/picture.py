@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from ..plots.style import COLORS, GREY, ORANGE, PLAIN, RED, SHADE, THIN, caption, key, label_ends, panels
 from ..plots.units import are_mixed, heading
-from .intervals import intervals
+from .statistics import intervals
 
 if TYPE_CHECKING:
     from ..plots.style import Axes, Figure
@@ -47,7 +47,10 @@ def draw(
         (3, _has_any(shown, *efforts), functools.partial(_draw_effort, max_efforts)),
         (2, _has_gear(shown), _draw_shaft),
         (2, _has_any(shown, "power", "velocities"), _draw_motion),
-        *((2, _any_of(panel.signals, shown), functools.partial(_draw_states, panel)) for panel in _STATES),
+        *(
+            (2, any(np.any(shown.get(name, 0)) for name in panel.signals), functools.partial(_draw_states, panel))
+            for panel in _STATES
+        ),
     ]
     there = [(height, drawn) for height, is_there, drawn in rows if is_there]
     heights = [height for height, _ in there] or [3]
@@ -61,13 +64,7 @@ def draw(
 
 @dataclass(frozen=True)
 class _States:
-    """A panel of states of motors.
-
-    Args:
-        title: Its title.
-        unit: Unit of the scale.
-        signals: Word of each signal by its name, the main one first.
-    """
+    """A panel of states of motors: title, unit of the scale, and words of signals by name, the main one first."""
 
     title: str
     unit: str
@@ -85,10 +82,6 @@ def _has_any(shown: Mapping[str, np.ndarray], *names: str) -> bool:
     return any(name in shown for name in names)
 
 
-def _any_of(names: Iterable[str], shown: Mapping[str, np.ndarray]) -> bool:
-    return any(name in shown and shown[name].any() for name in names)
-
-
 def _draw_states(panel: _States, curves: _Curves, shown: Mapping[str, np.ndarray]) -> None:
     """Draw the main signal of a panel, for one joint also the others."""
     there = [name for name in panel.signals if name in shown and shown[name].any()]
@@ -99,14 +92,7 @@ def _draw_states(panel: _States, curves: _Curves, shown: Mapping[str, np.ndarray
 
 
 class _Curves:
-    """Curves of a panel, one or more per joint.
-
-    Args:
-        axes: The panel.
-        joints: Names of the joints.
-        time: `(steps,)` [s].
-        turns: For each joint, True if it turns and False if it slides; None if that is unknown.
-    """
+    """Curves of a panel, one or more per joint."""
 
     def __init__(
         self, axes: Axes, joints: Sequence[str], time: np.ndarray, turns: Sequence[bool | None] | None
@@ -129,10 +115,7 @@ class _Curves:
     def finish(self, title: str, ylabel: str, quantity: str | None = None) -> None:
         """Add title, axis label, the labels of the curves, and the key of lines and areas.
 
-        Args:
-            title: The title.
-            ylabel: The axis label, with its unit if there is no `quantity`.
-            quantity: Field of `Units`, whose unit the axis has, or the label of each joint if they differ.
+        `quantity` is a field of `Units`, whose unit the axis has, or the label of each joint if they differ.
         """
         caption(self.axes, title)
         self.scale(ylabel, quantity)
@@ -170,11 +153,19 @@ def _draw_effort(max_efforts: np.ndarray, curves: _Curves, shown: Mapping[str, n
         curves.add(shown[main], main.partition("_")[0], True, {"linewidth": PLAIN})
     if curves.alone and _has_friction(shown):
         curves.add(shown["passive_efforts"], "friction", True, {"linewidth": PLAIN}, COLORS.index(ORANGE))
-    _draw_limit(curves, max_efforts)
+    if curves.alone and curves.labels and np.isfinite(max_efforts[0]):
+        for limit in (max_efforts[0], -max_efforts[0]):
+            curves.axes.axhline(limit, color=GREY, linestyle="--", linewidth=THIN)
+        curves.labels.append((max_efforts, "limit", GREY))
     title = ["Effort before friction" if main == "motor_efforts" and not curves.alone else "Effort"]
     if computed is not None:
         title += _zoom(curves.axes, computed, computed if main is None else shown[main], max_efforts)
-    _shade_all(curves, shown)
+    if "limited_by" in shown:
+        limited_by = shown["limited_by"][:, 0]
+        clamps = sorted({*limited_by.tolist()} - {""})
+        _shade(curves, limited_by != "", RED, f"limited by {', '.join(clamps)}")
+    if "sticking" in shown:
+        _shade(curves, shown["sticking"][:, 0], GREY, "sticks")
     curves.finish("; ".join(title), "effort", "effort")
 
 
@@ -213,13 +204,6 @@ def _main_effort(shown: Mapping[str, np.ndarray]) -> str | None:
     return next((name for name in (first, "applied_efforts") if name in shown), None)
 
 
-def _draw_limit(curves: _Curves, max_efforts: np.ndarray) -> None:
-    if curves.alone and curves.labels and np.isfinite(max_efforts[0]):
-        for limit in (max_efforts[0], -max_efforts[0]):
-            curves.axes.axhline(limit, color=GREY, linestyle="--", linewidth=THIN)
-        curves.labels.append((max_efforts, "limit", GREY))
-
-
 def _zoom(axes: Axes, computed: np.ndarray, applied: np.ndarray, max_efforts: np.ndarray) -> list[str]:
     """Cut off computed efforts far beyond the others, and return the words for it."""
     others = [*np.abs(applied[np.isfinite(applied)]).ravel(), *max_efforts[np.isfinite(max_efforts)]]
@@ -228,16 +212,6 @@ def _zoom(axes: Axes, computed: np.ndarray, applied: np.ndarray, max_efforts: np
         return []
     axes.set_ylim(-reach, reach)
     return [f"computed reaches {most:.4g}, beyond the panel"]
-
-
-def _shade_all(curves: _Curves, shown: Mapping[str, np.ndarray]) -> None:
-    """Shade the time in which clamps limit the effort or the joint sticks."""
-    if "limited_by" in shown:
-        limited_by = shown["limited_by"][:, 0]
-        clamps = sorted({*limited_by.tolist()} - {""})
-        _shade(curves, limited_by != "", RED, f"limited by {', '.join(clamps)}")
-    if "sticking" in shown:
-        _shade(curves, shown["sticking"][:, 0], GREY, "sticks")
 
 
 def _shade(curves: _Curves, mask: np.ndarray, color: str, word: str) -> None:

@@ -40,12 +40,7 @@ def at_rest(before: np.ndarray, after: np.ndarray) -> np.ndarray:
 
 
 class Resets:
-    """The resets of robots between the steps of a tape.
-
-    Args:
-        robots: Recorded rows.
-        capacity: Number of steps the tape keeps, the last ones; None means all.
-    """
+    """The resets of recorded robots between the steps of a tape, of the last `capacity` steps or of all."""
 
     def __init__(self, robots: list[int], capacity: int | None) -> None:
         self._robots, self._capacity = robots, capacity

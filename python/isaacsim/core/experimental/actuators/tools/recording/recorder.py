@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import os
 import warnings
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,10 +29,9 @@ from ...specs.arguments import names_of, number_of
 from ...specs.stages import is_geared
 from ..feedback import gears, has_dry_friction, has_passive_stages
 from .files import Subject
-from .native_tape import NativeTape
 from .power import Resets, at_rest, mean_power, velocities_after
 from .recording import Recording, writable
-from .tape import Tape
+from .tape import NativeTape, Tape
 
 _DELAYED = {"delayed_position_targets": 0, "delayed_velocity_targets": 1}
 _OBSERVED = {"computed_efforts", "motor_efforts", "limited_by"}
@@ -102,7 +101,9 @@ class Recorder(NotCopied):
         )
 
     def __enter__(self) -> Recording:
-        found = self._gears()
+        each = [gears(actuator) for actuator in self._assembly.actuators]
+        # ratio and offset of each joint, `(2, robots, joints)`
+        found = np.concatenate(each, axis=2)[:, self._robots][:, :, self._joints]
         for part in self._parts:
             part.read_max_efforts(self._subject.max_efforts, np.abs(found[0]))
         if _OBSERVED & {*self._recorded}:
@@ -193,11 +194,6 @@ class Recorder(NotCopied):
         count = self._assembly.num_robots
         masks = [has_dry_friction(actuator, count) for actuator in self._assembly.actuators]
         return np.concatenate(masks, axis=1)[np.ix_(self._robots, self._joints)]
-
-    def _gears(self) -> np.ndarray:
-        """Return ratio and offset of the transmission of each joint, `(2, robots, joints)`; see `gears`."""
-        each = [gears(actuator) for actuator in self._assembly.actuators]
-        return np.concatenate(each, axis=2)[:, self._robots][:, :, self._joints]
 
     def _wound_joints(self) -> np.ndarray:
         """Return a mask of the recorded joints whose motors have an electrical law, `(joints,)`."""
@@ -369,13 +365,7 @@ class _Reader:
 
 
 class _Part:
-    """The recorder of one part of the actuators.
-
-    Args:
-        step: Its step.
-        number: Its number among the parts.
-        recorder: The recorder of all parts.
-    """
+    """The recorder of one part of the actuators."""
 
     def __init__(self, step: Any, number: int, recorder: Recorder) -> None:
         self._step, self._number, self._assembly, self._recorded = step, number, recorder.assembly, recorder.recorded
@@ -395,12 +385,7 @@ class _Part:
         self._wants_delayed = [name for name in _DELAYED if name in self._recorded]
 
     def read_max_efforts(self, to: np.ndarray, ratios: np.ndarray) -> None:
-        """Write the plain limits, at the joints.
-
-        Args:
-            to: Where, `(robots, joints)`.
-            ratios: Effort at each joint per effort of its motor, likewise; NaN for an unknown one.
-        """
+        """Write the plain limits, at the joints; `ratios` are efforts there per effort of the motor, NaN if unknown."""
         for stage in self._step.plan.stages:
             law = law_of(stage.law)
             # a plain limit does nothing but bound the effort
@@ -421,7 +406,7 @@ class _Part:
         """Read the commands that leave the delay in this step."""
         self._follow()
         if self._wants_delayed and not hasattr(self._step, "inserts"):
-            targets = [self._targets(number) for number in range(2)]
+            targets = [on_host(array)[index].copy() for array, index in self._all_targets[:2]]
             self._delayed = self._delay(targets) if self._step.plan.num_delayed else targets
 
     def after(self, row: dict[str, np.ndarray]) -> None:
@@ -432,26 +417,18 @@ class _Part:
             found = self._delayed_targets()
             for name in self._wants_delayed:
                 row[name][self._in] = found[_DELAYED[name]][self._dense]
-        for name, places, values in self._states(row):
-            row[name][:, places] = values
+        for name, law, state, count, columns, places in self._state_places:
+            if name in row:
+                row[name][:, places] = on_host(self._step.now.laws[law][state]).reshape(-1, count)[columns]
         for name, values in self._observed(row).items():
             chosen = values[self._dense]
             row[name][self._in] = self.clamps[chosen] if name == "limited_by" else chosen
         if "faults" in row:
-            self._read_faults(row["faults"])
+            for robot, slot, code, _ in self._step.faults():
+                if robot in self._row and slot in self._place:
+                    row["faults"][self._row[robot], self._place[slot]] = code
 
     # inside
-
-    def _read_faults(self, to: np.ndarray) -> None:
-        for robot, slot, code, _ in self._step.faults():
-            if robot in self._row and slot in self._place:
-                to[self._row[robot], self._place[slot]] = code
-
-    def _states(self, names: Container[str]) -> Iterator[tuple[str, list[int], np.ndarray]]:
-        """Yield recorded states of laws: name of the signal, places of joints in a row, and values there."""
-        for name, law, state, count, columns, places in self._state_places:
-            if name in names:
-                yield name, places, on_host(self._step.now.laws[law][state]).reshape(-1, count)[columns]
 
     @functools.cached_property
     def _state_places(self) -> list[tuple[str, int, int, int, tuple[np.ndarray, ...], list[int]]]:
@@ -498,10 +475,6 @@ class _Part:
         all_rows = _index(range(self._assembly.num_robots), columns)
         self._all_targets = [(_on_host(binding.inputs[number]), all_rows) for number in (2, 3)]
         self._binding = binding
-
-    def _targets(self, number: int) -> np.ndarray:
-        array, index = self._all_targets[number]
-        return on_host(array)[index].copy()
 
     def _delay(self, targets: list[np.ndarray]) -> list[np.ndarray]:
         """Replace targets by those of `lag` steps ago; see `delayed` of the step."""

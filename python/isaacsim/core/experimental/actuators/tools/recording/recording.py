@@ -15,11 +15,8 @@ from ...specs.arguments import names_of, path_of, require_file, require_type, wh
 from ..plots.style import save
 from .bags import save_mcap
 from .files import Subject, load_npz, save_npz
-from .friction import FrictionTable, friction
-from .intervals import NotedTable
-from .motors import MotorTable, motors
 from .rerun_stream import save_rrd, send
-from .saturation import SaturationTable, saturation
+from .statistics import FrictionTable, MotorTable, NotedTable, SaturationTable, friction, motors, saturation
 from .tables import load_csv, load_parquet, save_csv, save_parquet
 
 if TYPE_CHECKING:

@@ -69,11 +69,7 @@ _PANELS = (
 
 
 def save_rrd(path: Path, steps: np.ndarray, subject: Subject, arrays: Mapping[str, np.ndarray]) -> None:
-    """Write a file that `rerun` shows, with a tab for each joint.
-
-    Raises:
-        ModuleNotFoundError: rerun-sdk is missing.
-    """
+    """Write a file that `rerun` shows, with a tab for each joint; ModuleNotFoundError if rerun-sdk is missing."""
     rerun = _rerun()
     stream = rerun.RecordingStream(_APPLICATION)
     # rerun waits forever on a full disk
@@ -87,11 +83,7 @@ def save_rrd(path: Path, steps: np.ndarray, subject: Subject, arrays: Mapping[st
 def send(stream: object, steps: np.ndarray, subject: Subject, arrays: Mapping[str, np.ndarray]) -> None:
     """Send numbers at every step, on the timelines `time` and `step`; limits, faults and sticking only on a change.
 
-    Args:
-        stream: A `rerun.RecordingStream`, or None for the current one.
-        steps: Seconds of each step.
-        subject: Robots and joints.
-        arrays: Arrays by name, `time` among them.
+    The stream is a `rerun.RecordingStream`, or None for the current one; `steps` are seconds, and `time` is an array.
 
     Raises:
         ModuleNotFoundError: rerun-sdk is missing.

@@ -36,11 +36,7 @@ def save_csv(path: Path, steps: np.ndarray, subject: Subject, arrays: Mapping[st
 
 
 def load_csv(path: Path) -> Found:
-    """Read what `save_csv` wrote.
-
-    Raises:
-        ValueError: It is something else, or a line is missing or comes twice.
-    """
+    """Read what `save_csv` wrote; ValueError if it is something else, or a line is missing or comes twice."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             # spreadsheets leave empty lines
@@ -52,11 +48,7 @@ def load_csv(path: Path) -> Found:
 
 
 def save_parquet(path: Path, steps: np.ndarray, subject: Subject, arrays: Mapping[str, np.ndarray]) -> None:
-    """Write a table.
-
-    Raises:
-        ModuleNotFoundError: pyarrow is missing.
-    """
+    """Write a table; ModuleNotFoundError if pyarrow is missing."""
     arrow = _arrow()
     arrow.parquet.write_table(arrow.table(_table(steps, subject, arrays)), path)
 
@@ -146,12 +138,7 @@ def recording_of(path: Path, columns: Mapping[str, Any]) -> Found:
     max_efforts = limits[0] if len(limits) else np.zeros(shape[1:], np.float32)
     clamps = {*arrays["limited_by"].ravel().tolist()} if "limited_by" in arrays else set()
     subject = Subject(tuple(labels[1]), tuple(labels[2]), ("", *sorted(clamps - {""})), max_efforts)
-    return _steps(steps), subject, arrays
-
-
-def _steps(column: np.ndarray) -> np.ndarray:
-    """Return the seconds of each step, of those of each line."""
-    return column[:, 0, 0] if column.size else np.zeros(0)
+    return steps[:, 0, 0] if steps.size else np.zeros(0), subject, arrays
 
 
 def _axis(columns: Mapping[str, Sequence[object]], name: str, number: str) -> tuple[list[Any], list[int]]:

@@ -102,23 +102,13 @@ class Implicit:
         return np.minimum(self.values[2] * self.values[3] ** 2, 1.0)
 
     def with_coupled(self, inverse: np.ndarray, chosen: np.ndarray) -> Implicit:
-        """Return these and others, with the coupled inertia.
-
-        Args:
-            inverse: Inverse mass matrix, `(J, J)`.
-            chosen: Mask of the other joints.
-        """
+        """Return these and others, by a mask, with the coupled inertia of the inverse mass matrix."""
         coupled, effective = coupled_inertias(inverse), 1.0 / np.diag(inverse)
         others = Implicit.known(coupled, effective, np.zeros(len(coupled)), ImplicitConfig().load_share)
         return Implicit(np.where(chosen, others.values, self.values))
 
     def moved(self, before: np.ndarray, after: np.ndarray) -> Implicit:
-        """Return those of a robot with other armatures; what is assumed stays.
-
-        Args:
-            before: Inverse mass matrix, `(J, J)`.
-            after: The same with the other armatures.
-        """
+        """Return those of a robot with other armatures, by the inverse mass matrices; what is assumed stays."""
         made = Implicit(self.values.copy())
         alone = np.diag(before) / np.diag(after)
         coupled = coupled_inertias(after) / coupled_inertias(before)

@@ -161,12 +161,7 @@ class ClosedLoops:
                 yield UnresolvedSpring(path, name, spring, frequency, step, *ratios)
 
     def _with_inertia(self, rows: np.ndarray, values: np.ndarray) -> Iterator[tuple[str, str, Any, float]]:
-        """Iterate over path, joint, value and inertia of the joints of the actuators of some robots.
-
-        Args:
-            rows: Robots.
-            values: Their values, shape `(rows, joints, …)`.
-        """
+        """Iterate over path, joint, value and inertia of the joints of some robots; values are `(rows, joints, …)`."""
         every = np.ones(values.shape[1], bool)
         paths, names = list(self._robots.articulation.paths), self._names_where(every)
         inertias = 1.0 / np.diagonal(self._inverses(rows, every), axis1=1, axis2=2)
@@ -315,13 +310,9 @@ class ClosedLoops:
         return np.concatenate([np.zeros((count, 0)), *parts], axis=1)[:, self._order]
 
     def _inverses(self, rows: np.ndarray, mask: np.ndarray | None = None) -> np.ndarray:
-        """Return accelerations of some joints per effort on each, `(rows, joints, joints)`.
+        """Return accelerations of joints, those of a mask or with gains, per effort on each, `(rows, joints, joints)`.
 
         With couplings of joints and loops where the articulation tells them, else inverse mass matrices.
-
-        Args:
-            rows: Robots.
-            mask: Joints of the actuators by their columns; None means those with gains.
         """
         driven = np.sort(self._assembly.columns)[self._known if mask is None else mask]
         tell = getattr(self._robots.articulation, "dof_admittances", None)

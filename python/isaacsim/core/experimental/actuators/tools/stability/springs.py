@@ -62,13 +62,7 @@ class UnresolvedSpring:
 
 
 def frequency_of(stiffness: float, rotor: float, inertia: float) -> float:
-    """Return the frequency of two masses on a spring [rad/s].
-
-    Args:
-        stiffness: Of the spring [N·m/rad or N/m].
-        rotor: Inertia of the rotor at the joint [kg·m² or kg].
-        inertia: Inertia of the joint [kg·m² or kg].
-    """
+    """Return the frequency [rad/s] of a rotor and a joint [kg·m² or kg] on a spring [N·m/rad or N/m]."""
     return math.sqrt(stiffness * (1.0 / rotor + 1.0 / inertia))
 
 

@@ -233,11 +233,7 @@ class Mechanics:
 
     @property
     def names(self) -> list[str]:
-        """Names of the joints.
-
-        Raises:
-            ValueError: There are more or fewer than joints.
-        """
+        """Names of the joints; ValueError if there are more or fewer than joints."""
         count = len(self.mass_matrix)
         found = [str(at) for at in range(count)] if self.joints is None else names_of("joints", self.joints)
         if len(found) != count:
@@ -339,7 +335,9 @@ def stability_with(
     loop = Loop(np.linalg.inv(matrix), values[:3], weight, timing, modes)
     whole = RobotStability(robot, loop.margin(dt), loop.radius(dt), loop.largest_step(dt), weight)
     if may_be_implicit is not None and not whole.stable:
-        whole = dataclasses.replace(whole, implicit_helps=_implicit_helps(loop, dt, may_be_implicit & ~modes.mask))
+        others = may_be_implicit & ~modes.mask
+        helps = bool(others.any()) and loop.with_implicit(others).is_stable(dt)
+        whole = dataclasses.replace(whole, implicit_helps=helps)
     alone = [loop.joint(at) for at in range(count)]
     columns = (
         *(*values[:3], loop.inertias, [one.margin(dt) for one in alone]),
@@ -361,11 +359,6 @@ def _with_mode(row: JointStability, modes: Implicit, at: int) -> JointStability:
         return row
     inertia, share = float(modes.inertias[at]), float(modes.load_shares[at])
     return dataclasses.replace(row, effort_mode="implicit", stepped_inertia=inertia, load_share=share)
-
-
-def _implicit_helps(loop: Loop, dt: float, chosen: np.ndarray) -> bool:
-    """Return True if a loop is stable with other joints implicit, a mask."""
-    return bool(chosen.any()) and loop.with_implicit(chosen).is_stable(dt)
 
 
 def _implicit(matrix: np.ndarray, mode: ImplicitConfig, measured: np.ndarray) -> Implicit:
@@ -466,15 +459,11 @@ def _is_implicit(joint: JointStability) -> bool:
 
 def _column(name: str, joints: Sequence[JointStability], turns: Sequence[bool | None]) -> list[str]:
     """Return a column of the table: its heading, the unit below that, and a value of each joint."""
-    values, quantity = [_shown(getattr(joint, name)) for joint in joints], QUANTITIES.get(name)
+    values = [value if isinstance(value := getattr(joint, name), str) else f"{value:.4g}" for joint in joints]
+    quantity = QUANTITIES.get(name)
     if quantity is None:
         return [_COLUMNS[name], "[s]" if name in _SECONDS else "", *values]
     return [_COLUMNS[name], heading("", quantity, turns).strip(), *numbers_of(values, quantity, turns)]
-
-
-def _shown(value: float | str) -> str:
-    """Return a value of a column."""
-    return value if isinstance(value, str) else f"{value:.4g}"
 
 
 def _below(number: float) -> str:

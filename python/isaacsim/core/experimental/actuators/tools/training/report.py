@@ -20,14 +20,7 @@ _SHOWN, _POINTS = 3.0, 20000
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """Efforts of a picture.
-
-    Args:
-        part: Name of the part of the log.
-        start: Time of their first row [s].
-        measured: Measured efforts [N·m or N], shape `(steps, joints)`.
-        predicted: Predicted efforts, same shape.
-    """
+    """Efforts of a part of the log from `start` [s] on, measured and predicted [N·m or N], `(steps, joints)`."""
 
     part: str
     start: float

@@ -21,8 +21,7 @@ from ...base.extras import needs
 from ...laws.networks.metadata import MOST_STEPS, Metadata
 from ...laws.networks.network import GRUCell, Kind, Linear, LSTMCell, Network, Operation, Unary
 from ...specs.arguments import number_of, require_type
-from .features import features_of
-from .log import ActuatorLog
+from .log import ActuatorLog, features_of
 from .trained import TrainedActuator
 
 # rows of a recurrent network's window that count, after those of warm-up
@@ -101,17 +100,7 @@ def train_actuator(
 
 
 class _Fit:
-    """A model in training, with its optimizer, its errors and its best weights.
-
-    Args:
-        kind: Kind of network.
-        hidden: Widths of its hidden layers.
-        parts: Logs of training and validation.
-        metadata: Inputs and scales.
-        warm_up: Rows before errors count.
-        epochs: Epochs over which the learning rate falls to zero.
-        learning_rate: Learning rate at the start.
-    """
+    """A model in training, with its optimizer, its errors and its best weights; errors count after `warm_up` rows."""
 
     def __init__(
         self,
@@ -166,11 +155,7 @@ class _Fit:
 
 
 def _cut(log: ActuatorLog, kind: Kind, validation: float, warm_up: int) -> int:
-    """Return the first row of validation.
-
-    Raises:
-        ValueError: A part is too short.
-    """
+    """Return the first row of validation; ValueError if a part is too short."""
     cut = round(log.steps * (1 - validation))
     need = warm_up + (1 if kind == "mlp" else _WINDOW)
     for name, rows, least in (("training", cut, need), ("validation", log.steps - cut, warm_up + 1)):

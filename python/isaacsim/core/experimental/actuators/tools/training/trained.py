@@ -17,8 +17,7 @@ from ...files.networks.convert import WRITERS
 from ...laws.networks.evaluator import make_evaluator
 from ...laws.networks.metadata import check_metadata
 from ...laws.networks.network import Network
-from .features import features_of
-from .log import ActuatorLog
+from .log import ActuatorLog, features_of
 from .report import Curves, write_report
 
 

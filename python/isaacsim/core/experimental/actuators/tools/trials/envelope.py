@@ -138,11 +138,7 @@ def _alone(stages: Sequence[Component], positions: np.ndarray, velocities: np.nd
 
 
 def find_actuator(actuators: ActuatorSet, joint: str) -> tuple[Actuator, int]:
-    """Return the actuator of a joint, and the number of the joint within it.
-
-    Raises:
-        ValueError: None drives it.
-    """
+    """Return the actuator of a joint, and the number of the joint within it; ValueError if none drives it."""
     if not hasattr(actuators, "actuators"):
         raise TypeError(f"actuators = {shown(actuators)}: must be an ArticulationActuators or the like. Give one.")
     for actuator in actuators.actuators:
@@ -165,11 +161,7 @@ def delay_of(actuator: Actuator, robot: int, column: int) -> tuple[float, float]
 
 
 def one_joint(component: Component, actuator: Actuator, robot: int, column: int) -> Component:
-    """Return a separate copy of a component for one joint of one robot.
-
-    Raises:
-        ValueError: There is no such robot.
-    """
+    """Return a separate copy of a component for one joint of one robot; ValueError if there is no such robot."""
     robots = len(actuator.indices) // len(actuator.dof_names)
     if not 0 <= robot < robots:
         raise ValueError(f"robot = {robot}: must be below {robots}, and not negative. Correct it.")
@@ -177,13 +169,7 @@ def one_joint(component: Component, actuator: Actuator, robot: int, column: int)
 
 
 def bounds(stages: Sequence[Component], positions: np.ndarray, velocities: np.ndarray) -> Bounds:
-    """Return the lowest and highest effort that stages of one joint let pass, by running them.
-
-    Args:
-        stages: Of `one_joint`.
-        positions: [rad or m], shape `(points,)`.
-        velocities: [rad/s or m/s], same shape.
-    """
+    """Return the lowest and highest effort that stages of `one_joint` let pass, by running them."""
     return StageBounds(stages, np.zeros(len(positions), int))(positions, velocities)
 
 

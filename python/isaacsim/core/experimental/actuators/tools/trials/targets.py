@@ -45,10 +45,7 @@ class Room:
     def within(self) -> tuple[np.ndarray, np.ndarray]:
         """Return lower and upper bounds of targets: a little inside the limits, or where the joint begins."""
         span = np.where(np.isfinite(self.upper - self.lower), self.upper - self.lower, 0.0)
-        return (
-            np.minimum(self.lower + _AWAY * span, self.pose),
-            np.maximum(self.upper - _AWAY * span, self.pose),
-        )
+        return (np.minimum(self.lower + _AWAY * span, self.pose), np.maximum(self.upper - _AWAY * span, self.pose))
 
     @property
     def pose(self) -> np.ndarray:
@@ -101,13 +98,7 @@ def step(room: Room, amplitude: np.ndarray | float, at: float = STEP_AT) -> Targ
 
 
 def clipped(room: Room, names: Sequence[str], jumps: tuple[Targets, np.ndarray | float] | None = None) -> list[str]:
-    """Return the effects of joint limits on targets, in sentences: joints that begin outside, and shortened steps.
-
-    Args:
-        room: Positions and limits of the joints.
-        names: Names of the DOFs.
-        jumps: A step, and its requested amplitude [rad or m].
-    """
+    """Return the effects of joint limits on targets, in sentences: joints that begin outside, and shortened steps."""
 
     def listed(found: Any) -> str:
         return ", ".join(name for name, one in zip(names, found.any(axis=0), strict=True) if one)
@@ -156,7 +147,11 @@ def _table(path: Path) -> tuple[list[str], np.ndarray]:
         table = np.array(lines, float)
     except ValueError as error:
         raise ValueError(f"{path}: {error}: must hold a number in each cell of each line. Correct it.") from None
-    if table.shape[1] != len(head) or not np.isfinite(table).all() or not _is_ascending(table[:, 0]):
+    if (
+        table.shape[1] != len(head)
+        or not np.isfinite(table).all()
+        or not (table[0, 0] >= 0 and (np.diff(table[:, 0]) > 0).all())
+    ):
         raise ValueError(f"{path}: must hold finite numbers, with times that rise from 0 or later. Correct it.")
     return head, table
 
@@ -173,10 +168,6 @@ def _lines(path: Path) -> tuple[list[str], list[list[str]]]:
             "then one per joint, and a line at least. Add it."
         )
     return head, lines
-
-
-def _is_ascending(times: np.ndarray) -> bool:
-    return bool(times[0] >= 0 and (np.diff(times) > 0).all())
 
 
 def _require(amplitude: np.ndarray | float, frequency: float) -> None:

@@ -103,11 +103,7 @@ def room_of(robots: PhysicsArticulation) -> Room:
 
 
 def steps_in(seconds: float, dt: float) -> int:
-    """Return the number of physics steps in a duration.
-
-    Args:
-        seconds: The duration [s].
-        dt: The step [s].
+    """Return the number of physics steps in a duration [s].
 
     Raises:
         ValueError: They are more than a thousand million, which no computer records.
@@ -125,16 +121,7 @@ def follow(
     steps: Iterable[int],
     after_step: Callable[[], None] | None = None,
 ) -> Trial:
-    """Step robots that follow targets, and return the results.
-
-    Args:
-        simulation: A simulation that plays.
-        robots: The articulation.
-        actuators: Those of the robots, or None if drives move them.
-        targets: Targets by the time since the start.
-        steps: Counts physics steps.
-        after_step: Called after each step.
-    """
+    """Step robots that follow targets by the time since the start, and return the results."""
     room, rows, diverged, last = room_of(robots), [], None, None
     with contextlib.nullcontext() if actuators is None else actuators.record() as log:
         for count in steps:

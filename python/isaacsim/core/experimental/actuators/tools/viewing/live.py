@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -115,12 +114,7 @@ class _Watched:
 
 
 class Live:
-    """One environment and robot of a playing simulation at a time.
-
-    Args:
-        sim: The simulation.
-        host: Its host.
-    """
+    """One environment and robot of a playing simulation at a time."""
 
     def __init__(self, sim: Any, host: Any) -> None:
         self._sim, self._host = sim, host
@@ -147,11 +141,7 @@ class Live:
         self._look(min(self.env, self.envs - 1), self.robot)
 
     def select(self, env: int, robot: int) -> None:
-        """Show another environment, and the joints of another robot.
-
-        Raises:
-            ValueError: There is none of that number.
-        """
+        """Show another environment, and the joints of another robot; ValueError if there is none of that number."""
         for name, number, count in (("environment", env, self.envs), ("robot", robot, max(1, len(self.robots)))):
             if whole_of(name, number) >= count:
                 raise ValueError(f"{name} = {number}: must be below {count}. Choose another.")
@@ -176,12 +166,7 @@ class Live:
             self.joints = self._joints()
 
     def _add(self, wrapper: ArticulationActuators, starts: np.ndarray) -> None:
-        """Mark the joints that a wrapper drives, and record it if it drives the shown robot.
-
-        Args:
-            wrapper: The actuators.
-            starts: First column of each robot of the environment.
-        """
+        """Mark the joints that a wrapper drives, and record it if it drives the shown robot."""
         paths = list(wrapper.articulation.paths)
         for path, start in zip(self.robots, starts, strict=False):
             if path in paths:
@@ -242,9 +227,15 @@ class Live:
                 ends = bounds(last["positions"][here], last["velocities"][here])
                 ends = np.where(np.isnan(ends), [[-np.inf], [np.inf]], ends)
                 for column, at, lower, upper in zip(columns, here, *ends.tolist(), strict=True):
-                    effort = _effort_of(last, at, column, (lower, upper))
-                    effort = replace(effort, computed=effort.computed * one.ratios[column])
-                    found.append(_with_parts(effort, last, at, self.joints[column]))
+                    joint, applied = self.joints[column], float(last["applied_efforts"][at])
+                    computed = float(last["computed_efforts"][at]) * one.ratios[column]
+                    effort = Effort(column, computed, applied, lower, upper, str(last["limited_by"][at]), applied)
+                    if joint.passive:
+                        motor, friction = (float(last[name][at]) for name in _FRICTION[:2])
+                        effort = replace(effort, motor=motor, friction=friction, sticking=bool(last["sticking"][at]))
+                    if joint.derating is not None:
+                        effort = replace(effort, temperature=float(last[_HEAT][at]))
+                    found.append(effort)
         return sorted(found, key=lambda effort: effort.column)
 
     def history(self, column: int) -> tuple[np.ndarray, ...]:
@@ -269,11 +260,7 @@ class Live:
     # requests
 
     def set_target(self, column: int, value: float) -> None:
-        """Set the position target of a joint [rad or m].
-
-        Raises:
-            ValueError: It is not finite in single precision.
-        """
+        """Set the position target of a joint [rad or m]; ValueError if it is not finite in single precision."""
         if problem := complaint(f"target of {self._joint(column).name}", value, _ANY):
             raise ValueError(problem)
         self.articulation.set_dof_position_targets([[value]], dof_indices=[column])
@@ -326,34 +313,6 @@ class Live:
 
     def _place(self, column: int) -> tuple[Actuator, int]:
         return next(one.places[column] for one in self._watched if column in one.places)
-
-
-def _effort_of(last: Mapping[str, np.ndarray], at: int, column: int, ends: tuple[float, float]) -> Effort:
-    """Return the effort of a joint without passive stages.
-
-    Args:
-        last: Last values of signals by name.
-        at: Number of the joint among them.
-        column: Its column.
-        ends: Smallest and largest effort of its motor.
-    """
-    computed, applied = float(last["computed_efforts"][at]), float(last["applied_efforts"][at])
-    return Effort(column, computed, applied, *ends, str(last["limited_by"][at]), applied)
-
-
-def _with_parts(effort: Effort, last: Mapping[str, np.ndarray], at: int, joint: Joint) -> Effort:
-    """Return the effort with those of motor and passive stages apart, and with the temperature, where there are such.
-
-    Args:
-        effort: The effort of a joint.
-        last: Last values of signals by name.
-        at: Number of the joint among them.
-        joint: The joint.
-    """
-    if joint.passive:
-        motor, passive = float(last["motor_efforts"][at]), float(last["passive_efforts"][at])
-        effort = replace(effort, motor=motor, friction=passive, sticking=bool(last["sticking"][at]))
-    return effort if joint.derating is None else replace(effort, temperature=float(last[_HEAT][at]))
 
 
 def _thermal(actuator: Actuator) -> Component | None:

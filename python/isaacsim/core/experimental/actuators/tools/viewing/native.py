@@ -20,12 +20,7 @@ _KEYS = {32: "pause", 262: "step", 259: "reset"}
 
 
 class Window:
-    """A window with the robots, their targets, and the efforts of their motors.
-
-    Args:
-        live: Data of the simulation.
-        ask: Takes requests from any thread.
-    """
+    """A window with the robots, their targets, and the efforts of their motors."""
 
     url: str | None = None
 

@@ -198,12 +198,7 @@ class View(NotCopied):
 
 
 class _Pace:
-    """The number of steps to take, as fast as the wall clock or as fast as possible.
-
-    Args:
-        dt: Physics step [s].
-        realtime: Whether to follow the wall clock.
-    """
+    """The number of physics steps to take, as fast as the wall clock or as fast as possible."""
 
     def __init__(self, dt: float, realtime: bool) -> None:
         self._dt, self._realtime = dt, realtime

@@ -17,11 +17,7 @@ _REMEDY = "Open the address that the view tells, or name the host in view(allowe
 
 
 def host_names(given: Sequence[str]) -> set[str]:
-    """Return host names in the form that `refusal` takes.
-
-    Raises:
-        ValueError: One is no host name.
-    """
+    """Return host names in the form that `refusal` takes; ValueError if one is no host name."""
     names = {name.lower().removesuffix(".") for name in given}
     for name in names:
         if not re.fullmatch(r"[a-z0-9_.-]+", name):
@@ -59,11 +55,7 @@ def refusal(hosts: Sequence[str], origins: Sequence[str], own: str, allowed: Col
 
 
 def _place(url: str) -> tuple[str, int | None]:
-    """Return name and port; all names of this machine are equal.
-
-    Raises:
-        ValueError: It has none.
-    """
+    """Return name and port; all names of this machine are equal; ValueError if it has none."""
     parts = urlsplit(url)
     name = (parts.hostname or "").removesuffix(".")
     if not name:

@@ -68,15 +68,7 @@ _opening = threading.Lock()
 
 
 class Page:
-    """A web page with the robots, their targets, and the efforts of their motors.
-
-    Args:
-        live: Data of the simulation.
-        ask: Takes requests from any thread.
-        host: Address of the server.
-        port: Its port; the next free one if it is taken.
-        allowed_hosts: Further names of the server, or of hosts whose pages may connect.
-    """
+    """A web page with robots, their targets, and the efforts of their motors; `ask` takes requests from any thread."""
 
     def __init__(self, live: Live, ask: Ask, host: str, port: int, allowed_hosts: Sequence[str] = ()) -> None:
         self._ask = ask
@@ -234,7 +226,9 @@ class Page:
             gui.add_html(_STYLE)
             self._status = gui.add_html("")
             self._buttons = gui.add_button_group("simulation", _BUTTONS)
-            self._buttons.on_click(lambda event: self._ask(_asked_by(event.target.value)))
+            # the button that continues is the one that pauses
+            words = {_CONTINUE: _BUTTONS[0]}
+            self._buttons.on_click(lambda event: self._ask(words.get(event.target.value, event.target.value)))
             if live.envs > 1:
                 last = live.envs - 1
                 self._env = gui.add_number("environment", live.env, min=0, max=last, step=1)
@@ -389,13 +383,7 @@ class Page:
     def _bar(self, joint: Joint, effort: Effort, unit: str, is_warm: bool) -> str:
         """Return a line of HTML: name, effort of the motor within its envelope, friction below it, number, temperature.
 
-        It is red if it is limited, and its temperature is red where it derates.
-
-        Args:
-            joint: The joint.
-            effort: Its effort.
-            unit: Behind the number.
-            is_warm: Whether there is room for temperatures.
+        It is red if it is limited, and its temperature is red where it derates; `is_warm` leaves room for temperatures.
         """
         friction = 0.0 if effort.friction is None else effort.friction
         ends = [abs(end) for end in (effort.lower, effort.upper) if math.isfinite(end)]
@@ -461,23 +449,11 @@ class Page:
 
 
 def _camera(middle: np.ndarray, size: float, aspect: float, fov: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return position and target of a camera that sees all robots.
-
-    Args:
-        middle: Middle of the robots [m].
-        size: Diagonal of the box around them [m].
-        aspect: Width of the picture per height; the panel covers the lower half of a narrow one.
-        fov: Its vertical field of view [rad].
-    """
+    """Return position and target [m] of a camera that sees all robots; the panel covers half of a narrow picture."""
     narrow = min(max(aspect, _NARROWEST), 1.0)
     away, distance = np.array([1.0, -1.0, 0.55]), 1.15 * size / narrow
     lower = 0.5 * distance * math.tan(fov / 2) if narrow < 1 else 0.0
     return middle + distance * away / np.linalg.norm(away), middle - [0.0, 0.0, lower]
-
-
-def _asked_by(button: str) -> str:
-    """Return the request of a button: the one that continues is the one that pauses."""
-    return _BUTTONS[0] if button == _CONTINUE else button
 
 
 def _turns(live: Live, columns: Iterable[int]) -> list[bool | None]:

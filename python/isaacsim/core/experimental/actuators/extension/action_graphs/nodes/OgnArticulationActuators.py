@@ -163,9 +163,7 @@ def _enabled() -> Any:
     """Return the value of an execution attribute that is pulsed, OmniGraph's where it runs."""
     if (omni_graph := sys.modules.get("omni.graph.core")) is not None:
         return omni_graph.ExecutionAttributeState.ENABLED
-    from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph.ogn_types import (
-        ExecutionAttributeState,
-    )
+    from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph.ogn_types import ExecutionAttributeState
 
     return ExecutionAttributeState.ENABLED
 

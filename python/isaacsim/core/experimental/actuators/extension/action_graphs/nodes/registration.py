@@ -21,12 +21,7 @@ _subscriptions: list[object] = []
 
 
 def keep_registered(ext_id: str, manager: Any) -> None:
-    """Register the node now, and again whenever OmniGraph is enabled later.
-
-    Args:
-        ext_id: The extension as Kit names it: name, a dash, version.
-        manager: Kit's extension manager.
-    """
+    """Register the node of an extension, `name-version`, now and again whenever OmniGraph is enabled later."""
     subscription = manager.subscribe_to_extension_enable(
         on_enable_fn=lambda _: register_if_missing(ext_id),
         on_disable_fn=lambda _: _deregister(),
@@ -38,10 +33,7 @@ def keep_registered(ext_id: str, manager: Any) -> None:
 
 
 def register_if_missing(ext_id: str) -> Literal["no OmniGraph", "found", "registered"]:
-    """Register the node unless OmniGraph knows it.
-
-    Args:
-        ext_id: The extension as Kit names it: name, a dash, version.
+    """Register the node of an extension, `name-version`, unless OmniGraph knows it.
 
     Returns:
         What was the case: there is no OmniGraph, it knows the node already, or the node was registered now.

@@ -35,12 +35,7 @@ class OgnArticulationActuatorsInternalState:
         return self._actuators
 
     def initialize(self, robot_path: str | list[str], auto: bool) -> NodeActuators:
-        """Make the actuators and return them; former ones are released.
-
-        Args:
-            robot_path: Path of the robot, or several.
-            auto: Step automatically before every physics step.
-        """
+        """Make the actuators of the robots at a path or several, and return them; former ones are released."""
         # Warp and USD are loaded when the first pulse needs them
         from .node_actuators import NodeActuators
 

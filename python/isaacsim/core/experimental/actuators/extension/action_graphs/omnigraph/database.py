@@ -31,11 +31,7 @@ class ReadOnlyError(AttributeError):
 
 
 class Node:
-    """Stands for a node of a graph: its path, and the messages of its last run.
-
-    Args:
-        path: Prim path.
-    """
+    """Stands for a node of a graph: the path of its prim, and the messages of its last run."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -105,12 +101,7 @@ class Ports:
 
 
 class Database:
-    """The values of one node; `node_database` makes a subclass for each node type.
-
-    Args:
-        node: Whose values they are; takes messages by `log_compute_message`.
-        graph_instance_id: Which instance of the graph.
-    """
+    """The values of one node, which takes messages; `node_database` makes a subclass for each node type."""
 
     DESCRIPTION: ClassVar[NodeDescription]
     NODE_TYPE_CLASS: ClassVar[Any]
@@ -132,11 +123,7 @@ class Database:
         return self._values[name]
 
     def write(self, name: str, value: object) -> None:
-        """Set a port, named in full; arrays are copied.
-
-        Raises:
-            ValueError: The value is not of the port's type.
-        """
+        """Set a port, named in full; arrays are copied; ValueError if the value is not of the port's type."""
         try:
             converted = self.DESCRIPTION.ports[name].type.convert(value)
         except (TypeError, ValueError) as error:
@@ -146,14 +133,7 @@ class Database:
         self._values[name] = converted
 
     def evaluate(self, *fired: str) -> bool:
-        """Run the node as OmniGraph does; an exception is an error of the node.
-
-        Args:
-            fired: Execution inputs that are pulsed, `execIn` for instance.
-
-        Returns:
-            True if it succeeded; else its followers must not run.
-        """
+        """Run the node as OmniGraph does, with some execution inputs pulsed; return False after an error."""
         self.node.begin_compute()
         for name, port in self.DESCRIPTION.ports.items():
             if port.type.base == "execution":

@@ -1,9 +1,10 @@
-"""Read an `.ogn` file: a node type and its ports."""
+"""A node type and its ports: read from an `.ogn` file, or listed in Python."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +15,7 @@ GROUPS = ("inputs", "outputs", "state")
 
 @dataclass(frozen=True)
 class Port:
-    """One attribute of a node.
-
-    Args:
-        group: `inputs`, `outputs` or `state`.
-        name: Without the group.
-        type: What it holds.
-        default: Value if it is not set.
-        optional: True if it may stay without a value.
-        ui_name: What users read.
-        description: What it is for.
-    """
+    """One attribute of a node; `ui_name` is what users read, and an optional one may stay without a value."""
 
     group: str
     name: str
@@ -37,13 +28,7 @@ class Port:
 
 @dataclass(frozen=True)
 class NodeDescription:
-    """Content of an `.ogn` file.
-
-    Args:
-        name: Node type, with the extension's name in front.
-        ports: By full name, `inputs:stepDt` for instance.
-        keys: All keys of the node as written, comments left out.
-    """
+    """Content of an `.ogn` file: ports by full name, `inputs:stepDt` for instance, and all keys but comments."""
 
     name: str
     ports: dict[str, Port]
@@ -111,3 +96,38 @@ def _without_comments(value: object) -> Any:
     if isinstance(value, dict):
         return {key: _without_comments(item) for key, item in value.items() if not key.startswith("$")}
     return value
+
+
+# type, or type and default
+Declared = str | tuple[str, object]
+
+
+@dataclass(frozen=True)
+class NodePorts:
+    """The ports of a node class, in its attribute `PORTS`.
+
+    Args:
+        inputs: Types by name, `"double[]"` for instance, or pairs of type and default.
+        outputs: Likewise.
+        more: Full names that a graph may add, as a regular expression, and their type.
+    """
+
+    inputs: Mapping[str, Declared] = field(default_factory=dict)
+    outputs: Mapping[str, Declared] = field(default_factory=dict)
+    more: tuple[str, str] | None = None
+
+    def describe(self, node_type: str) -> NodeDescription:
+        """Return the description that an `.ogn` file with these ports has.
+
+        Raises:
+            ValueError: A type is unknown, or a default is of another type.
+        """
+        groups = {"inputs": self.inputs, "outputs": self.outputs}
+        keys = {group: {name: _keys(port) for name, port in ports.items()} for group, ports in groups.items()}
+        return describe(node_type, {"description": "", **keys}, node_type)
+
+
+def _keys(declared: Declared) -> dict[str, object]:
+    if isinstance(declared, str):
+        return {"type": declared, "description": ""}
+    return {"type": declared[0], "default": declared[1], "description": ""}

@@ -143,11 +143,7 @@ class OgnType:
 
 
 def parse_type(declared: str | list[str]) -> OgnType:
-    """Return the type that an `.ogn` file declares; a list is a union of types.
-
-    Raises:
-        ValueError: There is no such type.
-    """
+    """Return the type that an `.ogn` file declares; a list is a union of types; ValueError if there is no such type."""
     if isinstance(declared, list):
         return OgnType(f"one of {declared}", "union", (), False)
     found = re.fullmatch(r"(?P<base>\w+?)(\[(?P<count>[234])\])?(?P<array>\[\])?", declared)

@@ -4,7 +4,7 @@ actuators run data/graphs/pd_from_usd.usda
 """
 
 from ....base.extras import needs
-from ..omnigraph.node_ports import NodePorts as NodePorts
+from ..omnigraph.ogn_file import NodePorts as NodePorts
 
 with needs("Action graphs", "sim"):
     from .error import GraphError as GraphError

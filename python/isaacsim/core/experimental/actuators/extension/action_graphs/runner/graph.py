@@ -7,10 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..omnigraph.database import Severity
-from .clock import Clock
 from .error import GraphError, did_you_mean
-from .node import GraphNode
-from .scope import Scope
+from .node import Clock, GraphNode, Scope
 
 _log = logging.getLogger(__name__)
 
@@ -90,7 +88,8 @@ class Graph(Scope):
         """
         node, port = self._find(attribute)
         if not port.startswith("inputs:") or port in node.wires:
-            why = f"wired to <{_path(node.wires[port])}>" if port in node.wires else "no input"
+            source, output = node.wires.get(port, (node, ""))
+            why = f"wired to <{source.path}.{output}>" if output else "no input"
             raise GraphError([f"<{attribute}> is {why}: only an input without a wire can be set. Set another one."])
         try:
             node.db.write(port, value)
@@ -110,18 +109,13 @@ class Graph(Scope):
         waiting: list[tuple[GraphNode, list[str]]] = [(event, [])]
         while waiting:
             node, fired = waiting.pop()
-            if self._run(node, fired):
+            # pure nodes it depends on run first
+            if all(map(self._compute_once, node.upstream)) and self._run_one(node, fired):
                 following = list(node.pulsed())
                 happened |= bool(following)
                 # the last one in is the next one out
                 waiting += reversed(following)
         return happened
-
-    def _run(self, node: GraphNode, fired: Iterable[str] = ()) -> bool:
-        """Run a node after its dependencies; return True if all of them succeeded."""
-        if not all(self._compute_once(pure) for pure in node.upstream):
-            return False
-        return self._run_one(node, fired)
 
     def _run_one(self, node: GraphNode, fired: Iterable[str] = ()) -> bool:
         """Run a node alone, and report its messages; return True if it succeeded."""
@@ -162,10 +156,6 @@ class Graph(Scope):
         if port not in (ports := node.db.DESCRIPTION.ports):
             raise GraphError([f"<{attribute}>: the node has no such port. {did_you_mean(port, ports)}"])
         return node, port
-
-
-def _path(end: tuple[GraphNode, str]) -> str:
-    return f"{end[0].path}.{end[1]}"
 
 
 def _with_path(node: GraphNode, text: str) -> str:

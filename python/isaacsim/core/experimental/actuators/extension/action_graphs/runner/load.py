@@ -1,24 +1,24 @@
-"""Load graphs from the `OmniGraph` prims of a stage, or report all problems."""
+"""Load graphs from the `OmniGraph` prims of a stage: nodes, wires and the order in which they compute."""
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import warnings
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
 
 from ....files.usd.graph import GraphPrim, NodePrim, read_graphs
 from ....files.usd.stage import open_stage
 from ..omnigraph.database import Database, make_database
-from ..omnigraph.node_ports import NodePorts
-from ..omnigraph.ogn_file import NodeDescription, Port
+from ..omnigraph.ogn_file import NodeDescription, NodePorts, Port
 from ..omnigraph.ogn_types import parse_type
 from .error import GraphError, did_you_mean
 from .graph import Graph
 from .node import GraphNode
 from .registry import database_of, known_node_types
-from .wiring import put_in_order, wire
 
 if TYPE_CHECKING:
     from ....files.usd.handles import Stage
@@ -36,11 +36,7 @@ _SETTINGS = {
 
 
 def has_graphs(source: str | os.PathLike[str] | Stage) -> bool:
-    """Return True if a USD file or stage has an active action graph.
-
-    Raises:
-        FileNotFoundError: No such file.
-    """
+    """Return True if a USD file or stage has an active action graph; FileNotFoundError if there is no such file."""
     return bool(read_graphs(open_stage(source)))
 
 
@@ -82,17 +78,17 @@ def _graph(prim: GraphPrim, issues: list[str]) -> Graph:
 
 def _settings(prim: GraphPrim, issues: list[str]) -> dict[str, str]:
     """The settings of a graph."""
-    found = {}
+    settings = {}
     for name, (default, allowed) in _SETTINGS.items():
         authored = prim.settings.get(name)
         value, where = (authored.value, authored.layer) if authored is not None else (None, "not authored")
-        found[name] = str(value) if value is not None and str(value) else default
-        if found[name] not in allowed:
+        settings[name] = str(value) if value is not None and str(value) else default
+        if settings[name] not in allowed:
             issues.append(
-                f"<{prim.path}>.{name} = {found[name]!r} ({where}): must be {' or '.join(allowed)} outside Kit. "
+                f"<{prim.path}>.{name} = {settings[name]!r} ({where}): must be {' or '.join(allowed)} outside Kit. "
                 "Change it or deactivate the graph."
             )
-    return found
+    return settings
 
 
 def _database(node: NodePrim, issues: list[str]) -> type[Database] | None:
@@ -141,12 +137,19 @@ def _node(node: NodePrim, database: type[Database], graph: Graph, issues: list[s
     # a connection overrides a value
     values = {name: port for name, port in node.ports.items() if port.value is not None and not port.sources}
     for name, authored in values.items():
-        if name in known and _is_settable(known[name]):
+        # outputs are computed, and executions are pulsed
+        if name in known and known[name].group != "outputs" and known[name].type.base != "execution":
             try:
                 made.db.write(name, authored.value)
             except ValueError as error:
                 issues.append(f"{error} It is in {authored.layer}.")
-    _warn_of_unknown_inputs(node, values, known)
+    inputs = [name for name in known if name.startswith("inputs:")]
+    if unknown := [name for name in values if name.startswith("inputs:") and name not in inputs]:
+        warnings.warn(
+            f"<{node.path}>: {', '.join(unknown)} have no effect: {node.type} outside Kit has {', '.join(inputs)}. "
+            "Remove them, or run the graph in Kit.",
+            stacklevel=2,
+        )
     if getattr(database.NODE_TYPE_CLASS, "DEMANDS_PHYSICS_STEPS", False) and not graph.on_demand:
         issues.append(
             f"<{node.path}> needs a graph that is evaluated at physics steps: <{graph.path}>.pipelineStage must be "
@@ -155,24 +158,103 @@ def _node(node: NodePrim, database: type[Database], graph: Graph, issues: list[s
     return made
 
 
-def _is_settable(port: Port) -> bool:
-    """True if a stage may set a value of the port: outputs are computed, and executions are pulsed."""
-    return port.group != "outputs" and port.type.base != "execution"
-
-
-def _warn_of_unknown_inputs(node: NodePrim, values: Iterable[str], known: Iterable[str]) -> None:
-    inputs = [name for name in known if name.startswith("inputs:")]
-    if unknown := [name for name in values if name.startswith("inputs:") and name not in inputs]:
-        warnings.warn(
-            f"<{node.path}>: {', '.join(unknown)} have no effect: {node.type} outside Kit has {', '.join(inputs)}. "
-            "Remove them, or run the graph in Kit.",
-            stacklevel=3,
-        )
-
-
 def _known(kind: str) -> str:
     """The type of a variable, or `any` where OmniGraph has no such type."""
     try:
         return parse_type(kind).text
     except ValueError:
         return "any"
+
+
+def wire(node: NodePrim, prim: GraphPrim, graph: Graph, issues: list[str]) -> None:
+    """Connect the inputs of a node."""
+    end = graph.nodes[node.path]
+    for name, authored in node.ports.items():
+        where = f"<{node.path}>.{name} ({authored.layer})"
+        sources = []
+        for source in authored.sources:
+            path, _, port = source.rpartition(".")
+            if path in graph.nodes:
+                problem = _wire_problem(end, name, graph.nodes[path], port)
+                sources += [] if problem else [(graph.nodes[path], port)]
+            elif path in (there := [other.path for other in prim.nodes]):
+                # a node of an unknown type was reported already
+                continue
+            else:
+                problem = f"there is no such node in <{graph.path}>. {did_you_mean(path, there)}"
+            if problem:
+                issues.append(f"{where} is connected to <{source}>: {problem} Correct the connection or remove it.")
+        _connect(end, name, sources, where, issues)
+
+
+def _connect(end: GraphNode, name: str, sources: list[tuple[GraphNode, str]], where: str, issues: list[str]) -> None:
+    if not sources:
+        return
+    if end.db.DESCRIPTION.ports[name].type.base == "execution":
+        for source, port in sources:
+            source.followers.setdefault(port, {}).setdefault(end, []).append(name)
+    elif len(sources) > 1:
+        issues.append(f"{where} has {len(sources)} connections: must have one. Only executions come together.")
+    else:
+        end.wires[name] = sources[0]
+
+
+def _wire_problem(end: GraphNode, name: str, source: GraphNode, port: str) -> str | None:
+    """Why a wire cannot be, or None."""
+    ends, starts = end.db.DESCRIPTION.ports, source.db.DESCRIPTION.ports
+    if name not in ends or not name.startswith("inputs:"):
+        inputs = [port for port in ends if port.startswith("inputs:")]
+        return f"{end.db.DESCRIPTION.name} has no such input here. {did_you_mean(name, inputs)}"
+    if port not in starts:
+        return f"{source.db.DESCRIPTION.name} has no such port here. {did_you_mean(port, starts)}"
+    wanted, given = ends[name].type, starts[port].type
+    if wanted.base == given.base == "execution" and not port.startswith("outputs:"):
+        return "an execution starts at an output."
+    if not wanted.takes(given):
+        hint = " Put a ToFloat between them." if (given.base, wanted.base) == ("double", "float") else ""
+        return f"that is {given.text}, must be {wanted.text}.{hint}"
+    return None
+
+
+def put_in_order(graph: Graph, issues: list[str]) -> None:
+    """Order the ports of each node and the pure nodes it depends on; report cycles."""
+    nodes = list(graph.nodes.values())
+    _order_executions(nodes, issues)
+    needs = {node: [source for source, _ in node.wires.values() if source.is_pure] for node in nodes}
+    pure = _sorted({node: needs[node] for node in nodes if node.is_pure}, "data", issues)
+    place = {node: at for at, node in enumerate(pure)}
+    for node in nodes:
+        # pure nodes run for others only
+        upstream = set() if node.is_pure else _behind(node, needs)
+        node.upstream = sorted(upstream & place.keys(), key=place.__getitem__)
+
+
+def _order_executions(nodes: Sequence[GraphNode], issues: list[str]) -> None:
+    """Put the followers of each node into the order of its ports."""
+    pulsed_by: dict[GraphNode, list[GraphNode]] = {node: [] for node in nodes}
+    for node in nodes:
+        node.followers = {port: node.followers[port] for port in node.db.DESCRIPTION.ports if port in node.followers}
+        for end in itertools.chain.from_iterable(node.followers.values()):
+            pulsed_by[end].append(node)
+    _sorted(pulsed_by, "execution", issues)
+
+
+def _behind(node: GraphNode, needs: Mapping[GraphNode, Sequence[GraphNode]]) -> set[GraphNode]:
+    """All nodes that a node depends on, without recursion: chains may have thousands of nodes."""
+    waiting, behind = list(needs[node]), set[GraphNode]()
+    while waiting:
+        source = waiting.pop()
+        if source not in behind:
+            behind.add(source)
+            waiting += needs[source]
+    return behind
+
+
+def _sorted(before: dict[GraphNode, list[GraphNode]], what: str, issues: list[str]) -> list[GraphNode]:
+    """Nodes in topological order; none where there is a cycle, which is reported."""
+    try:
+        return list(TopologicalSorter(before).static_order())
+    except CycleError as error:
+        circle = " → ".join(node.path for node in error.args[1])
+        issues.append(f"<{error.args[1][0].graph.path}>: {what} runs in a circle, {circle}. Disconnect one of them.")
+        return []

@@ -1,22 +1,79 @@
-"""A node in a graph: its values and its wires."""
+"""A node in a graph: its values and wires, and what it sees of the graph: path, variables and time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
 from ..omnigraph.database import Database, Node, Severity
-from ..omnigraph.ogn_types import ExecutionAttributeState
-from .scope import Scope
+from ..omnigraph.ogn_types import ExecutionAttributeState, OgnType
+
+
+class Variables:
+    """Values by name, each of a type that stays; the path of their graph is for messages."""
+
+    def __init__(self, graph_path: str) -> None:
+        self.writes = 0
+        self._graph_path = graph_path
+        self._types: dict[str, OgnType] = {}
+        self._values: dict[str, object] = {}
+
+    def declare(self, name: str, kind: OgnType, value: object) -> None:
+        """Add a variable; ValueError if the value is not of that type."""
+        self._types[name] = kind
+        self.write(name, kind.default() if value is None else value)
+
+    def read(self, name: str) -> Any:
+        """Return a value; ValueError if there is no such variable, with those there are."""
+        self._require(name)
+        return self._values[name]
+
+    def write(self, name: str, value: object) -> None:
+        """Set a value; ValueError if there is no such variable, or it is of another type."""
+        self._require(name)
+        try:
+            self._values[name] = self._types[name].convert(value)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"<{self._graph_path}>.graph:variable:{name} = {error}") from error
+        self.writes += 1
+
+    def _require(self, name: str) -> None:
+        if name not in self._types:
+            raise ValueError(
+                f"variable {name!r}: not in <{self._graph_path}>. Available: {list(self._types)}. Correct the name, or "
+                f"add an attribute graph:variable:{name} to the graph."
+            )
+
+
+@dataclass(frozen=True)
+class Clock:
+    """The time of one evaluation of a graph.
+
+    Args:
+        time: Simulated time since play [s].
+        delta: Duration of an evaluation: a frame, or a physics step [s].
+        frame: Frames since play.
+        total_time: Simulated time of this play and those before it [s].
+    """
+
+    time: float = 0.0
+    delta: float = 0.0
+    frame: float = 0.0
+    total_time: float = 0.0
+
+
+class Scope:
+    """The path, the variables and the time of a graph."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.variables = Variables(path)
+        self.clock = Clock()
 
 
 class GraphNode(Node):
-    """A node of a graph.
-
-    Args:
-        path: Prim path.
-        database: Of its node type.
-        graph: What it sees of the graph it belongs to.
-    """
+    """A node of a graph, with the database of its type and what it sees of the graph."""
 
     def __init__(self, path: str, database: type[Database], graph: Scope) -> None:
         super().__init__(path)
@@ -40,11 +97,7 @@ class GraphNode(Node):
         return self._path
 
     def run(self, *fired: str) -> bool:
-        """Take over what the inputs are wired to, and compute; return whether that worked.
-
-        Args:
-            fired: Execution inputs that are pulsed.
-        """
+        """Read the wires of the inputs and compute, with some execution inputs pulsed; return whether that worked."""
         try:
             for port, (source, name) in self.wires.items():
                 self.db.write(port, source.db.read(name))

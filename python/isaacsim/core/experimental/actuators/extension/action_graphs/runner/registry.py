@@ -5,7 +5,7 @@ from __future__ import annotations
 from ....specs.arguments import require_type
 from ..nodes.OgnArticulationActuators import OgnArticulationActuators
 from ..omnigraph.database import Database, make_database, node_database
-from ..omnigraph.node_ports import NodePorts
+from ..omnigraph.ogn_file import NodePorts
 from .kit_nodes import KIT_NODES
 
 _databases: dict[str, type[Database]] = {}
@@ -50,11 +50,7 @@ def known_node_types() -> list[str]:
 
 
 def database_of(node_type: str) -> type[Database]:
-    """The database class of a node type.
-
-    Raises:
-        KeyError: It is not known.
-    """
+    """The database class of a node type; KeyError if it is not known."""
     return _databases[node_type]
 
 
@@ -68,8 +64,5 @@ def _database(name: str, node_class: type) -> type[Database]:
     return made
 
 
-_SHIPPED = {
-    "isaacsim.core.experimental.actuators.ArticulationActuators": OgnArticulationActuators,
-    **KIT_NODES,
-}
+_SHIPPED = {"isaacsim.core.experimental.actuators.ArticulationActuators": OgnArticulationActuators, **KIT_NODES}
 _databases.update({name: _database(name, node_class) for name, node_class in _SHIPPED.items()})

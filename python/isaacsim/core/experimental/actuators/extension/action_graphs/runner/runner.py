@@ -9,10 +9,10 @@ from ....base.errors import HostError, NotCopied
 from ....simulators.current import use_host
 from ....simulators.simulation import Simulation
 from ....specs.arguments import number_of, require_type, whole_of
-from .clock import Clock
 from .error import GraphError, did_you_mean
 from .graph import Graph
 from .load import load_graphs
+from .node import Clock
 
 
 class GraphRunner(NotCopied):

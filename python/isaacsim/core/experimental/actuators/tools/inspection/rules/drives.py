@@ -10,16 +10,14 @@ from ....files.usd.edits import Edit, ParameterEdit, PropertyEdit
 from ....specs.configs import ForeignConfig, MaxEffortClampingConfig
 from ....specs.fields import parameters_of
 from ....specs.joint_side import bounds_at_joint, effort_factor, ratio_of
-from ..described import InspectedActuator, InspectedJoint
-from ..figures import gains, largest_effort
-from ..findings import Finding
-from .rule import Checked
+from ..described import InspectedActuator, InspectedJoint, gains, largest_effort
+from ..findings import Checked, Remark
 
 # relative tolerance of equal numbers: files have single precision, and degrees
 _SAME = 1e-4
 
 
-def undriven_joint(checked: Checked) -> Iterator[Finding]:
+def undriven_joint(checked: Checked) -> Iterator[Remark]:
     """A joint without a driver hangs; usually its actuator is missing, or targets another name.
 
     A joint with an unusable actuator is reported by the reason instead.
@@ -27,16 +25,14 @@ def undriven_joint(checked: Checked) -> Iterator[Finding]:
     broken = {name for actuator in checked.robot.actuators if not actuator.usable for name in actuator.joints}
     for joint in checked.robot.joints:
         if joint.driven_by == "nothing" and joint.name not in broken:
-            yield Finding(
-                "undriven-joint",
-                "warning",
+            yield Remark(
                 joint.path,
                 f"joint {joint.name} has no actuator, no drive with gains and follows no other joint.",
                 "Give it an actuator or a drive, or lock it if it is not to move.",
             )
 
 
-def drive_and_actuator(checked: Checked) -> Iterator[Finding]:
+def drive_and_actuator(checked: Checked) -> Iterator[Remark]:
     """A drive that is stiffer or more damped than the actuator hides it in programs that keep the drive on.
 
     This package switches it off. An equal or softer drive is a fallback for programs that know no actuators.
@@ -52,9 +48,7 @@ def drive_and_actuator(checked: Checked) -> Iterator[Finding]:
         if checked.is_doubtful(actuator):
             remedy = "Correct the actuator first: something on its prim has no effect, and its gains may be others."
         off = (PropertyEdit(joint.path, joint.axis, name, 0.0) for name in ("stiffnesses", "dampings"))
-        yield Finding(
-            "drive-and-actuator",
-            "warning",
+        yield Remark(
             joint.path,
             f"joint {joint.name} has a drive with stiffness {drive[0]:g} and damping {drive[1]:g} (SI), and the "
             f"actuator <{actuator.path}> with {has}.",
@@ -63,13 +57,11 @@ def drive_and_actuator(checked: Checked) -> Iterator[Finding]:
         )
 
 
-def no_effort_limit(checked: Checked) -> Iterator[Finding]:
+def no_effort_limit(checked: Checked) -> Iterator[Remark]:
     """An actuator has no limit and its joint has one, which bounds the drive only."""
     for actuator, joint, limit, edits in _beyond(checked):
         if math.isinf(largest_effort(actuator)):
-            yield Finding(
-                "no-effort-limit",
-                "warning",
+            yield Remark(
                 actuator.path,
                 f"has no effort limit, and that of its joint {joint.name}, {limit}, bounds the drive only.",
                 f"Apply {MaxEffortClampingConfig.SCHEMA} with the limit of the motor, or that of the joint.",
@@ -77,14 +69,12 @@ def no_effort_limit(checked: Checked) -> Iterator[Finding]:
             )
 
 
-def limit_above_joint(checked: Checked) -> Iterator[Finding]:
+def limit_above_joint(checked: Checked) -> Iterator[Remark]:
     """The limit of an actuator exceeds that of its joint, which no simulator applies to it."""
     for actuator, joint, limit, edits in _beyond(checked):
         most = largest_effort(actuator)
         if math.isfinite(most):
-            yield Finding(
-                "limit-above-joint",
-                "warning",
+            yield Remark(
                 actuator.path,
                 f"has a limit of {most:g} {joint.values['effort_limit'].unit}, and its joint {joint.name} one of "
                 f"{limit}, which bounds the drive only.",

@@ -22,14 +22,13 @@ from ....specs.stages import is_linked
 from ....specs.stand_ins import stand_in_for, stand_ins
 from ....specs.transmission import TransmissionConfig, armature
 from ..described import InspectedActuator, InspectedJoint
-from ..findings import Finding
-from .rule import Checked
+from ..findings import Checked, Remark
 
 # relative tolerance of equal numbers: files have single precision
 _SAME = 1e-5
 
 
-def several_targets(checked: Checked) -> Iterator[Finding]:
+def several_targets(checked: Checked) -> Iterator[Remark]:
     """A prim drives several joints: this package drives all of them, others the first."""
     for actuator, joints in _prims(checked):
         if len(actuator.joints) < 2:
@@ -39,9 +38,7 @@ def several_targets(checked: Checked) -> Iterator[Finding]:
         remedy = "Give each joint a prim of its own, as add_motors does."
         if actuator.unsplit:
             remedy = f"{remedy[:-1]}; it cannot be split in a layer over the file, for {actuator.unsplit}."
-        yield Finding(
-            "several-targets",
-            "warning",
+        yield Remark(
             actuator.path,
             f"drives {len(joints)} joints. newton and Isaac Sim drive the first, {first}, and leave {', '.join(limp)} "
             "limp.",
@@ -50,7 +47,7 @@ def several_targets(checked: Checked) -> Iterator[Finding]:
         )
 
 
-def no_stand_in(checked: Checked) -> Iterator[Finding]:
+def no_stand_in(checked: Checked) -> Iterator[Remark]:
     """A law unknown to newton has no law of newton's beside it, or one with other numbers."""
     for actuator, _ in _prims(checked):
         for law, nearest, authored in _laws_of_ours(actuator):
@@ -64,22 +61,21 @@ def no_stand_in(checked: Checked) -> Iterator[Finding]:
             else:
                 problem = f"{nearest.SCHEMA} stands in for {law.SCHEMA}, and has other numbers than that comes to."
                 remedy = f"Correct them to {_shown(nearest)}, or author the motor anew."
-            yield Finding("no-stand-in", "warning", actuator.path, problem, remedy, edits)
+            yield Remark(actuator.path, problem, remedy, edits)
 
 
-def approximated(checked: Checked) -> Iterator[Finding]:
+def approximated(checked: Checked) -> Iterator[Remark]:
     """A law unknown to newton, which others approximate by a law of newton's; nothing is wrong."""
-    found: dict[str, list[InspectedActuator]] = {}
+    by_difference: dict[str, list[InspectedActuator]] = {}
     for does, actuator in _approximations(checked):
-        found.setdefault(does, []).append(actuator)
-    for does, actuators in found.items():
+        by_difference.setdefault(does, []).append(actuator)
+    for does, actuators in by_difference.items():
         joints = ", ".join(joint for actuator in actuators for joint in actuator.joints)
-        yield Finding(
-            "approximated",
-            "note",
+        yield Remark(
             actuators[0].path,
             f"at {joints}, newton and Isaac Sim {does}.",
             "Expect other efforts there.",
+            severity="note",
         )
 
 
@@ -103,7 +99,7 @@ def _approximations(checked: Checked) -> Iterator[tuple[str, InspectedActuator]]
                 yield f"go without {law.SCHEMA}", actuator
 
 
-def friction_fallback(checked: Checked) -> Iterator[Finding]:
+def friction_fallback(checked: Checked) -> Iterator[Remark]:
     """A friction stage replaces the friction of its joint, which other simulators have; both should be the same."""
     for actuator, joints in _prims(checked):
         for stage in filter(is_friction, actuator.stages):
@@ -112,22 +108,21 @@ def friction_fallback(checked: Checked) -> Iterator[Finding]:
                     yield _fallback(checked, actuator, joint, stage)
 
 
-def unmarked_fallback(checked: Checked) -> Iterator[Finding]:
+def unmarked_fallback(checked: Checked) -> Iterator[Remark]:
     """Values of joints are those that their motors write for other programs, and no mark says so.
 
     Files of version 0.9 and before have none. The values then count as those of the joint's author.
     """
-    found = [(joint, names) for actuator, joints in _prims(checked) for joint, names in _unmarked(actuator, joints)]
-    if not found:
+    unmarked = [(joint, names) for actuator, joints in _prims(checked) for joint, names in _unmarked(actuator, joints)]
+    if not unmarked:
         return
-    values = "; ".join(f"{joint.name} ({' and '.join(names)})" for joint, names in found)
-    yield Finding(
-        "unmarked-fallback",
-        "note",
-        found[0][0].path,
+    values = "; ".join(f"{joint.name} ({' and '.join(names)})" for joint, names in unmarked)
+    yield Remark(
+        unmarked[0][0].path,
         "joints have values that their motors write for other programs, without a mark, as in files of version 0.9 "
         f"and before: {values}. They count as the joints' own, and stay when other motors replace these.",
         "Nothing to do if they are the joints' own; else remove them and author the motors again with add_motors.",
+        severity="note",
     )
 
 
@@ -155,33 +150,32 @@ def has_friction(joint: InspectedJoint) -> bool:
     return any(joint.values[name].said for name in ("friction", "viscous_friction"))
 
 
-def _fallback(checked: Checked, actuator: InspectedActuator, joint: InspectedJoint, stage: Config) -> Finding:
+def _fallback(checked: Checked, actuator: InspectedActuator, joint: InspectedJoint, stage: Config) -> Remark:
     dry, viscous = joint.value("friction"), joint.value("viscous_friction")
     coulomb, static, damping = portable_levels(stage)
     same = _near(viscous, damping) and (_near(dry, coulomb) or _near(dry, max(coulomb, static)))
     levels = {"static_frictions": coulomb, "dynamic_frictions": coulomb, "viscous_frictions": damping}
     off = (PropertyEdit(joint.path, joint.axis, name, float(value)) for name, value in levels.items())
-    return Finding(
-        "friction-fallback",
-        "note" if same else "warning",
+    return Remark(
         joint.path,
         f"joint {joint.name} has newton:friction = {dry:g}, newton:damping = {viscous:g} (SI), and "
         f"{stage.SCHEMA} of <{actuator.path}> coulomb = {coulomb:g}, viscous = {damping:g}. The stage acts "
         "here, the joint's own in other simulators.",
         "Nothing to do." if same else "Give the joint those of the stage, as add_motors does.",
         () if same else checked.edits(actuator, off),
+        severity="note" if same else "warning",
     )
 
 
-def refused_elsewhere(checked: Checked) -> Iterator[Finding]:
+def refused_elsewhere(checked: Checked) -> Iterator[Remark]:
     """A value that newton does not accept, so that it rejects the whole file."""
     for actuator, joints in _prims(checked):
         for problem, remedy in _refused(actuator):
-            yield Finding("refused-elsewhere", "warning", actuator.path, f"{problem}: newton refuses the file.", remedy)
+            yield Remark(actuator.path, f"{problem}: newton refuses the file.", remedy)
         if axes := [joint.name for joint in joints if joint.axis not in ("angular", "linear")]:
             problem = f"drives {', '.join(axes)}, axes of a generic joint: newton refuses the file."
             remedy = "Nothing to do where newton is not meant; else make revolute joints of it."
-            yield Finding("refused-elsewhere", "note", actuator.path, problem, remedy)
+            yield Remark(actuator.path, problem, remedy, severity="note")
 
 
 def _refused(actuator: InspectedActuator) -> Iterator[tuple[str, str]]:

@@ -7,20 +7,19 @@ from collections.abc import Iterator
 
 from ....files.usd.edits import SchemaEdit
 from ....files.usd.similar_names import unescaped
-from ..findings import Finding, split_message
-from .rule import Checked
+from ..findings import Checked, Remark, split_message
 
 _MEANT = re.compile(r"applies ([!-~]+), which has no effect.* Did you mean (\w+)\?")
 
 
-def unusable_actuator(checked: Checked) -> Iterator[Finding]:
+def unusable_actuator(checked: Checked) -> Iterator[Remark]:
     """The parser rejects the prim; no actuator of its robot is built."""
     for line in checked.robot.problems:
         where, problem, remedy = split_message(line)
-        yield Finding("unusable-actuator", "error", where or checked.robot.path, problem, remedy)
+        yield Remark(where or checked.robot.path, problem, remedy, severity="error")
 
 
-def without_effect(checked: Checked) -> Iterator[Finding]:
+def without_effect(checked: Checked) -> Iterator[Remark]:
     """An authored opinion is read by nothing: a misspelled name, a schema of another version, a prim without a robot.
 
     A schema with a name close to a known one is replaced by it.
@@ -29,25 +28,24 @@ def without_effect(checked: Checked) -> Iterator[Finding]:
         where, problem, remedy = split_message(line)
         meant = _MEANT.search(line)
         edits = (SchemaEdit(where, unescaped(meant[1]), meant[2]),) if meant and where else ()
-        yield Finding("without-effect", "warning", where or checked.robot.path, problem, remedy, edits)
+        yield Remark(where or checked.robot.path, problem, remedy, edits)
 
 
-def two_values(checked: Checked) -> Iterator[Finding]:
+def two_values(checked: Checked) -> Iterator[Remark]:
     """Two attributes, prims or elements describe the same of a joint or link and differ: programs take one of them."""
     for line in checked.robot.two_values:
         where, problem, remedy = split_message(line)
-        yield Finding("two-values", "warning", where, problem, remedy)
+        yield Remark(where, problem, remedy)
 
 
-def earlier_name(checked: Checked) -> Iterator[Finding]:
+def earlier_name(checked: Checked) -> Iterator[Remark]:
     """A schema has its name of version 0.9 and before, which is read here and unknown to USD."""
     for actuator in checked.robot.actuators:
         for schema, today in actuator.earlier:
-            yield Finding(
-                "earlier-name",
-                "note",
+            yield Remark(
                 actuator.path,
                 f"applies {schema}, as {today} was called until version 0.9: usdview and Kit do not know it.",
                 f"Rename it to {today}.",
                 (SchemaEdit(actuator.path, schema, today),),
+                severity="note",
             )

@@ -8,14 +8,13 @@ from collections.abc import Iterator
 from ....specs.implicit import ImplicitConfig
 from ...stability.chatter import AssumedInertia
 from ...stability.table import IMPLICIT_REMEDY, JointStability, RobotStability, Stability, least_damping, lowered
-from ..findings import Finding
-from .rule import Checked
+from ..findings import Checked, Remark
 
 # [Hz]: no position loop oscillates slower or faster
 _SLOWEST, _FASTEST = 0.02, 500.0
 
 
-def unstable_gains(checked: Checked) -> Iterator[Finding]:
+def unstable_gains(checked: Checked) -> Iterator[Remark]:
     """Gains that are too high for the physics step: the robot vibrates, see `ArticulationActuators.stability`."""
     table = checked.stability
     if table is None or table.stable:
@@ -23,14 +22,13 @@ def unstable_gains(checked: Checked) -> Iterator[Finding]:
     robot = next(robot for robot in table.robots if not robot.stable)
     for joint in _vibrating(table, robot):
         text = ", or ".join(_remedies(joint, robot, table))
-        yield Finding(
-            "unstable-gains",
-            "error",
+        yield Remark(
             checked.robot.joint(joint.joint).path,
             f"joint {joint.joint} will vibrate at dt = {table.dt:.4g} s: kp = {joint.kp:.4g}, kd = {joint.kd:.4g}, "
             f"inertia {joint.inertia:.3g}, armature {joint.armature:.3g}"
             + (f", latency {joint.latency:.3g} s." if joint.latency else "."),
             f"{text[0].upper()}{text[1:]}.",
+            severity="error",
         )
 
 
@@ -63,7 +61,7 @@ def _other_gains(joint: JointStability, robot: RobotStability, dt: float) -> str
     return f"damp it with more than kd = {least:.3g}" if joint.kd <= least else "damp it"
 
 
-def assumed_inertia_too_large(checked: Checked) -> Iterator[Finding]:
+def assumed_inertia_too_large(checked: Checked) -> Iterator[Remark]:
     """Friction that assumes more than twice the inertia of its joint, or an effort mode that assumes more than it.
 
     Both chatter where the simulator provides no inertia.
@@ -78,9 +76,7 @@ def assumed_inertia_too_large(checked: Checked) -> Iterator[Finding]:
             one = AssumedInertia("", joint.name, getattr(stage, "assumed_inertia", 0.0), inertia, implicit)
             if one.is_too_large:
                 law = "effort at the end of the step" if implicit else "friction"
-                yield Finding(
-                    "assumed-inertia-too-large",
-                    "warning",
+                yield Remark(
                     actuator.path,
                     f"assumed_inertia = {one.assumed:.4g} is {one.assumed / inertia:.3g} times the inertia of joint "
                     f"{joint.name}, {inertia:.4g}: its {law} chatters on simulators that provide no inertia.",
@@ -88,27 +84,23 @@ def assumed_inertia_too_large(checked: Checked) -> Iterator[Finding]:
                 )
 
 
-def unresolved_spring(checked: Checked) -> Iterator[Finding]:
+def unresolved_spring(checked: Checked) -> Iterator[Remark]:
     """A spring of a transmission that oscillates so fast that the physics step damps it, and may make it softer."""
     for spring in () if checked.stability is None else checked.stability.springs:
-        yield Finding(
-            "unresolved-spring",
-            "warning",
+        yield Remark(
             checked.robot.joint(spring.joint).path,
             f"the spring of joint {spring.joint}, {spring.stiffness:.4g}, has {spring.in_words}.",
             f"Step with dt <= {spring.largest_step:.3g} s, or use TransmissionConfig, a rigid gear.",
         )
 
 
-def gains_against_inertia(checked: Checked) -> Iterator[Finding]:
+def gains_against_inertia(checked: Checked) -> Iterator[Remark]:
     """A stiffness with which the joint would oscillate once a minute or a thousand times a second: units are wrong."""
     for joint in checked.stability.joints if checked.stability is not None else ():
         frequency = math.sqrt(joint.kp / joint.inertia) / (2 * math.pi)
         if joint.kp and not _SLOWEST <= frequency <= _FASTEST:
             soft = frequency < _SLOWEST
-            yield Finding(
-                "gains-against-inertia",
-                "warning",
+            yield Remark(
                 checked.robot.joint(joint.joint).path,
                 f"with kp = {joint.kp:.4g} and inertia {joint.inertia:.3g}, joint {joint.joint} swings at "
                 f"{frequency:.3g} Hz.",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from . import catalogue, drives, portability, prims, steps, transmissions, units, values
-from .rule import Rule
+from ..findings import Rule
+from . import drives, portability, prims, steps, units, values
 
 _FUNCTIONS: tuple[Rule, ...] = (
     prims.unusable_actuator,
@@ -30,10 +30,10 @@ _FUNCTIONS: tuple[Rule, ...] = (
     values.huge_value,
     values.long_delay,
     values.stuck_joint,
-    catalogue.knee_without_linkage,
+    values.knee_without_linkage,
     values.unread_supply,
     values.unread_derating,
-    transmissions.transmission_armature,
+    values.transmission_armature,
     steps.unstable_gains,
     steps.gains_against_inertia,
     steps.assumed_inertia_too_large,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from isaacsim.core.experimental.actuators.tools.commands.answer import Table
-from isaacsim.core.experimental.actuators.tools.commands.joint_units import with_units
+from isaacsim.core.experimental.actuators.tools.commands.show import with_units
 
 COLUMNS = {"joint": "joint", "position": "position", "effort": "largest effort"}
 ROWS = [

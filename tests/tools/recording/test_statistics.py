@@ -1,4 +1,4 @@
-"""Friction in recordings: its effort, the steps in which joints stick, and the energy that it dissipates."""
+"""Intervals of a mask, tables as text, and friction in recordings; the motors are in `test_motors.py`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,32 @@ import pytest
 from isaacsim.core.experimental.actuators.engine import assembly
 from isaacsim.core.experimental.actuators.engine.recorded_signals import OF_PASSIVE_STAGES, STICKING_SPEED
 from isaacsim.core.experimental.actuators.tools.recording import recorder
-from isaacsim.core.experimental.actuators.tools.recording.friction import JointFriction
+from isaacsim.core.experimental.actuators.tools.recording.statistics import (
+    JointFriction,
+    intervals,
+    longest,
+    text_table,
+)
 from places import ROBOTS
+
+
+def test_intervals_at_the_ends_and_between() -> None:
+    """First step, and the step after the last."""
+    assert intervals(np.array([True, True, False, True, False, True])) == [(0, 2), (3, 4), (5, 6)]
+    assert intervals(np.zeros(3, bool)) == intervals(np.zeros(0, bool)) == []
+
+
+def test_longest_is_in_seconds() -> None:
+    """A single long step is longer than two short ones."""
+    durations = np.array([0.01, 0.01, 0.01, 0.05])
+    assert np.isclose(longest(np.array([True, True, False, True]), durations), 0.05)
+    assert longest(np.zeros(4, bool), durations) == 0.0
+
+
+def test_names_are_left_and_numbers_right() -> None:
+    """All lines have the same length."""
+    assert text_table([("joint", "share"), ("knee_left", "5%")], 1) == "joint      share\nknee_left     5%"
+
 
 DT, INERTIA, COULOMB = 0.005, 0.02, 0.5
 MOTOR = [aa.PDControlConfig(30.0, 1.0), aa.MaxEffortClampingConfig(2.0)]
