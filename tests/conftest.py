@@ -1,7 +1,5 @@
 """What every test shares: the robot files, a random generator, and no traces left behind."""
 
-from __future__ import annotations
-
 import gc
 import os
 import sys

@@ -1,7 +1,5 @@
 """Data is copied and pickled and comes back equal; what is live says that it cannot be, and what to do instead."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import pickle
@@ -35,13 +33,13 @@ WAYS = [
 MODEL = "<mujoco><worldbody><body><joint name='hinge'/><geom size='1'/></body></worldbody></mujoco>"
 
 
-def model() -> Any:
+def model():
     import mujoco
 
     return mujoco.MjModel.from_xml_string(MODEL)
 
 
-def full(value: float, dtype: Any = wp.float32) -> wp.array:
+def full(value: float, dtype=wp.float32) -> wp.array:
     return wp.full(2, value, dtype=dtype, device="cpu")
 
 
@@ -102,7 +100,7 @@ def recording() -> aa.Recording:
 
 @pytest.mark.parametrize("again", WAYS)
 @pytest.mark.parametrize("name", DATA)
-def test_data_comes_back_equal(name: str, again: Callable[[Any], Any]) -> None:
+def test_data_comes_back_equal(name, again) -> None:
     """And is of the same type."""
     one = DATA[name]()
     other = again(one)
@@ -111,7 +109,7 @@ def test_data_comes_back_equal(name: str, again: Callable[[Any], Any]) -> None:
 
 @pytest.mark.parametrize("again", WAYS)
 @pytest.mark.parametrize("where", ["after", "within", "loaded"])
-def test_recordings_come_back_with_what_they_had(where: str, again: Callable[[Any], Any], tmp_path: Any) -> None:
+def test_recordings_come_back_with_what_they_had(where, again, tmp_path) -> None:
     """Also one that goes on, whose copy does not."""
     stepped = arrays()
     with stepped.record() as log:
@@ -135,7 +133,7 @@ def test_recordings_come_back_with_what_they_had(where: str, again: Callable[[An
 
 
 @pytest.mark.parametrize("again", WAYS)
-def test_saved_state_can_be_pickled(again: Callable[[Any], Any]) -> None:
+def test_saved_state_can_be_pickled(again) -> None:
     """And restored into other actuators of the same motors."""
     motors = {".*": [aa.PIDControlConfig(1.0, 2.0, 0.0, 10.0), aa.DelayConfig(2)]}
     first, second = (aa.ActuatedArrays(["a", "b"], motors, num_robots=2) for _ in range(2))
@@ -158,7 +156,7 @@ def test_saved_state_can_be_pickled(again: Callable[[Any], Any]) -> None:
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_errors_reach_other_processes(error: Exception, again: Callable[[Any], Any]) -> None:
+def test_errors_reach_other_processes(error, again) -> None:
     """With all that they say, notes too: a pool of processes hangs or breaks where they do not."""
     error.add_note("besides")
     other = again(error)
@@ -169,7 +167,7 @@ def test_errors_reach_other_processes(error: Exception, again: Callable[[Any], A
 
 
 @contextlib.contextmanager
-def simulated() -> Iterator[dict[str, Any]]:
+def simulated() -> Iterator[dict]:
     """What a simulation that plays has."""
     import mujoco
 
@@ -196,7 +194,7 @@ def simulated() -> Iterator[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def live() -> Iterator[dict[str, Any]]:
+def live() -> Iterator[dict]:
     made = actuator()
     config = aa.ActuatorConfig(made.controller)
     with simulated() as found:
@@ -224,14 +222,14 @@ LIVE = [
 
 @pytest.mark.parametrize("again", WAYS)
 @pytest.mark.parametrize("name", LIVE)
-def test_what_is_live_is_not_copied(name: str, again: Callable[[Any], Any], live: dict[str, Any]) -> None:
+def test_what_is_live_is_not_copied(name, again, live) -> None:
     """One error that says so and what to do instead, whatever the way: a copy would share arrays and end them."""
     with pytest.raises(TypeError, match=rf"^{name} cannot be copied or pickled: .*\. [A-Z].*\.$"):
         again(live[name])
 
 
 @pytest.mark.parametrize("again", WAYS[1:])
-def test_data_that_holds_something_live_says_what(again: Callable[[Any], Any]) -> None:
+def test_data_that_holds_something_live_says_what(again) -> None:
     """A config with components, and states in a list."""
     with pytest.raises(TypeError, match="ControllerPID cannot be copied"):
         again(aa.ActuatorConfig(actuator().controller))
@@ -239,7 +237,7 @@ def test_data_that_holds_something_live_says_what(again: Callable[[Any], Any]) -
         again(aa.ActuatorGroup([actuator()]).state())
 
 
-def test_refused_copy_changes_nothing(live: dict[str, Any]) -> None:
+def test_refused_copy_changes_nothing(live) -> None:
     """Physics goes on, and its end is one."""
     sim, callbacks = live["Simulation"], live["Simulation"].bus.num_callbacks
     for again in WAYS:
@@ -254,7 +252,7 @@ def test_refused_copy_changes_nothing(live: dict[str, Any]) -> None:
 class Own(aa.ControllerPID):
     """A law of a user's who knows how to copy it."""
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self):
         return made_anew, (self.kp.numpy().tolist(),)
 
 
@@ -263,7 +261,7 @@ def made_anew(kp: list[float]) -> Own:
 
 
 @pytest.mark.parametrize("again", WAYS)
-def test_subclass_may_say_how_it_is_copied(again: Callable[[Any], Any]) -> None:
+def test_subclass_may_say_how_it_is_copied(again) -> None:
     """Its own way is taken."""
     one = made_anew([1.0, 2.0])
     other = again(one)

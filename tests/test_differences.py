@@ -1,7 +1,5 @@
 """`docs/Differences.md` is true: each of its lines has tests, named here, and each line here is on the page."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import re
@@ -309,7 +307,7 @@ def functions(path: str) -> set[str]:
 
 
 @pytest.mark.parametrize("section", TESTED)
-def test_every_line_has_its_tests(section: str) -> None:
+def test_every_line_has_its_tests(section) -> None:
     """No line without a test, no test of a line that is gone; what is named exists."""
     there = lines()[section]
     assert len(there) == len(TESTED[section])

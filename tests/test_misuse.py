@@ -227,13 +227,13 @@ def test_odd_time_step_stops_nothing_else(dt):
     assert arrays.step(q, q, q + 1, 0.01)[0, 0] == 2.0
 
 
-def test_actuator_that_is_none_is_named(sim: Simulation) -> None:
+def test_actuator_that_is_none_is_named(sim) -> None:
     """Before anything of it is looked at."""
     with pytest.raises(TypeError, match="actuator 'hinge' = None: must be an Actuator or ActuatorConfig"):
         ArticulationActuators.from_actuators("/World/Pendulum", [(None, "hinge")])
 
 
-def test_delay_beyond_all_numbers_is_refused(sim: Simulation) -> None:
+def test_delay_beyond_all_numbers_is_refused(sim) -> None:
     """An integer of Python may be larger than any number of floating point."""
     with (
         ArticulationActuators.from_configs(

@@ -1,7 +1,5 @@
 """What setters accept, and what they say about the rest."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import warp as wp
@@ -63,7 +61,7 @@ def test_indices_are_resolved(indices: object, expected: list[int]) -> None:
         ([[True] * 4], r"robot mask has shape \(1, 4\)"),
     ],
 )
-def test_wrong_indices_are_named(indices: object, message: str) -> None:
+def test_wrong_indices_are_named(indices, message) -> None:
     """With the rule they break."""
     with pytest.raises(ValueError, match=message):
         resolve_indices(indices, 4, "robot")
@@ -94,7 +92,7 @@ def test_values_become_float32() -> None:
 @pytest.mark.parametrize(
     "values", [[1, 2], [[1, 2, 3]] * 3, np.zeros((1, 2, 3)), np.zeros((2, 2)), []], ids=lambda v: str(np.shape(v))
 )
-def test_wrong_shape_is_told_with_the_right_one(values: object) -> None:
+def test_wrong_shape_is_told_with_the_right_one(values) -> None:
     """Both shapes are in the message."""
     with pytest.raises(ValueError, match=r"targets has shape .*: must fit \(2, 3\)"):
         broadcast(values, (2, 3), "targets")
@@ -109,7 +107,7 @@ def test_wrong_shape_is_told_with_the_right_one(values: object) -> None:
         (1e39, r"targets\[0, 0\] = 1e\+39"),
     ],
 )
-def test_value_that_is_not_finite_is_located(values: object, where: str) -> None:
+def test_value_that_is_not_finite_is_located(values, where) -> None:
     """Too large for float32 counts too."""
     with pytest.raises(ValueError, match=where):
         broadcast(values, (2, 3), "targets")

@@ -1,10 +1,7 @@
 """Faults are told: by a warning of the first one, by an error where each step would be one, and in their words."""
 
-from __future__ import annotations
-
 import dataclasses
 import warnings
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -16,7 +13,7 @@ from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 
 DT = 0.005
 PD = aa.PDControlConfig(10.0, 1.0)
-NEEDING: dict[str, Any] = {
+NEEDING = {
     "FrictionConfig": aa.FrictionConfig(coulomb=0.2),
     "FrictionCurveConfig": aa.FrictionCurveConfig([0.0, 1.0], [0.2, 0.3]),
     "LuGreFrictionConfig": aa.LuGreFrictionConfig(bristle_stiffness=1e3, coulomb=0.2, static=0.2),
@@ -34,7 +31,7 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     return request.param
 
 
-def legs(*stages: Any, num_robots: int = 1) -> aa.ActuatedArrays:
+def legs(*stages, num_robots: int = 1) -> aa.ActuatedArrays:
     """A knee with these stages beside a hip without."""
     return aa.ActuatedArrays(["hip", "knee"], {"hip": [PD], "knee": [PD, *stages]}, num_robots)
 
@@ -52,7 +49,7 @@ def test_each_law_that_assumes_an_inertia_is_here() -> None:
 
 
 @pytest.mark.parametrize("config", NEEDING)
-def test_arrays_without_an_inertia_refuse_the_first_step(config: str) -> None:
+def test_arrays_without_an_inertia_refuse_the_first_step(config) -> None:
     """Each step would be a fault; with an inertia, given or assumed, none is."""
     leg = legs(NEEDING[config])
     for _ in range(2):
@@ -70,7 +67,7 @@ def test_law_that_takes_no_inertia_needs_none() -> None:
     assert step(lu_gre).all() and not lu_gre.faults
 
 
-def test_first_fault_warns_once(engine: str) -> None:
+def test_first_fault_warns_once(engine) -> None:
     """After the step, whose efforts are there; it names joint and cause."""
     leg = legs(num_robots=3)
     assert engine in leg.engine
@@ -86,7 +83,7 @@ def test_first_fault_warns_once(engine: str) -> None:
         assert len(leg.faults) == 3
 
 
-def test_fault_names_the_signal_that_is_missing(engine: str) -> None:
+def test_fault_names_the_signal_that_is_missing(engine) -> None:
     """One that a law needs and that is unknown again, and one that is not finite."""
     leg = legs(aa.FrictionConfig(coulomb=0.2))
     leg.set_mass_matrix(np.eye(2))

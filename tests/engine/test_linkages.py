@@ -1,7 +1,5 @@
 """Motors that move several joints together, on both engines, against the formulas in float64."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
@@ -13,8 +11,8 @@ from numpy.typing import NDArray
 
 NAMES = ["pitch", "knee", "roll"]
 DT = 1e-3
-ANKLE: dict[str, Any] = {"crank": 0.05, "rod": 0.3, "anchor": (-0.05, 0.04, -0.02), "motor": (0.0, 0.04, 0.28)}
-WIDE: dict[str, Any] = {"lower": (-0.6, -0.4), "upper": (0.6, 0.4)}
+ANKLE = {"crank": 0.05, "rod": 0.3, "anchor": (-0.05, 0.04, -0.02), "motor": (0.0, 0.04, 0.28)}
+WIDE = {"lower": (-0.6, -0.4), "upper": (0.6, 0.4)}
 DIFFERENTIAL = aa.LinkageConfig.differential("pitch", "roll")
 PARALLEL = aa.LinkageConfig.parallel_ankle("pitch", "roll", **ANKLE, **WIDE)
 KNEE = aa.LinkageConfig.four_bar("knee", 0.05, 0.2, 0.06, 0.2, 0.7, 2.5)
@@ -61,7 +59,7 @@ def shaft_of(shafts: tuple[aa.LinkageConfig, ...], q: NDArray[Any]) -> tuple[NDA
     return angles, slopes
 
 
-def motors(first: aa.LinkageConfig, second: aa.LinkageConfig, *stages: Any) -> dict[str, list[Any]]:
+def motors(first: aa.LinkageConfig, second: aa.LinkageConfig, *stages) -> dict[str, list]:
     return {"pitch": [*stages, first], "roll": [*stages, second], "knee": [aa.PDControlConfig(10.0, 1.0)]}
 
 
@@ -69,9 +67,7 @@ def motors(first: aa.LinkageConfig, second: aa.LinkageConfig, *stages: Any) -> d
 @pytest.mark.parametrize("shafts", [DIFFERENTIAL, PARALLEL], ids=["linear", "table"])
 @pytest.mark.parametrize("targets", ["joint", "motor"])
 @pytest.mark.slow("warp")
-def test_motors_act_through_the_slopes(
-    shafts: tuple[aa.LinkageConfig, aa.LinkageConfig], targets: str, rng: np.random.Generator
-) -> None:
+def test_motors_act_through_the_slopes(shafts, targets, rng) -> None:
     """PD and limit at the motors behind a gear; tables are read inside and beyond."""
     ratio, kp, kd, most = -4.0, 3.0, 0.2, 2.5
     gear = aa.TransmissionConfig(ratio=ratio, offset=0.1, targets=targets)
@@ -102,9 +98,7 @@ def test_motors_act_through_the_slopes(
 @pytest.mark.usefixtures("_engine")
 @pytest.mark.parametrize("shafts", [DIFFERENTIAL, PARALLEL], ids=["linear", "table"])
 @pytest.mark.slow("warp")
-def test_power_of_the_shafts_is_that_of_the_joints(
-    shafts: tuple[aa.LinkageConfig, aa.LinkageConfig], rng: np.random.Generator
-) -> None:
+def test_power_of_the_shafts_is_that_of_the_joints(shafts, rng) -> None:
     """To 1e-6 of what flows through both shafts."""
     arrays = aa.ActuatedArrays(NAMES, motors(*shafts, aa.PDControlConfig(3.0, 0.2)), num_robots=200)
     arrays._assembly.observe(True)
@@ -120,7 +114,7 @@ def test_power_of_the_shafts_is_that_of_the_joints(
 
 
 @pytest.mark.usefixtures("_engine")
-def test_rotors_turn_on_as_the_slopes_change(rng: np.random.Generator) -> None:
+def test_rotors_turn_on_as_the_slopes_change(rng) -> None:
     """Less J·Ġ·q̇, in a table whose rotors do not couple the joints: one of one joint."""
     gear = aa.TransmissionConfig(ratio=5.0, rotor_inertia=2e-3)
     plain = aa.ActuatedArrays(
@@ -142,9 +136,7 @@ def test_rotors_turn_on_as_the_slopes_change(rng: np.random.Generator) -> None:
 @pytest.mark.parametrize("shafts", [DIFFERENTIAL, PARALLEL], ids=["linear", "table"])
 @pytest.mark.parametrize("targets", ["joint", "motor"])
 @pytest.mark.slow
-def test_engines_agree_to_the_last_bit(
-    shafts: tuple[aa.LinkageConfig, aa.LinkageConfig], targets: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_engines_agree_to_the_last_bit(shafts, targets, monkeypatch) -> None:
     """With delay, states, a limit and cogging of the joint behind, a four-bar knee, and faults."""
     stages = [
         aa.PIDControlConfig(3.0, 1.0, 0.2),
@@ -183,9 +175,7 @@ def test_engines_agree_to_the_last_bit(
 @pytest.mark.usefixtures("_engine")
 @pytest.mark.parametrize("shafts", [DIFFERENTIAL, PARALLEL], ids=["linear", "table"])
 @pytest.mark.slow("warp")
-def test_fault_of_a_requested_signal_is_one_of_all_joints(
-    shafts: tuple[aa.LinkageConfig, aa.LinkageConfig], rng: np.random.Generator
-) -> None:
+def test_fault_of_a_requested_signal_is_one_of_all_joints(shafts, rng) -> None:
     """The motor of one joint has no effort, and both joints are of both motors; the knee has none of them."""
     rubbing = aa.FrictionConfig(0.1, 0.05)
     arrays = aa.ActuatedArrays(NAMES, motors(*shafts, aa.PDControlConfig(3.0, 0.2), rubbing), num_robots=4)
@@ -203,7 +193,7 @@ def test_fault_of_a_requested_signal_is_one_of_all_joints(
 
 
 @pytest.mark.usefixtures("_engine")
-def test_three_joints_and_robots_alone(rng: np.random.Generator) -> None:
+def test_three_joints_and_robots_alone(rng) -> None:
     """N robots are N times one."""
     rows = [[1.0, 0.5, 0.0], [0.0, 1.0, -0.5], [0.2, 0.0, 1.0]]
     given = {
@@ -276,7 +266,7 @@ LAW = aa.PDControlConfig(1.0, 0.0)
         ),
     ],
 )
-def test_motors_that_do_not_belong_together_are_refused(given: dict[str, Any], words: str) -> None:
+def test_motors_that_do_not_belong_together_are_refused(given, words) -> None:
     with pytest.raises((ValueError, TypeError), match=words):
         aa.ActuatedArrays(NAMES, given)
 
@@ -288,7 +278,7 @@ def test_gradients_are_refused_by_name() -> None:
 
 
 @pytest.mark.usefixtures("_engine")
-def test_motors_of_a_linkage_run_in_one_plan(rng: np.random.Generator) -> None:
+def test_motors_of_a_linkage_run_in_one_plan(rng) -> None:
     """A law of the user's own at one of them takes the other to its engine."""
     import step_bench
     from isaacsim.core.experimental.actuators import ActuatorConfig, ControllerPD

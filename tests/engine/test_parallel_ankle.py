@@ -1,7 +1,5 @@
 """An ankle with two motors in the shank moves as the closed chain of cranks, rods and foot does in MuJoCo."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import ActuatedArrays, LinkageConfig, PDControlConfig, TransmissionConfig

@@ -1,9 +1,5 @@
 """Plans of `compile_plan`: validation and layout."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 import warp as wp
@@ -83,7 +79,7 @@ def test_missing_limits_are_neutral() -> None:
         (["mdpm"], "mdpm"),
     ],
 )
-def test_limits_keep_the_order_of_every_actuator(orders: list[str], expected: str) -> None:
+def test_limits_keep_the_order_of_every_actuator(orders, expected) -> None:
     """They are as few as that allows when each clamp goes as early as it can."""
     made = {
         "m": lambda: ClampingMaxEffort(array(1, 1)),
@@ -107,7 +103,7 @@ def test_ring_holds_the_largest_delay() -> None:
 class OwnPD(ControllerPD):
     """A user's computation of a known law."""
 
-    def compute(self, *arguments: Any, **more: Any) -> None:
+    def compute(self, *arguments, **more) -> None:
         arguments[9].zero_()
 
 
@@ -138,7 +134,7 @@ def table(*values: float) -> wp.array:
         (actuator(delay=delay_written_later(-1, 0)), ["delay_steps = -1"]),
     ],
 )
-def test_bad_parameters_are_refused_by_name(wrong: ActuatorEntry, words: list[str]) -> None:
+def test_bad_parameters_are_refused_by_name(wrong, words) -> None:
     """The error names actuator, parameter, value and rule."""
     with pytest.raises(ValueError) as error:
         compile_plan([wrong], 2)
@@ -166,7 +162,7 @@ LIMIT = ClampingMaxEffort(array(1, 1))
         (actuator(delay=OWN_DELAY), ["OwnDelay", "ControllerPD"]),
     ],
 )
-def test_components_that_compute_arrays_stand_between_the_phases(entry: ActuatorEntry, names: Any) -> None:
+def test_components_that_compute_arrays_stand_between_the_phases(entry, names) -> None:
     """So do clamps that come before one of them, and the controller after a delay; the plan has the rest."""
     apart = array_stages(entry)
     if names is None:

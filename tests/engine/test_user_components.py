@@ -1,7 +1,5 @@
 """Components of a program: they stay the same objects, a second use is a copy, and closing releases them."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,11 +16,11 @@ NAMES = ["hip", "knee", "ankle"]
 ROBOTS = 3
 
 
-def array(value: Any, dtype: Any = wp.float32) -> wp.array:
+def array(value, dtype=wp.float32) -> wp.array:
     return wp.array(np.broadcast_to(value, ROBOTS), dtype=dtype, device="cpu")
 
 
-def pd(kp: Any = 10.0) -> aa.ControllerPD:
+def pd(kp=10.0) -> aa.ControllerPD:
     return aa.ControllerPD(array(kp), array(0.0))
 
 
@@ -45,7 +43,7 @@ def efforts(host: ArraysHost, column: int = 0) -> list[float]:
     return host.arrays().efforts.reshape(ROBOTS, -1)[:, column].tolist()
 
 
-def test_components_are_the_objects_given(host: ArraysHost) -> None:
+def test_components_are_the_objects_given(host) -> None:
     """Of built-in and custom laws; written values act."""
     config = ActuatorConfig(pd(), [aa.ClampingMaxEffort(array(50.0))], aa.Delay(array(0, wp.int32), 1))
     gains = [array(value) for value in (4.0, 0.0, 0.0, 1.0)]
@@ -64,7 +62,7 @@ def test_components_are_the_objects_given(host: ArraysHost) -> None:
 
 
 @pytest.mark.parametrize("law", [ControllerPID, OwnController])
-def test_component_of_several_joints_is_copied_for_the_second(host: ArraysHost, law: type) -> None:
+def test_component_of_several_joints_is_copied_for_the_second(host, law) -> None:
     """The copies share neither parameters nor what they work with; one in a list twice is two."""
     limit = aa.ClampingMaxEffort(array(50.0))
     config = ActuatorConfig(law(*[array(value) for value in (10.0, 10.0, 0.0, 9.0)]), [limit, limit])
@@ -84,7 +82,7 @@ def test_component_of_several_joints_is_copied_for_the_second(host: ArraysHost, 
 
 
 @pytest.mark.parametrize("own", [False, True])
-def test_component_of_an_open_wrapper_is_copied_with_its_values(host: ArraysHost, own: bool) -> None:
+def test_component_of_an_open_wrapper_is_copied_with_its_values(host, own) -> None:
     """The other wrapper keeps its own, and closing one leaves the other as it is."""
     gains = [array(value) for value in (10.0, 0.0, 0.0, 1.0)]
     config = ActuatorConfig(OwnController(*gains) if own else ControllerPID(*gains))
@@ -100,7 +98,7 @@ def test_component_of_an_open_wrapper_is_copied_with_its_values(host: ArraysHost
         assert first.actuators[0].controller is config.controller
 
 
-def test_closed_wrapper_leaves_components_with_their_values(host: ArraysHost) -> None:
+def test_closed_wrapper_leaves_components_with_their_values(host) -> None:
     """They can be read and changed, and the next wrapper takes them as they are: the same objects."""
     config = ActuatorConfig(pd(), [aa.ClampingMaxEffort(array(50.0))], aa.Delay(array(0, wp.int32), 1))
     with wrapped((config, "hip")) as first:
@@ -146,7 +144,7 @@ class Broken(aa.Controller):
     LAW = aa.ControllerPD.LAW
 
 
-def test_law_that_cannot_run_takes_no_component(host: ArraysHost) -> None:
+def test_law_that_cannot_run_takes_no_component(host) -> None:
     """Those of other joints, which run on another engine, keep their arrays."""
     good, bad = ActuatorConfig(pd()), ActuatorConfig(Broken(array(1.0)))
     before = good.controller.kp
@@ -156,12 +154,12 @@ def test_law_that_cannot_run_takes_no_component(host: ArraysHost) -> None:
     assert "parameter_source" not in vars(good.controller)
 
 
-def test_arrays_go_to_the_device_of_the_articulation(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arrays_go_to_the_device_of_the_articulation(monkeypatch) -> None:
     """Those that are there already stay what they are; nobody has to give them there."""
-    moved: list[Any] = []
+    moved = []
     real = wp.array.to
 
-    def to(array: wp.array, device: Any, *arguments: Any, **named: Any) -> wp.array:
+    def to(array: wp.array, device, *arguments, **named) -> wp.array:
         if device == "cpu":
             return real(array, device, *arguments, **named)
         moved.append(device)
@@ -200,7 +198,7 @@ PD_CONFIG, PLAIN, MOTOR = (
 
 
 @pytest.mark.parametrize("clamps", [[PLAIN, MOTOR], [MOTOR, PLAIN]], ids=["plain first", "plain last"])
-def test_configs_act_in_canonical_order_by_every_way_in(host: ArraysHost, clamps: list[Any]) -> None:
+def test_configs_act_in_canonical_order_by_every_way_in(host, clamps) -> None:
     """At 15 rad/s the motor brakes with 50, and the plain limit, which is the last, leaves 10 of that."""
     host.arrays().velocities[:] = 15.0
     ways = {
@@ -215,7 +213,7 @@ def test_configs_act_in_canonical_order_by_every_way_in(host: ArraysHost, clamps
             assert efforts(host) == [-10.0] * ROBOTS, way
 
 
-def test_losses_of_a_gear_are_friction_by_every_way_in(host: ArraysHost) -> None:
+def test_losses_of_a_gear_are_friction_by_every_way_in(host) -> None:
     """An actuator without friction of its own gets that which the efficiencies stand for."""
     gear = aa.TransmissionConfig(2.0, efficiency=0.8, backdriving_efficiency=0.8)
     none = aa.FrictionConfig(assumed_inertia=0.1)
@@ -234,7 +232,7 @@ def test_losses_of_a_gear_are_friction_by_every_way_in(host: ArraysHost) -> None
         wrapped((ActuatorConfig(PD_CONFIG, others=[odd]), "hip"))
 
 
-def test_list_with_a_component_keeps_its_order(host: ArraysHost) -> None:
+def test_list_with_a_component_keeps_its_order(host) -> None:
     """The plain limit first, then the motor that brakes."""
     host.arrays().velocities[:] = 15.0
     plain, motor = aa.ClampingMaxEffort(array(10.0)), aa.ClampingDCMotor(array(100.0), array(10.0), array(1000.0))

@@ -7,8 +7,6 @@ Large plans let other threads run while they step, small ones do not; both are s
 anew by all threads. What plans of their own compute is what they compute alone.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

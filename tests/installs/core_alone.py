@@ -5,8 +5,6 @@ compares both with what the law says. Prints the versions it ran with, and what 
 With ACTUATORS_CORE=required the native core has to be there.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from importlib.metadata import version

@@ -1,7 +1,5 @@
 """Arguments, shapes and index arrays of the components; their laws are checked in `twins/`."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import isaacsim.core.experimental.actuators as aa
@@ -9,7 +7,7 @@ import numpy as np
 import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators import ControllerPID, Delay
-from isaacsim.core.experimental.actuators.laws.contract.base import Clamping, Component, Controller, actuator_axis
+from isaacsim.core.experimental.actuators.laws.contract.base import Clamping, Controller, actuator_axis
 from isaacsim.core.experimental.actuators.laws.contract.catalogue import build
 
 
@@ -27,7 +25,7 @@ def array(values, dtype=wp.float32) -> wp.array:
         (Delay, {"delay_steps": 0}, {"delay_steps": 0}),
     ],
 )
-def test_arguments_get_their_defaults(component: type[Component], given: dict, expected: dict) -> None:
+def test_arguments_get_their_defaults(component, given, expected) -> None:
     """Absent arguments take the schema's fallback, unknown ones are dropped."""
     assert component.resolve_arguments(given) == expected
 
@@ -45,7 +43,7 @@ def test_arguments_get_their_defaults(component: type[Component], given: dict, e
         (Delay, {"delay_steps": 2**31 - 1}),
     ],
 )
-def test_bad_arguments_are_refused_by_name(component: type[Component], given: dict) -> None:
+def test_bad_arguments_are_refused_by_name(component, given) -> None:
     """The message names parameter and value."""
     ((name, value),) = given.items()
     with pytest.raises(ValueError, match=name) as error:
@@ -203,28 +201,28 @@ def test_axis_of_a_state_array_is_declared() -> None:
         (lambda: Delay(None, 3), "Delay: delay_steps"),
     ],
 )
-def test_array_that_is_not_given_is_refused(make: Any, name: str) -> None:
+def test_array_that_is_not_given_is_refused(make, name) -> None:
     """By class and parameter."""
     with pytest.raises(ValueError, match=f"{name} = None: must be an array"):
         make()
 
 
 @pytest.mark.parametrize("longest", [True, 2.0, np.nan, "3", None, 4097, 2**58, -1])
-def test_largest_delay_out_of_range_is_refused(longest: Any) -> None:
+def test_largest_delay_out_of_range_is_refused(longest) -> None:
     """It is an integer from 0 to 4096."""
     with pytest.raises(ValueError, match="max_delay = "):
         Delay(array([0], wp.int32), longest)
 
 
 @pytest.mark.parametrize(("steps", "wrong"), [([0, 5], "5"), ([-3, 0], "-3")])
-def test_delay_out_of_range_is_refused(steps: list[int], wrong: str) -> None:
+def test_delay_out_of_range_is_refused(steps, wrong) -> None:
     """Where it can be read without waiting for a device."""
     with pytest.raises(ValueError, match=f"delay_steps = {wrong}: must be >= 0 and <= max_delay = 2"):
         Delay(array(steps, wp.int32), 2)
 
 
 @pytest.mark.parametrize(("longest", "depth"), [(0, 1), (1, 1), (7, 7), (np.int64(4096), 4096)])
-def test_depth_of_a_delay(longest: Any, depth: int) -> None:
+def test_depth_of_a_delay(longest, depth) -> None:
     """As many steps as its largest delay, one at least."""
     delay = Delay(array([0], wp.int32), longest)
     assert delay.buf_depth == len(delay.state(1, "cpu").buffer_pos) == depth

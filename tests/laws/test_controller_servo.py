@@ -1,9 +1,6 @@
 """The position loop of a hobby servo: against a real log, its duty, its profile of the setpoint, its voltage."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -32,13 +29,13 @@ LOG = [
 ]
 
 
-def servos(robots: int = 1, **values: Any) -> ActuatedArrays:
+def servos(robots: int = 1, **values) -> ActuatedArrays:
     """Robots of one XL330."""
     config = ServoControlConfig.of("XL330", **values)
     return ActuatedArrays(["j"], {".*": [config, WINDING]}, num_robots=robots)
 
 
-def duties(arrays: ActuatedArrays, targets: Any, positions: Any = 0.0, velocities: Any = 0.0) -> np.ndarray:
+def duties(arrays: ActuatedArrays, targets, positions=0.0, velocities=0.0) -> np.ndarray:
     """Duty after a step, by robot."""
     q, qd, target = (np.broadcast_to(np.float32(one), arrays.num_robots) for one in (positions, velocities, targets))
     arrays.step(q[:, None].copy(), qd[:, None].copy(), target[:, None].copy(), H)
@@ -96,7 +93,7 @@ def test_duty_changes_at_its_rate() -> None:
 
 @pytest.mark.parametrize("distance", [0.003, 0.2, 2.0, -2.0])
 @pytest.mark.slow
-def test_profile_is_the_trapezoid(distance: float) -> None:
+def test_profile_is_the_trapezoid(distance) -> None:
     """Its duration and its fastest velocity in closed form; it ends at the target, and never beyond."""
     top, a, h = 1.5, 4.0, 0.001
     arrays = servos(profile_velocity=top, profile_acceleration=a)
@@ -155,7 +152,7 @@ def test_profile_starts_where_the_joint_is() -> None:
 
 @pytest.mark.parametrize("name", ControllerServo.PARAMETERS)
 @pytest.mark.parametrize("value", [-1.0, math.nan])
-def test_parameters_out_of_range_are_a_fault(name: str, value: float) -> None:
+def test_parameters_out_of_range_are_a_fault(name, value) -> None:
     """Each by itself, with an effort of 0."""
     arrays = servos(profile_velocity=1.0, profile_acceleration=1.0)
     getattr(arrays.actuators[0].controller, name).fill_(value)
@@ -184,7 +181,7 @@ def test_settles_as_a_motor_in_volts_does() -> None:
     assert q == pytest.approx(0.5 - 0.1 / stiffness, rel=1e-4) and abs(v) < 1e-5
 
 
-def test_engines_agree_to_the_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_engines_agree_to_the_bit(monkeypatch) -> None:
     """Core and Warp, with every feature, of many robots under random signals."""
     if native.core is None:
         pytest.skip("the native core was not built")

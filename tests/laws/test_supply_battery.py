@@ -1,10 +1,7 @@
 """Battery of a robot: its voltage under load, and what all actuators of a robot share."""
 
-from __future__ import annotations
-
 import math
 import warnings
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -16,7 +13,7 @@ from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 NAMES = ["hip", "knee", "ankle"]
 BATTERY = aa.SupplyConfig(24.0, resistance=0.2, sag=0.05, min_voltage=6.0)
 WINDING = aa.ElectricalConfig(torque_constant=0.5, resistance=0.4, voltage=24.0)
-MOTOR: list[Any] = [aa.PDControlConfig(40.0, 1.0), WINDING, BATTERY]
+MOTOR = [aa.PDControlConfig(40.0, 1.0), WINDING, BATTERY]
 
 
 def voltage_under(config: aa.SupplyConfig, power: float, effort: float = 0.0) -> float:
@@ -106,7 +103,7 @@ def test_robots_are_single_robots() -> None:
 
 
 @pytest.mark.skipif(native.core is None, reason="the native core was not built")
-def test_engines_have_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_engines_have_the_same_bits(monkeypatch) -> None:
     one = aa.ActuatedArrays(NAMES, {".*": MOTOR}, num_robots=5)
     with monkeypatch.context() as patch:
         patch.setattr(native, "core", None)
@@ -115,7 +112,7 @@ def test_engines_have_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-def test_wrappers_of_a_robot_share_its_battery(order: tuple[int, int]) -> None:
+def test_wrappers_of_a_robot_share_its_battery(order) -> None:
     """Two wrappers give the efforts of one, to the bit, in either order."""
     parts = [{"hip|ankle": MOTOR}, {"knee": MOTOR}]
     found = []

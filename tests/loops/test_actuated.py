@@ -1,7 +1,5 @@
 """What actuators in a loop of one's own are, apart from their arrays: names, faults, state, components."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +12,7 @@ NAMES, ROBOTS, DT = ["hip", "knee"], 3, 0.01
 
 
 def config(lag: int = 0) -> aa.ActuatorConfig:
-    def full(value: float, dtype: Any = wp.float32) -> wp.array:
+    def full(value: float, dtype=wp.float32) -> wp.array:
         return wp.full(ROBOTS, value, dtype=dtype, device="cpu")
 
     delay = aa.Delay(full(lag, wp.int32), lag) if lag else None
@@ -37,7 +35,7 @@ def arrays(target: float = 0.1) -> list[np.ndarray]:
         ("hip", ["hip"], "dof_names = 'hip': must be a list of names"),
     ],
 )
-def test_names_that_do_not_fit_are_refused(names: Any, driven: list[str], message: str) -> None:
+def test_names_that_do_not_fit_are_refused(names, driven, message) -> None:
     """By name, with what there is."""
     with pytest.raises(ValueError, match=message):
         aa.ActuatedArrays(names, [(config(), name) for name in driven], ROBOTS)
@@ -176,7 +174,7 @@ AFTER_CLOSE: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("call", AFTER_CLOSE.values(), ids=AFTER_CLOSE)
-def test_a_closed_one_says_so(call: Callable[[Any], Any]) -> None:
+def test_a_closed_one_says_so(call) -> None:
     """Its components may drive another one; what it remembers is still there to look at."""
     actuated = aa.ActuatedArrays(NAMES, [(config(), "hip")], ROBOTS)
     actuated.close()
@@ -196,7 +194,7 @@ def test_one_that_nobody_holds_lets_go() -> None:
 
 
 @pytest.mark.parametrize("whole", [False, True])
-def test_loads_are_whole_where_one_says_so(whole: bool) -> None:
+def test_loads_are_whole_where_one_says_so(whole) -> None:
     """Otherwise friction does not go by them, and takes half of what stops the joint."""
     actuated = aa.ActuatedArrays(NAMES, {".*": [aa.FrictionConfig(coulomb=1e3)]}, ROBOTS)
     actuated.set_mass_matrix(np.eye(2))

@@ -1,13 +1,10 @@
 """What is changed of a model is given back, whoever is collected first."""
 
-from __future__ import annotations
-
 import gc
 import weakref
 from types import SimpleNamespace
 
 import numpy as np
-import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators.loops.changes import Changes
 
@@ -53,7 +50,7 @@ def test_who_is_dropped_gives_back() -> None:
     assert owner() is None and one.gains.numpy().tolist() == [0, 1, 2, 3]
 
 
-def test_no_freed_array_is_written_to(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_freed_array_is_written_to(monkeypatch) -> None:
     """A circle of a model and its actuators is collected in any order."""
     freed: list[int] = []
     delete = wp.array.__del__

@@ -1,7 +1,5 @@
 """Actuators on worlds of mujoco_warp: the motion of MuJoCo's C, and the model as it was afterwards."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 
@@ -39,11 +37,11 @@ MIXED = """
 """
 
 
-def mixed() -> Any:
+def mixed():
     return mujoco.MjModel.from_xml_string(MIXED)
 
 
-def floats(values: Any, dtype: Any = wp.float32, device: str = "cpu") -> wp.array:
+def floats(values, dtype=wp.float32, device: str = "cpu") -> wp.array:
     return wp.array(values, dtype=dtype, device=device)
 
 
@@ -51,7 +49,7 @@ class Model(SimpleNamespace):
     """Other than its base it can be referred to weakly, as models can."""
 
 
-def put(mjm: Any, device: str = "cpu") -> Any:
+def put(mjm, device: str = "cpu"):
     """What mujoco_warp makes of a model, as far as actuators ask: a row for all worlds."""
     fields = ("qpos0", "dof_armature", "dof_frictionloss", "dof_damping", "dof_solref", "dof_solimp")
     return Model(
@@ -64,7 +62,7 @@ def put(mjm: Any, device: str = "cpu") -> Any:
     )
 
 
-def data_of(mjm: Any, worlds: int = WORLDS, device: str = "cpu", **changes: Any) -> Any:
+def data_of(mjm, worlds: int = WORLDS, device: str = "cpu", **changes):
     """State and efforts; what stands where is told by its value."""
     arrays = {
         "qpos": floats(np.arange(worlds * mjm.nq).reshape(worlds, -1), device=device),
@@ -74,7 +72,7 @@ def data_of(mjm: Any, worlds: int = WORLDS, device: str = "cpu", **changes: Any)
     return SimpleNamespace(**arrays | changes)
 
 
-def numbers(model: Any) -> dict[str, np.ndarray]:
+def numbers(model) -> dict[str, np.ndarray]:
     return {name: array.numpy().copy() for name, array in vars(model).items() if isinstance(array, wp.array)}
 
 
@@ -124,11 +122,11 @@ def test_efforts_are_those_of_the_end_of_the_step_in_the_implicit_mode() -> None
 
 
 @pytest.mark.parametrize("library", ["numpy", "warp", "torch", "jax"])
-def test_targets_of_any_library_are_read_where_they_lie(library: str) -> None:
+def test_targets_of_any_library_are_read_where_they_lie(library) -> None:
     """Nothing is looked at again, and what is written into them counts."""
     module = wp if library == "warp" else np if library == "numpy" else pytest.importorskip(library)
     goal = targets()
-    made: Any = {"numpy": lambda: goal, "warp": lambda: floats(goal), "torch": lambda: module.from_numpy(goal)}
+    made = {"numpy": lambda: goal, "warp": lambda: floats(goal), "torch": lambda: module.from_numpy(goal)}
     given = made[library]() if library in made else module.numpy.asarray(goal + 2)
     mjm = mixed()
     actuated, data = ActuatedWorlds(mjm, put(mjm), {"hip": PD}, WORLDS), data_of(mjm)
@@ -183,7 +181,7 @@ def test_actuators_of_the_model_rest_until_close() -> None:
 
 
 @pytest.mark.parametrize("rows", [1, WORLDS])
-def test_armature_and_friction_of_motors_are_the_models(rows: int) -> None:
+def test_armature_and_friction_of_motors_are_the_models(rows) -> None:
     """With a row for all worlds or one for each; what differs between worlds makes it so many."""
     mjm = mixed()
     model = put(mjm)
@@ -260,7 +258,7 @@ def test_arrays_that_do_not_fit_are_refused(changes: dict[str, Any], given: dict
 GOALS = np.array([[1.0, 0.3], [0.5, 0.1], [-0.5, 0.2]], np.float32)
 
 
-def of_c(mjm: Any, motors: Any, steps: int) -> np.ndarray:
+def of_c(mjm, motors, steps: int) -> np.ndarray:
     """Positions of the arm in MuJoCo's C, from one's own MjData, world by world."""
     found = []
     for goal in GOALS:
@@ -277,7 +275,7 @@ def of_c(mjm: Any, motors: Any, steps: int) -> np.ndarray:
 
 @pytest.mark.parametrize("integrator", ["mjINT_EULER", "mjINT_IMPLICITFAST"])
 @pytest.mark.parametrize("device", ["cpu", "cuda:0"])
-def test_worlds_move_as_in_mujoco(device: str, integrator: str) -> None:
+def test_worlds_move_as_in_mujoco(device, integrator) -> None:
     """Over 500 steps, with motors that are not those of the model, whose own do not act."""
     mujoco_warp = pytest.importorskip("mujoco_warp")
     if device != "cpu" and not wp.is_cuda_available():

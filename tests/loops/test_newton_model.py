@@ -1,7 +1,5 @@
 """Actuators on a model of newton: where its joints are found, and newton's own actuators beside ours."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,11 +14,11 @@ DT = 0.01
 PD = [aa.PDControlConfig(10.0, 1.0)]
 
 
-def flat(values: Any, dtype: Any = wp.float32) -> wp.array:
+def flat(values, dtype=wp.float32) -> wp.array:
     return wp.array(values, dtype=dtype, device="cpu")
 
 
-def model_of(joints: list[tuple[str, int, int]], robots: int = 2, **changes: Any) -> Any:
+def model_of(joints: list[tuple[str, int, int]], robots: int = 2, **changes):
     """What a model of newton tells of equal robots, whose joints have a name, coordinates and axes each."""
     q = np.cumsum([0, *(coordinates for _, coordinates, _ in joints * robots)])
     qd = np.cumsum([0, *(axes for _, _, axes in joints * robots)])
@@ -39,7 +37,7 @@ def model_of(joints: list[tuple[str, int, int]], robots: int = 2, **changes: Any
 LEG = [("root", 7, 6), ("hip", 1, 1), ("gimbal", 2, 2), ("knee", 1, 1)]
 
 
-def state_of(model: Any, **changes: Any) -> Any:
+def state_of(model, **changes):
     """A state and a control in one: what stands where is told by its value."""
     num_q, num_qd = int(model.joint_q_start.numpy()[-1]), int(model.joint_qd_start.numpy()[-1])
     arrays = {"joint_q": flat(np.arange(num_q)), "joint_target_q": flat(np.zeros(num_q))}
@@ -225,7 +223,7 @@ def test_arrays_that_do_not_fit_are_refused(changes: dict[str, Any], message: st
         ActuatedModel(model, {"knee": PD}).step(state, state, DT)
 
 
-def arm(newton: Any, worlds: int) -> Any:
+def arm(newton, worlds: int):
     """A builder of arms of two links in as many worlds."""
     one, inertia, up = newton.ModelBuilder(), wp.mat33(np.eye(3, dtype=np.float32) * 0.1), wp.quat_identity()
     links = [one.add_link(mass=1.0, inertia=inertia) for _ in range(2)]

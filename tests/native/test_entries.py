@@ -1,12 +1,8 @@
 """What reaches the native core is looked through: `tests/hardening/entries.py` tries odd arguments without end, these
 are the ones that something was once wrong with."""
 
-from __future__ import annotations
-
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -47,13 +43,13 @@ def test_every_entry_is_tried() -> None:
 
 
 @pytest.mark.parametrize("name", core_objects.entries())
-def test_good_arguments_work(name: str) -> None:
+def test_good_arguments_work(name) -> None:
     """So that what is refused is refused for what is odd in it."""
     entry: Entry = core_objects.entries()[name]()
     entry.after(entry.call(*entry.arguments))
 
 
-def test_some_odd_arguments(capfd: pytest.CaptureFixture[str]) -> None:
+def test_some_odd_arguments(capfd) -> None:
     """A hundred of those that the script draws."""
     outcomes = [odd.check(18, number) for number in range(100)]
     assert not [one for one in outcomes if one.startswith("WRONG")], capfd.readouterr().out
@@ -64,7 +60,7 @@ def test_some_odd_arguments(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("kind", sorted(name for name, one in vars(core).items() if isinstance(one, type)))
-def test_an_object_without_init_is_refused(kind: str) -> None:
+def test_an_object_without_init_is_refused(kind) -> None:
     """`__new__` alone leaves memory in which there is nothing; its lock would never open."""
     empty = getattr(core, kind).__new__(getattr(core, kind))
     for name in dir(empty):
@@ -77,13 +73,13 @@ def test_an_object_without_init_is_refused(kind: str) -> None:
         Bench().plan.use(empty, empty)
 
 
-def tape(**changed: Any) -> Any:
+def tape(**changed):
     """One for a plan of three robots and four slots."""
     given = {"robots": [0], "slots": [0], "arrays": [0], "capacity": 5, "all_robots": 3, "all_slots": 4}
     return core.Tape(**given | changed)
 
 
-def plan_with(steps: int) -> Any:
+def plan_with(steps: int):
     """A plan whose network remembers so many steps."""
     arguments = Bench().plan_arguments()
     network, features, history, _steps, *rest = arguments[-1][0]
@@ -121,7 +117,7 @@ def plan_with(steps: int) -> Any:
         (lambda: core.Draws([([np.float32(1)], floats(1), 0, 0, 0.0, 1.0, 1, True)], 1), "values: must be a NumPy"),
     ],
 )
-def test_what_would_reach_foreign_memory_is_refused(call: Callable[[], Any], words: str) -> None:
+def test_what_would_reach_foreign_memory_is_refused(call, words) -> None:
     """Sizes that overflow before anything is made of them, too."""
     with pytest.raises(ValueError, match=words):
         call()
@@ -141,7 +137,7 @@ def test_what_would_reach_foreign_memory_is_refused(call: Callable[[], Any], wor
         lambda: Chain().gradients.note(*[*Chain().noting()[:3], None, ints(3), DT]),
     ],
 )
-def test_another_kind_of_object_is_a_type_error(call: Callable[[], Any]) -> None:
+def test_another_kind_of_object_is_a_type_error(call) -> None:
     """Inside of lists and tuples as well."""
     with pytest.raises(TypeError):
         call()
@@ -250,7 +246,7 @@ def test_whole_numbers_beyond_the_largest_are_the_smallest() -> None:
         ({"capacity": 1 << 50}, "capacity = 1125899906842624"),
     ],
 )
-def test_a_tape_is_of_what_the_plan_has(change: dict[str, Any], said: str) -> None:
+def test_a_tape_is_of_what_the_plan_has(change, said) -> None:
     """Everything that leads beyond it is refused by name."""
     good = {"robots": [0, 3], "slots": [2, 0], "arrays": [0, 1], "capacity": 5, "all_robots": 4, "all_slots": 3}
     core.Tape(**good)

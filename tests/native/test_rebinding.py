@@ -1,7 +1,5 @@
 """Arrays that lie as those that are bound are bound in their place; all others are left to Python."""
 
-from __future__ import annotations
-
 import gc
 import sys
 import weakref
@@ -45,7 +43,7 @@ class Bound:
 
 
 @pytest.mark.parametrize("number", range(5))
-def test_another_array_is_read_in_its_place(number: int) -> None:
+def test_another_array_is_read_in_its_place(number) -> None:
     """Each of the signals; the others stay."""
     bound = Bound()
     given = [*bound.given]
@@ -88,7 +86,7 @@ ODD: dict[str, tuple[int, Callable[[], Any]]] = {
 
 
 @pytest.mark.parametrize(("number", "make"), ODD.values(), ids=ODD)
-def test_an_array_that_lies_otherwise_is_not_taken(number: int, make: Callable[[], Any]) -> None:
+def test_an_array_that_lies_otherwise_is_not_taken(number, make) -> None:
     """And nothing changes."""
     bound = Bound()
     given = [*bound.given]
@@ -168,7 +166,7 @@ def test_arrays_of_warp_cannot_be_told_apart() -> None:
     [(0, numbers()), (1, np.zeros((ROBOTS, DOFS), np.float64)), (2, b"123456"), (5, np.zeros(1, np.float32))],
     ids=["another array", "of another type", "bytes", "too small"],
 )
-def test_what_is_not_bound_is_not_followed(number: int, array: Any) -> None:
+def test_what_is_not_bound_is_not_followed(number, array) -> None:
     """Its like would be read as if it were."""
     bound = Bound()
     given = [*bound.given]
@@ -204,9 +202,9 @@ def test_a_call_takes_no_memory() -> None:
 
 
 @pytest.mark.parametrize("name", ["torch", "jax.numpy"])
-def test_arrays_of_other_libraries_are_followed(name: str) -> None:
+def test_arrays_of_other_libraries_are_followed(name) -> None:
     """Where they lie."""
-    library: Any = pytest.importorskip(name, reason=f"{name} is not installed")
+    library = pytest.importorskip(name, reason=f"{name} is not installed")
     if name == "torch" and not hasattr(library.Tensor, "__dlpack_c_exchange_api__"):
         pytest.skip("this version of Torch has no table of DLPack")
     bound = Bound(library.asarray if name == "jax.numpy" else library.tensor)
@@ -222,7 +220,7 @@ def test_arrays_of_other_libraries_are_followed(name: str) -> None:
 
 def test_a_tensor_whose_sign_waits_is_not_followed() -> None:
     """Its memory holds the numbers negated."""
-    torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed")
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     if not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
         pytest.skip("this version of Torch has no table of DLPack")
     bound = Bound(torch.tensor)

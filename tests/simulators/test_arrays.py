@@ -1,7 +1,5 @@
 """The host of arrays only: paths, life cycle, and what it leaves alone."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
@@ -18,7 +16,7 @@ NAMES = ["hip", "knee"]
         ({"path": "/World/Leg", "num_robots": 2}, ["/World/Leg_0", "/World/Leg_1"]),
     ],
 )
-def test_robots_are_named_after_the_path(arguments: dict, paths: list[str]) -> None:
+def test_robots_are_named_after_the_path(arguments, paths) -> None:
     """One keeps the path, several are numbered."""
     assert ArraysHost(NAMES, **arguments).articulation("/.*" if "path" not in arguments else "/World/.*").paths == paths
 
@@ -62,7 +60,7 @@ def test_arrays_are_float32_of_all_joints() -> None:
 
 
 @pytest.mark.parametrize("stopped", [False, True])
-def test_there_are_no_arrays_unless_playing(stopped: bool) -> None:
+def test_there_are_no_arrays_unless_playing(stopped) -> None:
     """Neither before nor after."""
     host = ArraysHost(NAMES)
     if stopped:

@@ -1,7 +1,5 @@
 """Poses, velocities and masses of links on embedded physics."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -27,7 +25,7 @@ def pair(engine: str) -> tuple[Simulation, Any]:
     return playing(weightless(floating_pair()), engine)
 
 
-def values(arrays: tuple[Any, ...]) -> list[np.ndarray]:
+def values(arrays: tuple) -> list[np.ndarray]:
     """Values of getters for the only robot."""
     return [array.numpy()[0] for array in arrays]
 
@@ -46,13 +44,13 @@ def hanging() -> Usd.Stage:
 @pytest.mark.parametrize(
     "call", ["get_world_poses", "get_velocities", "get_link_world_poses", "get_link_velocities", "get_link_masses"]
 )
-def test_they_need_running_physics(engine: str, call: str) -> None:
+def test_they_need_running_physics(engine, call) -> None:
     """Before play there is no state."""
     with pytest.raises(HostError, match="physics is not running"):
         getattr(Simulation(pendulum().stage, engine=engine).articulation(ROOT), call)()
 
 
-def test_floating_root_is_where_it_was_put(pair: tuple[Simulation, Any]) -> None:
+def test_floating_root_is_where_it_was_put(pair) -> None:
     """Its links with it; quaternions become unit ones; joints and velocities stay."""
     _, robot = pair
     robot.set_dof_positions(0.4)
@@ -70,7 +68,7 @@ def test_floating_root_is_where_it_was_put(pair: tuple[Simulation, Any]) -> None
 
 
 @pytest.mark.parametrize("given", [0, 1])
-def test_half_a_pose_leaves_the_other_half(pair: tuple[Simulation, Any], given: int) -> None:
+def test_half_a_pose_leaves_the_other_half(pair, given) -> None:
     """Positions alone, or orientations alone."""
     _, robot = pair
     before = values(robot.get_world_poses())
@@ -82,7 +80,7 @@ def test_half_a_pose_leaves_the_other_half(pair: tuple[Simulation, Any], given: 
     assert not np.allclose(after[given], before[given])
 
 
-def test_velocity_of_the_root_is_of_its_centre_of_mass(pair: tuple[Simulation, Any]) -> None:
+def test_velocity_of_the_root_is_of_its_centre_of_mass(pair) -> None:
     """Turning alone leaves the centre of mass where it is; the leg is held by its joint, at the same speed."""
     _, robot = pair
     robot.set_velocities([[0, 0, 0]], [[0.5, -0.2, 0.9]])
@@ -92,7 +90,7 @@ def test_velocity_of_the_root_is_of_its_centre_of_mass(pair: tuple[Simulation, A
     assert np.linalg.norm(linear[1]) > 0.1
 
 
-def test_velocities_are_those_of_motion(pair: tuple[Simulation, Any]) -> None:
+def test_velocities_are_those_of_motion(pair) -> None:
     """Centres of mass move by them."""
     sim, robot = playing(weightless(floating_pair()), pair[0].engine, 1e-4)
     robot.set_dof_velocities(1.0)
@@ -103,7 +101,7 @@ def test_velocities_are_those_of_motion(pair: tuple[Simulation, Any]) -> None:
     np.testing.assert_allclose((centres(robot) - before) / 1e-4, linear, atol=0.02)
 
 
-def centres(robot: Any) -> np.ndarray:
+def centres(robot) -> np.ndarray:
     """Of mass, in the world."""
     positions, turns = values(robot.get_link_world_poses())
     coms = values(robot.get_link_coms())[0]
@@ -117,7 +115,7 @@ def turned(quaternion: np.ndarray, vector: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("kind", ["linear", "angular"])
-def test_one_velocity_leaves_the_other(pair: tuple[Simulation, Any], kind: str) -> None:
+def test_one_velocity_leaves_the_other(pair, kind) -> None:
     """By their own setters and getters."""
     _, robot = pair
     robot.set_velocities([[1, 2, 3]], [[4, 5, 6]])
@@ -127,7 +125,7 @@ def test_one_velocity_leaves_the_other(pair: tuple[Simulation, Any], kind: str) 
         np.testing.assert_allclose(getattr(robot, f"get_{name}_velocities")().numpy(), [velocity], rtol=1e-5)
 
 
-def test_fixed_base_is_put_elsewhere_until_a_reset(engine: str) -> None:
+def test_fixed_base_is_put_elsewhere_until_a_reset(engine) -> None:
     """Its links go with it; gravity pulls another way."""
     sim, robot = playing(pendulum().stage, engine)
     robot.set_world_poses([[1, 2, 3]], [[np.sqrt(0.5), 0, np.sqrt(0.5), 0]])
@@ -141,7 +139,7 @@ def test_fixed_base_is_put_elsewhere_until_a_reset(engine: str) -> None:
     np.testing.assert_allclose(values(robot.get_world_poses())[0], [0, 0, 0], atol=1e-6)
 
 
-def test_fixed_base_has_no_velocity_to_set(engine: str) -> None:
+def test_fixed_base_has_no_velocity_to_set(engine) -> None:
     """The error says so."""
     _, robot = playing(pendulum().stage, engine)
     with pytest.raises(HostError, match=r"</World/Robot>: its base is fixed"):
@@ -167,7 +165,7 @@ def test_root_on_a_joint_cannot_be_put() -> None:
     ],
     ids=["shape", "no rotation", "nan", "second of two"],
 )
-def test_wrong_values_change_nothing(pair: tuple[Simulation, Any], setter: str, arguments: tuple, message: str) -> None:
+def test_wrong_values_change_nothing(pair, setter, arguments, message) -> None:
     """All of a call is checked before anything is set."""
     _, robot = pair
     read = robot.get_world_poses, robot.get_velocities
@@ -179,7 +177,7 @@ def test_wrong_values_change_nothing(pair: tuple[Simulation, Any], setter: str, 
         np.testing.assert_array_equal(get()[1].numpy()[0], kept[1])
 
 
-def test_masses_and_inertias_are_those_of_the_stage(engine: str) -> None:
+def test_masses_and_inertias_are_those_of_the_stage(engine) -> None:
     """Root first; the centre of mass and the inertia in the link frame."""
     _, robot = playing(telescope().stage, engine)
     np.testing.assert_allclose(robot.get_link_masses().numpy(), [[1, 2, 3]])
@@ -189,7 +187,7 @@ def test_masses_and_inertias_are_those_of_the_stage(engine: str) -> None:
 
 
 @pytest.mark.parametrize("getter", ["get_link_world_poses", "get_link_velocities", "get_link_coms"])
-def test_rows_and_links_are_those_asked_for(getter: str) -> None:
+def test_rows_and_links_are_those_asked_for(getter) -> None:
     """A grid of environments and links."""
     sim = Simulation(telescope().stage, num_envs=3)
     sim.play()
@@ -220,7 +218,7 @@ def test_copies_are_placed_one_by_one() -> None:
 
 
 @pytest.mark.parametrize("up", ["Z", "Y"])
-def test_gravity_is_seen_from_the_root_link(engine: str, up: str) -> None:
+def test_gravity_is_seen_from_the_root_link(engine, up) -> None:
     """Against the world's up, whichever axis that is; in the robot's own frame."""
     made = SmallStage(up)
     made.root(ROOT)
@@ -236,7 +234,7 @@ def test_gravity_is_seen_from_the_root_link(engine: str, up: str) -> None:
     np.testing.assert_allclose(robot.get_projected_gravity().numpy(), [expected], atol=1e-6)
 
 
-def test_without_gravity_its_direction_is_zero(pair: tuple[Simulation, Any]) -> None:
+def test_without_gravity_its_direction_is_zero(pair) -> None:
     """No direction at all."""
     np.testing.assert_array_equal(pair[1].get_projected_gravity().numpy(), np.zeros((1, 3)))
 
@@ -258,7 +256,7 @@ def test_gravity_of_the_rows_asked_for() -> None:
 # several robots in one stage
 
 
-def test_robots_of_one_stage_are_told_apart(engine: str) -> None:
+def test_robots_of_one_stage_are_told_apart(engine) -> None:
     """One that floats and one that is fixed, both ways round; what cannot be set of one is set of none."""
     made = SmallStage()
     for name, x in (("Free", 0), ("Fixed", 3)):
@@ -284,7 +282,7 @@ def test_robots_of_one_stage_are_told_apart(engine: str) -> None:
     assert [array.shape for array in none] == [(0, 3), (0, 4), (0, 2, 3), (0, 2, 3)]
 
 
-def test_a_root_that_hangs_on_a_joint_has_no_arrays(engine: str) -> None:
+def test_a_root_that_hangs_on_a_joint_has_no_arrays(engine) -> None:
     """Nor those of PhysX, as the getters show."""
     sim, robot = playing(hanging() if engine == "mujoco" else floating_pair().stage, engine)
     sim.step()

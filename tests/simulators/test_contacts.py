@@ -1,9 +1,5 @@
 """Contact forces of chosen links."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import ArticulationActuators, Simulation
@@ -136,7 +132,7 @@ def test_the_choice_outlives_a_stop() -> None:
         ("(", r"'\(' must be a regular expression"),
     ],
 )
-def test_wrong_patterns_are_told(links: Any, message: str) -> None:
+def test_wrong_patterns_are_told(links, message) -> None:
     """And the former choice stays."""
     _, robot = playing(tower(), "mujoco")
     robot.observe_contact_forces("base")
@@ -146,7 +142,7 @@ def test_wrong_patterns_are_told(links: Any, message: str) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_they_need_running_physics_and_mujoco(engine: str) -> None:
+def test_they_need_running_physics_and_mujoco(engine) -> None:
     """PhysX has none."""
     sim = Simulation(tower(), engine=installed(engine))
     robot = sim.articulation(ROOT)

@@ -1,7 +1,5 @@
 """Copies that hosts hand out."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import warp as wp
@@ -13,7 +11,7 @@ from isaacsim.core.experimental.actuators.simulators.copied import warp_copy
     [np.arange(6.0).reshape(2, 3), np.arange(6, dtype=np.float32).reshape(3, 2).T, np.arange(12, dtype=np.int64)[::2]],
     ids=["float64", "transposed", "every other"],
 )
-def test_copy_has_the_values_and_its_own_memory(values: np.ndarray) -> None:
+def test_copy_has_the_values_and_its_own_memory(values) -> None:
     """Float32 on the CPU, and what is written later stays out of it."""
     copied = warp_copy(values)
     assert copied.dtype is wp.float32 and copied.is_contiguous and copied.device.is_cpu

@@ -1,12 +1,9 @@
 """Which host is the current one."""
 
-from __future__ import annotations
-
 import gc
 import sys
 import weakref
 from dataclasses import dataclass
-from pathlib import Path
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -138,7 +135,7 @@ def whole_bus() -> dict[str, object]:
 
 
 @pytest.mark.parametrize("missing", ["stage", "bus", "articulation"])
-def test_host_without_a_member_is_refused(missing: str) -> None:
+def test_host_without_a_member_is_refused(missing) -> None:
     """The message names its class, the member and the remedy."""
     members = {"stage": None, "bus": EventBus(), "articulation": None}
     del members[missing]
@@ -147,7 +144,7 @@ def test_host_without_a_member_is_refused(missing: str) -> None:
 
 
 @pytest.mark.parametrize("missing", ["ready", "on_ready", "on_pre_step", "on_stop"])
-def test_bus_without_a_member_is_refused(missing: str) -> None:
+def test_bus_without_a_member_is_refused(missing) -> None:
     """As the host is."""
     members = whole_bus()
     del members[missing]
@@ -267,7 +264,7 @@ def test_used_stage_hides_no_host() -> None:
 
 
 @pytest.mark.parametrize("opened", [False, True])
-def test_no_stage_names_three_ways_to_one(opened: bool) -> None:
+def test_no_stage_names_three_ways_to_one(opened) -> None:
     """The same message without a host and with one that has no stage."""
     mine = host()
     if opened:
@@ -302,14 +299,14 @@ def test_articulation_needs_a_host() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_kits_host_is_current_where_none_is_open(kind: str) -> None:
+def test_kits_host_is_current_where_none_is_open(kind) -> None:
     """Isaac Sim's where there is Isaac Sim."""
     with KitWorld(kind):
         assert type(current_host()).__name__ == ("IsaacSimHost" if kind in ISAAC else "KitHost")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_kits_host_is_made_once(kind: str) -> None:
+def test_kits_host_is_made_once(kind) -> None:
     """And kept, with its callbacks, until it is closed."""
     with KitWorld(kind):
         first = current_host()
@@ -320,14 +317,14 @@ def test_kits_host_is_made_once(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_kits_host_is_whole(kind: str) -> None:
+def test_kits_host_is_whole(kind) -> None:
     """It satisfies the contract of `use_host`."""
     with KitWorld(kind), aa.use_host(current_host()) as given:
         assert current_host() is given
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_explicit_host_wins_over_kit(kind: str) -> None:
+def test_explicit_host_wins_over_kit(kind) -> None:
     """Inside its block; afterwards Kit is back."""
     with KitWorld(kind):
         with aa.use_host(host()) as mine:
@@ -336,7 +333,7 @@ def test_explicit_host_wins_over_kit(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_kits_stage_is_current(kind: str) -> None:
+def test_kits_stage_is_current(kind) -> None:
     """Whichever is open now; `use_stage` wins inside its block."""
     first, second, mine = (Usd.Stage.CreateInMemory() for _ in range(3))
     with KitWorld(kind) as world:
@@ -365,7 +362,7 @@ def test_host_without_stage_hides_kits_stage() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_stage_in_kit_is_said(kind: str) -> None:
+def test_no_stage_in_kit_is_said(kind) -> None:
     """As outside."""
     with KitWorld(kind), pytest.raises(HostError, match="no USD stage is current"):
         current_stage()
@@ -379,7 +376,7 @@ def test_actuators_are_added_to_kits_stage(robots) -> None:
         assert prim.GetStage() is world.usd_context.get_stage()
 
 
-def test_kit_without_an_application_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kit_without_an_application_is_none(monkeypatch) -> None:
     """Modules of Kit can be there without an application that runs."""
     with KitWorld("kit-core") as world:
 
@@ -393,7 +390,7 @@ def test_kit_without_an_application_is_none(monkeypatch: pytest.MonkeyPatch) -> 
         assert world.log.error == []
 
 
-def test_broken_installation_of_ours_is_no_plain_kit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_broken_installation_of_ours_is_no_plain_kit(monkeypatch) -> None:
     """An import that fails inside our host is shown, not taken for a Kit without Isaac Sim."""
     with KitWorld("isaac-physx"):
         monkeypatch.setitem(sys.modules, "isaacsim.core.experimental.actuators.simulators.kit.events", None)
@@ -432,7 +429,7 @@ def test_isaac_sims_host_takes_over_when_it_appears() -> None:
 
 @pytest.mark.filterwarnings("ignore:.*driven by two actuator wrappers")
 @pytest.mark.parametrize("first", [True, False], ids=["plain first", "plain last"])
-def test_drives_are_given_back_by_the_last_of_two_hosts(first: bool) -> None:
+def test_drives_are_given_back_by_the_last_of_two_hosts(first) -> None:
     """Know of each other's drives: a joint that one has taken is no free joint to the other."""
     with KitWorld("kit-core") as world:
         world.open(stage_with_robots())
@@ -502,7 +499,7 @@ def test_half_of_isaac_sim_is_none() -> None:
         assert current_host() is not plain
 
 
-def test_urdf_has_no_stage_and_says_so(tmp_path: Path) -> None:
+def test_urdf_has_no_stage_and_says_so(tmp_path) -> None:
     """Errors of functions that need a stage name the source of the simulation."""
     (tmp_path / "robot.urdf").write_text('<robot name="r"><link name="base"/></robot>')
     with aa.Simulation(tmp_path / "robot.urdf"), pytest.raises(HostError, match="came from URDF or MJCF"):

@@ -1,7 +1,5 @@
 """The default state that an articulation keeps."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import Simulation
@@ -20,7 +18,7 @@ def engine(request: pytest.FixtureRequest) -> str:
     return installed(request.param)
 
 
-def test_everything_comes_back(engine: str) -> None:
+def test_everything_comes_back(engine) -> None:
     """Root and joints, after motion."""
     sim, robot = playing(weightless(floating_pair()), engine)
     given = {
@@ -49,7 +47,7 @@ def test_everything_comes_back(engine: str) -> None:
         np.testing.assert_allclose(array.numpy(), given[name], rtol=1e-5, err_msg=name)
 
 
-def test_what_was_not_given_stays(engine: str) -> None:
+def test_what_was_not_given_stays(engine) -> None:
     """One joint alone."""
     _, robot = playing(telescope().stage, engine)
     assert robot.get_default_state() == (None,) * 7
@@ -64,7 +62,7 @@ def test_what_was_not_given_stays(engine: str) -> None:
     np.testing.assert_allclose(robot.get_dof_velocities().numpy(), [[0.3, 0.4]], rtol=1e-6)
 
 
-def test_state_kept_before_play_outlasts_play(engine: str) -> None:
+def test_state_kept_before_play_outlasts_play(engine) -> None:
     """It is the user's, not the simulation's; going to it needs running physics."""
     sim = Simulation(telescope().stage, engine=engine)
     robot = sim.articulation(ROOT)
@@ -76,7 +74,7 @@ def test_state_kept_before_play_outlasts_play(engine: str) -> None:
     np.testing.assert_allclose(robot.get_dof_positions().numpy(), [[0.1, 0.2]], rtol=1e-6)
 
 
-def test_wrong_values_keep_nothing(engine: str) -> None:
+def test_wrong_values_keep_nothing(engine) -> None:
     """Neither does the right one beside it."""
     _, robot = playing(telescope().stage, engine)
     with pytest.raises(ValueError, match="dof_velocities has shape"):

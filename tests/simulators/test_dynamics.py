@@ -1,7 +1,5 @@
 """Mass matrices, Jacobians and forces of robots on embedded physics, beside formulas and beside motion."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -38,13 +36,13 @@ def floating(engine: str, rng: np.random.Generator, dt: float = 1e-5) -> tuple[S
     return sim, robot, coordinates(robot)
 
 
-def coordinates(robot: Any) -> np.ndarray:
+def coordinates(robot) -> np.ndarray:
     """Velocities of root link and DOFs."""
     root = [array.numpy()[0] for array in robot.get_velocities()]
     return np.concatenate([*root, robot.get_dof_velocities().numpy()[0]]).astype(float)
 
 
-def momentum(robot: Any) -> np.ndarray:
+def momentum(robot) -> np.ndarray:
     """Linear momentum, and the angular one about the origin, of all links."""
     masses = robot.get_link_masses().numpy()[0].astype(float)
     positions, turns = (array.numpy()[0].astype(float) for array in robot.get_link_world_poses())
@@ -60,7 +58,7 @@ def momentum(robot: Any) -> np.ndarray:
     return total
 
 
-def energy(robot: Any) -> float:
+def energy(robot) -> float:
     """Kinetic, of all links."""
     masses = robot.get_link_masses().numpy()[0].astype(float)
     turns = robot.get_link_world_poses()[1].numpy()[0].astype(float)
@@ -86,14 +84,14 @@ def matrix(quaternion: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_they_need_running_physics(engine: str, call: str) -> None:
+def test_they_need_running_physics(engine, call) -> None:
     """Before play there is no state."""
     robot = Simulation(pendulum().stage, engine=engine).articulation(ROOT)
     with pytest.raises(HostError, match="physics is not running"):
         getattr(robot, call)()
 
 
-def test_positions_move_with_the_velocity_that_is_told(engine: str) -> None:
+def test_positions_move_with_the_velocity_that_is_told(engine) -> None:
     """From rest, a row per robot."""
     sim, robot = playing(weightless(pendulum()), engine)
     robot.set_dof_efforts(50.0)
@@ -105,7 +103,7 @@ def test_positions_move_with_the_velocity_that_is_told(engine: str) -> None:
 
 
 @pytest.mark.parametrize("armature", [0.0, 0.7])
-def test_mass_matrix_of_a_pendulum_is_its_inertia(engine: str, armature: float) -> None:
+def test_mass_matrix_of_a_pendulum_is_its_inertia(engine, armature) -> None:
     """With armature."""
     _, robot = playing(pendulum().stage, engine)
     robot.set_dof_armatures(armature)
@@ -113,7 +111,7 @@ def test_mass_matrix_of_a_pendulum_is_its_inertia(engine: str, armature: float) 
 
 
 @pytest.mark.parametrize("reach", [0.0, 0.5])
-def test_mass_matrix_of_a_telescope(engine: str, reach: float) -> None:
+def test_mass_matrix_of_a_telescope(engine, reach) -> None:
     """By its formula."""
     _, robot = playing(telescope().stage, engine)
     robot.set_dof_positions([[0.3, reach]])
@@ -121,7 +119,7 @@ def test_mass_matrix_of_a_telescope(engine: str, reach: float) -> None:
     np.testing.assert_allclose(robot.get_mass_matrices().numpy()[0], [[turning, 0], [0, 3]], rtol=1e-5, atol=1e-5)
 
 
-def test_coriolis_and_centrifugal_forces_of_a_telescope(engine: str) -> None:
+def test_coriolis_and_centrifugal_forces_of_a_telescope(engine) -> None:
     """The slide is held on its circle, and what turns is held back as it moves outwards."""
     _, robot = playing(telescope().stage, engine)
     robot.set_dof_positions([[0.3, 0.5]])
@@ -131,7 +129,7 @@ def test_coriolis_and_centrifugal_forces_of_a_telescope(engine: str) -> None:
     np.testing.assert_allclose(found.numpy()[0], expected, rtol=1e-4)
 
 
-def test_compensation_needs_no_acceleration(engine: str) -> None:
+def test_compensation_needs_no_acceleration(engine) -> None:
     """With both forces as efforts, joints keep their velocities."""
     sim, robot = playing(telescope().stage, engine)
     robot.set_dof_velocities([[2.0, 0.7]])
@@ -141,7 +139,7 @@ def test_compensation_needs_no_acceleration(engine: str) -> None:
     np.testing.assert_allclose(robot.get_dof_velocities().numpy(), [[2.0, 0.7]], atol=2e-4)
 
 
-def test_velocities_do_not_change_gravity_forces(engine: str) -> None:
+def test_velocities_do_not_change_gravity_forces(engine) -> None:
     """Those are of the position alone."""
     _, robot = playing(pendulum().stage, engine)
     robot.set_dof_positions(0.4)
@@ -150,7 +148,7 @@ def test_velocities_do_not_change_gravity_forces(engine: str) -> None:
     assert abs(robot.get_dof_gravity_compensation_forces().numpy()[0, 0]) == pytest.approx(abs(expected), rel=1e-4)
 
 
-def test_jacobian_of_a_telescope(engine: str) -> None:
+def test_jacobian_of_a_telescope(engine) -> None:
     """Boom and slide; the root link is fixed and left out."""
     _, robot = playing(telescope().stage, engine)
     robot.set_dof_positions([[np.pi / 2, 0.5]])
@@ -165,7 +163,7 @@ def test_jacobian_of_a_telescope(engine: str) -> None:
 # floating
 
 
-def test_shapes_of_a_floating_robot(engine: str) -> None:
+def test_shapes_of_a_floating_robot(engine) -> None:
     """Six coordinates of the base come first; every link has a Jacobian."""
     sim = Simulation(ROBOTS / "anymal_c.usda", engine=engine)
     sim.play()
@@ -174,28 +172,28 @@ def test_shapes_of_a_floating_robot(engine: str) -> None:
     assert robot.get_jacobian_matrices().shape == (1, 13, 6, 18)
 
 
-def test_mass_matrix_gives_the_kinetic_energy(engine: str, rng: np.random.Generator) -> None:
+def test_mass_matrix_gives_the_kinetic_energy(engine, rng) -> None:
     """½ vᵀ M v is that of all links."""
     _, robot, velocity = floating(engine, rng)
     mass = robot.get_mass_matrices().numpy()[0].astype(float)
     assert velocity @ mass @ velocity / 2 == pytest.approx(energy(robot), rel=1e-5)
 
 
-def test_base_of_the_mass_matrix_is_in_the_world(engine: str, rng: np.random.Generator) -> None:
+def test_base_of_the_mass_matrix_is_in_the_world(engine, rng) -> None:
     """Its first three rows give the linear momentum."""
     _, robot, velocity = floating(engine, rng)
     mass = robot.get_mass_matrices().numpy()[0].astype(float)
     np.testing.assert_allclose((mass @ velocity)[:3], momentum(robot)[:3], rtol=1e-4, atol=1e-4)
 
 
-def test_jacobian_gives_velocities_of_the_links(engine: str, rng: np.random.Generator) -> None:
+def test_jacobian_gives_velocities_of_the_links(engine, rng) -> None:
     """Linear, then angular ones."""
     _, robot, velocity = floating(engine, rng)
     found = np.concatenate([array.numpy()[0] for array in robot.get_link_velocities()], axis=1)
     np.testing.assert_allclose(robot.get_jacobian_matrices().numpy()[0] @ velocity, found, atol=1e-5)
 
 
-def test_equations_of_motion_hold(engine: str, rng: np.random.Generator) -> None:
+def test_equations_of_motion_hold(engine, rng) -> None:
     """M v̇ + c = τ in the row of the joint, with v̇ as it comes out of a step."""
     sim, robot, velocity = floating(engine, rng)
     mass = robot.get_mass_matrices().numpy()[0].astype(float)
@@ -209,7 +207,7 @@ def test_equations_of_motion_hold(engine: str, rng: np.random.Generator) -> None
     assert abs(coriolis) > 0.1
 
 
-def test_joint_forces_of_a_telescope(engine: str) -> None:
+def test_joint_forces_of_a_telescope(engine) -> None:
     """Efforts along the axes; across them weight and what turns the slide with the boom."""
     sim, robot = playing(telescope().stage, engine)
     robot.set_dof_positions([[0.3, 0.5]])
@@ -227,7 +225,7 @@ def test_joint_forces_of_a_telescope(engine: str) -> None:
     np.testing.assert_allclose(torques[0], [0, -9.81 * (2.0 * 0.5 + 3.0 * 1.5), 4.0], rtol=2e-3, atol=0.1)
 
 
-def test_armatures_turn_before_the_joint(engine: str) -> None:
+def test_armatures_turn_before_the_joint(engine) -> None:
     """A sensor in the joint measures the effort less the armature's share."""
     sim, robot = playing(weightless(pendulum()), engine)
     robot.set_dof_armatures(0.7)
@@ -237,7 +235,7 @@ def test_armatures_turn_before_the_joint(engine: str) -> None:
     np.testing.assert_allclose(robot.get_dof_projected_joint_forces().numpy(), [[expected]], rtol=1e-3)
 
 
-def test_joint_forces_are_in_the_frame_of_the_joint(engine: str) -> None:
+def test_joint_forces_are_in_the_frame_of_the_joint(engine) -> None:
     """Whose X axis points down here."""
     made = SmallStage()
     made.root(ROOT)
@@ -253,7 +251,7 @@ def test_joint_forces_are_in_the_frame_of_the_joint(engine: str) -> None:
     np.testing.assert_allclose(torques.numpy()[0, 1], [0, 0, 0], atol=1e-3)
 
 
-def test_nothing_carries_a_floating_root(engine: str) -> None:
+def test_nothing_carries_a_floating_root(engine) -> None:
     """Its leg hangs on it."""
     sim, robot = playing(floating_pair().stage, engine)
     sim.step()
@@ -262,7 +260,7 @@ def test_nothing_carries_a_floating_root(engine: str) -> None:
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_copies_have_their_own(call: str) -> None:
+def test_copies_have_their_own(call) -> None:
     """Rows are environments, also when only some are asked for."""
     sim = Simulation(telescope().stage, num_envs=3)
     sim.play()
@@ -277,7 +275,7 @@ def test_copies_have_their_own(call: str) -> None:
         assert not np.array_equal(every[0], every[1])
 
 
-def test_kinetic_energy_is_that_of_mujoco(rng: np.random.Generator) -> None:
+def test_kinetic_energy_is_that_of_mujoco(rng) -> None:
     """Of the quadruped, armature left out."""
     import mujoco
 

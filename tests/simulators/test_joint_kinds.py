@@ -1,7 +1,5 @@
 """Kinds of joints, by name."""
 
-from __future__ import annotations
-
 import enum
 from types import SimpleNamespace
 

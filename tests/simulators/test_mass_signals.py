@@ -1,9 +1,5 @@
 """Signals of joints from mass matrices: the same that MuJoCo tells by itself."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import Articulation, ArticulationActuators, FrictionConfig, Simulation
@@ -12,7 +8,7 @@ from isaacsim.core.experimental.actuators.simulators.mujoco.host import MujocoAr
 
 
 @pytest.mark.parametrize(("file", "path"), [("franka_panda", "/World/Panda"), ("anymal_c", "/World/Anymal")])
-def test_signals_are_those_of_the_simulator(file: str, path: str, robots: Path) -> None:
+def test_signals_are_those_of_the_simulator(file, path, robots) -> None:
     """Inertias and loads of a fixed and of a floating robot, in motion."""
     with Simulation(str(robots / f"{file}.usda"), 0.002) as sim:
         sim.play()
@@ -31,7 +27,7 @@ def test_signals_are_those_of_the_simulator(file: str, path: str, robots: Path) 
 
 
 @pytest.mark.parametrize("wanted", [["inertia"], ["inertia", "load"]], ids=str)
-def test_matrices_are_read_only_for_laws_that_step_a_joint(wanted: list[str], robots: Path) -> None:
+def test_matrices_are_read_only_for_laws_that_step_a_joint(wanted, robots) -> None:
     """A winding alone goes without."""
     with Simulation(str(robots / "pendulum.usda"), 0.002) as sim:
         sim.play()
@@ -44,9 +40,7 @@ def test_articulation_without_matrices_tells_nothing() -> None:
 
 
 @pytest.mark.parametrize("assumed", [0.0, 0.01])
-def test_friction_has_the_inertias_of_matrices_unless_it_assumes_one(
-    assumed: float, robots: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_friction_has_the_inertias_of_matrices_unless_it_assumes_one(assumed, robots, monkeypatch) -> None:
     """So a number to assume saves reading the matrices."""
     monkeypatch.delattr(MujocoArticulation, "joint_signals")
     read, getter = [], MujocoArticulation.get_mass_matrices
@@ -62,7 +56,7 @@ def test_friction_has_the_inertias_of_matrices_unless_it_assumes_one(
             assert not actuators.faults and len(read) == (0 if assumed else 3)
 
 
-def test_stiff_robot_rests_on_a_simulator_with_getters_alone(robots: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stiff_robot_rests_on_a_simulator_with_getters_alone(robots, monkeypatch) -> None:
     """Efforts of the end of the step need nothing else."""
     monkeypatch.delattr(MujocoArticulation, "joint_signals")
     with Simulation(str(robots / "arm_2dof.usda"), 0.005) as sim:

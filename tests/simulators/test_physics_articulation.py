@@ -1,7 +1,5 @@
 """Names, counts and life of robots on embedded physics."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -29,7 +27,7 @@ def add_robot(made: SmallStage, root: str) -> None:
     made.joint(f"{root}/swing", "Revolute", f"{root}/base", f"{root}/bob")
 
 
-def test_links_and_joints_are_known_before_play(engine: str) -> None:
+def test_links_and_joints_are_known_before_play(engine) -> None:
     """The root link first; what fixes it to the world is not among the joints."""
     robot = Simulation(telescope().stage, engine=engine).articulation(ROOT)
     assert (robot.num_links, robot.link_names) == (3, ["base", "boom", "slide"])
@@ -38,7 +36,7 @@ def test_links_and_joints_are_known_before_play(engine: str) -> None:
     assert robot.joint_paths == [[f"{ROOT}/turn", f"{ROOT}/reach"]]
 
 
-def test_joint_without_dofs_is_a_joint(engine: str) -> None:
+def test_joint_without_dofs_is_a_joint(engine) -> None:
     """As a sensor is fastened."""
     made = telescope()
     made.body(f"{ROOT}/tool", (1, 0, 0))
@@ -47,7 +45,7 @@ def test_joint_without_dofs_is_a_joint(engine: str) -> None:
     assert (robot.joint_names, robot.dof_names) == (["turn", "reach", "weld"], ["turn", "reach"])
 
 
-def test_floating_robot_has_no_joint_for_its_base(engine: str) -> None:
+def test_floating_robot_has_no_joint_for_its_base(engine) -> None:
     """Its links are one more than its joints; where the root may be any of them, simulators choose."""
     robot = Simulation(floating_pair().stage, engine=engine).articulation(ROOT)
     assert ({*robot.link_names}, robot.joint_names, robot.num_dofs) == ({"trunk", "leg"}, ["hip"], 1)
@@ -61,7 +59,7 @@ def test_copies_have_paths_of_their_own() -> None:
     assert [str(prim.GetPath()) for prim in robots.prims] == [ROOT, ROOT]
 
 
-def test_state_is_there_between_play_and_stop(engine: str) -> None:
+def test_state_is_there_between_play_and_stop(engine) -> None:
     """As in Isaac Sim."""
     sim = Simulation(pendulum().stage, engine=engine)
     robot = sim.articulation(ROOT)
@@ -73,7 +71,7 @@ def test_state_is_there_between_play_and_stop(engine: str) -> None:
     assert told == [False, True, False]
 
 
-def test_robot_is_valid_while_its_prim_is_there(engine: str) -> None:
+def test_robot_is_valid_while_its_prim_is_there(engine) -> None:
     """Deactivating it is as good as deleting."""
     sim = Simulation(pendulum().stage, engine=engine)
     robot = sim.articulation(ROOT)
@@ -84,7 +82,7 @@ def test_robot_is_valid_while_its_prim_is_there(engine: str) -> None:
     assert robot.valid is True
 
 
-def test_robot_added_while_stopped_is_found(engine: str) -> None:
+def test_robot_added_while_stopped_is_found(engine) -> None:
     """Before play; articulations made earlier go on."""
     made = pendulum()
     with Simulation(made.stage, engine=engine) as sim:
@@ -100,7 +98,7 @@ def test_robot_added_while_stopped_is_found(engine: str) -> None:
         )
 
 
-def test_robot_added_while_playing_is_found_after_the_next_stop(engine: str) -> None:
+def test_robot_added_while_playing_is_found_after_the_next_stop(engine) -> None:
     """Running physics is not read again."""
     made = pendulum()
     with Simulation(made.stage, engine=engine) as sim:
@@ -112,7 +110,7 @@ def test_robot_added_while_playing_is_found_after_the_next_stop(engine: str) -> 
         assert Articulation("/World/Second").dof_names == ["swing"]
 
 
-def test_broken_edit_is_told_where_a_robot_is_asked_for(engine: str) -> None:
+def test_broken_edit_is_told_where_a_robot_is_asked_for(engine) -> None:
     """Known robots stay known; after a repair all works."""
     made = pendulum()
     hinge = made.stage.GetPrimAtPath(f"{ROOT}/hinge")

@@ -5,8 +5,6 @@ nothing else. A kind without a law that ships has a made-up one too, and so has 
 below.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import io
@@ -16,7 +14,6 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -76,11 +73,11 @@ class Bench:
         self.config = self.other(1.0)
         self.word = law_of(self.config)
 
-    def other(self, factor: float) -> Any:
+    def other(self, factor: float):
         """Its config, the first parameter times a factor; the values are such that it acts."""
         # the numbers fall, or rise where a law wants that
         for step in (-1.0, 20.0, -3.0):
-            values: dict[str, Any] = {
+            values = {
                 name: valid(one, 10.0 + step * at) if one.of_law else one.fallback
                 for at, (name, one) in enumerate(self.described.items())
             }
@@ -108,37 +105,37 @@ class Bench:
         """Of its first parameter."""
         return getattr(self.config, self.name)
 
-    def motor(self, config: Any = None) -> list[Any]:
+    def motor(self, config=None) -> list:
         """A motor with it, or with another config in its place."""
         config = config or self.config
         return [config] if self.kind.name == "controller" else [PD, config]
 
-    def file(self, config: Any = None, name: str = "robot.usda") -> Path:
+    def file(self, config=None, name: str = "robot.usda") -> Path:
         """A robot whose joints have it."""
         motors = {joint: self.motor(config) for joint in JOINTS}
         return edited(
             self.folder, lambda stage: aa.add_motors(ARM, motors, stage=stage, overwrite_existing=True), name=name
         )
 
-    def require(self, stages: Sequence[Any], config: Any = None) -> None:
+    def require(self, stages: Sequence, config=None) -> None:
         """It is among the configs."""
         config = config or self.config
         found = [stage for stage in stages if isinstance(stage, self.law.config)]
         assert found, f"{[type(stage).__name__ for stage in stages]} lacks {self.law.config.__name__}"
         assert plain(found[0]) == pytest.approx(plain(config), rel=1e-6)
 
-    def component(self, actuator: Any) -> Any:
+    def component(self, actuator):
         """Its component of an actuator."""
         found = [stage for stage in actuator.stages if isinstance(stage, self.law.component)]
         assert found, f"{actuator!r} lacks {self.law.name}"
         return found[0]
 
-    def arrays(self, robots: int = 2, config: Any = None, **options: Any) -> aa.ActuatedArrays:
+    def arrays(self, robots: int = 2, config=None, **options) -> aa.ActuatedArrays:
         """Joints that have it, without a simulator."""
         return aa.ActuatedArrays(list(JOINTS), {".*": self.motor(config)}, num_robots=robots, **options)
 
 
-def plain(config: Any) -> dict[str, float]:
+def plain(config) -> dict[str, float]:
     return {name: float(one.number(getattr(config, name))) for name, one in parameters_of(config).items()}
 
 
@@ -178,7 +175,7 @@ def authoring(bench: Bench) -> None:
 def units(bench: Bench) -> None:
     """A stage in centimetres and grams has other numbers, and gives the same back."""
 
-    def small(stage: Any) -> None:
+    def small(stage) -> None:
         UsdGeom.SetStageMetersPerUnit(stage, 0.01)
         UsdPhysics.SetStageKilogramsPerUnit(stage, 0.001)
         aa.add_motors(ARM, {joint: bench.motor() for joint in JOINTS}, stage=stage, overwrite_existing=True)
@@ -203,7 +200,7 @@ def foreign_schema(bench: Bench) -> None:
         patch.setattr(schema, "_foreign", {})
         aa.register_actuator_component(name, bench.law.component, bench.kind.name)
 
-        def strange(stage: Any) -> None:
+        def strange(stage) -> None:
             prim = stage.GetPrimAtPath(OF_SHOULDER)
             for applied in prim.GetPrimTypeInfo().GetAppliedAPISchemas():
                 if bench.kind.name == "controller" or applied != PD.SCHEMA:
@@ -274,7 +271,7 @@ def overlays(bench: Bench) -> None:
 def split(bench: Bench) -> None:
     """One prim for two joints becomes two prims."""
 
-    def both(stage: Any) -> None:
+    def both(stage) -> None:
         stage.RemovePrim(f"{ARM}/Actuators")
         aa.add_actuator(ARM, JOINTS, "both", **parts_of(bench.motor()), stage=stage)
 
@@ -309,7 +306,7 @@ def command_inspect(bench: Bench) -> None:
     ]
 
 
-def told(*arguments: str) -> Any:
+def told(*arguments: str):
     """What a command says as JSON."""
     out = io.StringIO()
     with pytest.MonkeyPatch.context() as patch:
@@ -442,10 +439,10 @@ def trial_envelope(bench: Bench) -> None:
 
 def trial_step_response(bench: Bench) -> None:
     """The other joints keep it while one has an ideal drive."""
-    seen: list[Any] = []
+    seen = []
     file = bench.file()
 
-    def made(*given: Any, **options: Any) -> aa.ArticulationActuators:
+    def made(*given, **options) -> aa.ArticulationActuators:
         wrapper = original(*given, **options)
         seen.append(wrapper)
         return wrapper
@@ -487,7 +484,7 @@ def full(value: float, needs: bool = False) -> wp.array:
     return wp.array([value], dtype=wp.float32, device="cpu", requires_grad=needs)
 
 
-NOTHING: Any = {"STATE": (), "START": {}, "KEPT": (), "ASKS": (), "PUBLISHES": {}}
+NOTHING = {"STATE": (), "START": {}, "KEPT": (), "ASKS": (), "PUBLISHES": {}}
 NOTHING |= {"LATE": (), "PREPARE": None, "TICK": None}
 """What a stage says that is evaluated by itself."""
 
@@ -500,7 +497,7 @@ def gradients(bench: Bench) -> None:
     """Right, or refused by name."""
     if bench.kind.changes_effort:
         own = type("OwnStage", (bench.law.component,), {"modify_forces": lambda *_: None, **NOTHING})
-        stages: Any = [aa.ControllerPD(full(1.0), full(0.0)), own(**{name: full(1.0) for name in bench.law.parameters})]
+        stages = [aa.ControllerPD(full(1.0), full(0.0)), own(**{name: full(1.0) for name in bench.law.parameters})]
         # a transmission must have laws, with gradients or without
         with pytest.raises(TypeError if bench.kind.converts else NotImplementedError, match="OwnStage"):
             aa.Actuator(wp.zeros(1, dtype=wp.uint32, device="cpu"), **parts_of(stages), requires_grad=True)
@@ -530,11 +527,11 @@ def gradient(bench: Bench, name: str) -> float:
     return array.grad.numpy()[0]
 
 
-def stepped(bench: Bench, name: str, more: float, tape: Any = None) -> tuple[Any, Any, Any]:
+def stepped(bench: Bench, name: str, more: float, tape=None) -> tuple:
     """The effort of one step with a parameter that is so much more, the array of the parameter, and the tape."""
     array = full(getattr(bench.config, name) + more, tape is not None)
 
-    def built(config: Any) -> Any:
+    def built(config):
         made = catalogue.build(config, 1, "cpu")
         if isinstance(made, bench.law.component):
             setattr(made, name, array)
@@ -577,7 +574,7 @@ def newton_counterpart(bench: Bench) -> None:
             assert known, f"{given!r} was converted without it"
 
 
-def public(bench: Bench) -> Any:
+def public(bench: Bench):
     """An actuator by itself."""
     parts = motor_of(bench.motor()).each(lambda config: catalogue.build(config, 1, "cpu"))
     return aa.Actuator(wp.array([0], dtype=wp.uint32, device="cpu"), **parts)
@@ -619,7 +616,7 @@ def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
 
 
 @pytest.mark.parametrize("tool", TOOLS)
-def test_no_tool_drops_a_kind(tool: str, bench: Bench) -> None:
+def test_no_tool_drops_a_kind(tool, bench) -> None:
     """It carries it, or says by name that it cannot."""
     try:
         with warnings.catch_warnings():
@@ -635,7 +632,7 @@ of_friction = pytest.mark.parametrize("bench", [FRICTION], indirect=True)
 
 
 @of_friction
-def test_the_simulator_has_no_friction_beneath_a_law_of_friction(bench: Bench) -> None:
+def test_the_simulator_has_no_friction_beneath_a_law_of_friction(bench) -> None:
     """While actuators are attached; whatever the law."""
     with aa.Simulation(ROBOTS / "unitree_go1.usda", DT) as sim:
         robot = aa.Articulation("/World/Go1")
@@ -650,7 +647,7 @@ def test_the_simulator_has_no_friction_beneath_a_law_of_friction(bench: Bench) -
 
 @of_friction
 @needs_compiler
-def test_a_c_header_has_the_effort_of_a_law_of_friction(bench: Bench) -> None:
+def test_a_c_header_has_the_effort_of_a_law_of_friction(bench) -> None:
     """And refuses one whose every effort would be a fault."""
     assert steps_alike(read_robot(bench.file()), bench.folder).any()
     unknown = bench.file(dataclasses.replace(bench.config, assumed_inertia=0.0), "unknown.usda")
@@ -659,7 +656,7 @@ def test_a_c_header_has_the_effort_of_a_law_of_friction(bench: Bench) -> None:
 
 
 @of_friction
-def test_a_law_of_friction_has_a_smooth_gradient(bench: Bench) -> None:
+def test_a_law_of_friction_has_a_smooth_gradient(bench) -> None:
     """By the effort of the motor, where the joint sticks and the other one ends."""
     found = []
     for smooth in (False, True):

@@ -1,10 +1,5 @@
 """Effort modes as stages: for all actuators, by pattern, and what is refused."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
-from typing import Any
-
 import isaacsim.core.experimental.actuators as aa
 import pytest
 import warp as wp
@@ -40,7 +35,7 @@ def modes_of(parts: list[aa.MotorConfig]) -> list[bool]:
     ],
     ids=str,
 )
-def test_mode_is_a_stage(modes: Any, implicit: list[bool]) -> None:
+def test_mode_is_a_stage(modes, implicit) -> None:
     """Added or removed, of those that are named; other stages stay, and so do the configs that were given."""
     given = motors()
     found = in_effort_mode(given, JOINTS, modes)
@@ -76,7 +71,7 @@ def test_mode_in_the_engine_is_a_value_of_the_stage() -> None:
     ],
     ids=str,
 )
-def test_what_cannot_be_a_mode_is_refused(modes: Mapping[str, Any] | str, message: str) -> None:
+def test_what_cannot_be_a_mode_is_refused(modes, message) -> None:
     """With the value, the rule and a remedy."""
     with pytest.raises(ValueError, match=message):
         in_effort_mode(motors(), JOINTS, modes)  # pyright: ignore[reportArgumentType]

@@ -1,7 +1,5 @@
 """A value enters a config through one gate, and the gate says what the USD schema says."""
 
-from __future__ import annotations
-
 import dataclasses
 import importlib.util
 import inspect
@@ -9,11 +7,9 @@ import math
 import re
 from array import array
 from collections import deque
-from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path, PureWindowsPath
-from typing import Any
 
 import numpy as np
 import pytest
@@ -276,7 +272,7 @@ def test_config_is_mutable():
 
 
 @pytest.mark.parametrize("kind", [list, np.array, tuple])
-def test_table_has_a_largest_size(kind: Callable[[list[float]], Any]) -> None:
+def test_table_has_a_largest_size(kind) -> None:
     """A file must not take memory by the gigabyte; the last size that is allowed is taken."""
     rows = kind([0.0] * MAX_TABLE_ROWS)
     assert len(PositionBasedClampingConfig(rows, rows).lookup_efforts) == MAX_TABLE_ROWS

@@ -1,9 +1,6 @@
 """A motor is said once, by configs or by its data sheet."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -51,7 +48,7 @@ def test_a_list_of_configs_is_a_motor() -> None:
         (MotorConfig(clamping=[PD]), TypeError, "MotorConfig.clamping = PDControl"),  # pyright: ignore[reportArgumentType]
     ],
 )
-def test_what_is_no_motor_is_refused(value: Any, error: type[Exception], message: str) -> None:
+def test_what_is_no_motor_is_refused(value, error, message) -> None:
     """With what it is, and what to pass."""
     with pytest.raises(error, match=message):
         motor_of(value)
@@ -59,9 +56,9 @@ def test_what_is_no_motor_is_refused(value: Any, error: type[Exception], message
 
 def test_good_values_are_let_be() -> None:
     """Numbers, numbers by pattern, and arrays with one value per robot, or per robot and joint, of any library."""
-    array: Any = np.array([[1.0, 2.0], [3.0, 4.0]])
-    on_warp: Any = wp.array([1.0, 2.0], dtype=wp.float32, device="cpu")
-    by_pattern: Any = {".*": 3, "knee": math.inf}
+    array = np.array([[1.0, 2.0], [3.0, 4.0]])
+    on_warp = wp.array([1.0, 2.0], dtype=wp.float32, device="cpu")
+    by_pattern = {".*": 3, "knee": math.inf}
     clamps: list[ClampingConfig] = [MaxEffortClampingConfig(by_pattern), PositionBasedClampingConfig([0.0], [1.0])]
     motor = MotorConfig(PDControlConfig(array, on_warp), clamps, DelayConfig(np.array([1, 2])), {".*": 0.1}, 0)  # pyright: ignore[reportArgumentType]
     assert problems_of(motor, "motor") == []
@@ -70,7 +67,7 @@ def test_good_values_are_let_be() -> None:
 
 def test_every_bad_value_is_told_with_its_place() -> None:
     """In dictionaries and arrays too, by the rule of its field."""
-    gains: Any = {"a": -1.0, "(": 3.0, "c": {"d": 1.0}}
+    gains = {"a": -1.0, "(": 3.0, "c": {"d": 1.0}}
     table = PositionBasedClampingConfig([0.0, 1.0], [1.0, 1.0])
     table.lookup_positions.append(0.5)
     motor = MotorConfig(

@@ -1,9 +1,6 @@
 """Configs of transmissions: fields, conflicts, several stages, and conversion of values."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -40,7 +37,7 @@ PENDULUM = "/World/Pendulum"
         ({"targets": "shaft"}, "targets = 'shaft': must be one of 'joint', 'motor'"),
     ],
 )
-def test_values_out_of_range_are_refused(values: dict[str, Any], words: str) -> None:
+def test_values_out_of_range_are_refused(values, words) -> None:
     """By name and rule, where a motor is used."""
     with pytest.raises(ValueError, match=words):
         aa.ActuatedArrays(
@@ -52,7 +49,7 @@ def test_values_out_of_range_are_refused(values: dict[str, Any], words: str) -> 
     ("efficiency", "backdriving", "fits"),
     [(1.0, 1.0, True), (0.8, 0.8, True), (0.9, 0.89, True), (0.9, 0.5, False), (0.5, 0.9, False), (0.8, 1.0, False)],
 )
-def test_efficiencies_may_not_differ_too_much(efficiency: float, backdriving: float, fits: bool) -> None:
+def test_efficiencies_may_not_differ_too_much(efficiency, backdriving, fits) -> None:
     """The friction that they come to may not be negative."""
     both = aa.TransmissionConfig(10.0, efficiency=efficiency, backdriving_efficiency=backdriving)
     problems = conflicts(both, "gear")
@@ -97,7 +94,7 @@ def test_stages_in_a_row_are_one() -> None:
         ([3.0, math.inf], [1e-5, 1e-5], r"ratios\[1\] = inf: must be"),
     ],
 )
-def test_stages_that_do_not_fit_are_refused(ratios: list[float], inertias: list[float], words: str) -> None:
+def test_stages_that_do_not_fit_are_refused(ratios, inertias, words) -> None:
     """By number and rule."""
     with pytest.raises(ValueError, match=words):
         aa.TransmissionConfig.from_stages(ratios, inertias)
@@ -123,14 +120,14 @@ TABLE = aa.PositionBasedClampingConfig([0.0, 1.0], [2.0, 3.0])
     ],
     ids=lambda config: type(config).__name__,
 )
-def test_values_at_the_joint(config: Any, expected: Any) -> None:
+def test_values_at_the_joint(config, expected) -> None:
     """By powers of the ratio, the sign where a value has a direction; of the joint's own stages none."""
     found = at_joint(config, -10.0)
     assert plain(found) == pytest.approx(plain(expected), rel=1e-12)
     assert type(found) is type(config)
 
 
-def plain(config: Any) -> Any:
+def plain(config):
     values = [value for value in vars(config).values() if not isinstance(value, str)]
     return np.hstack([[], *values]).astype(float)
 
@@ -162,7 +159,7 @@ def test_armature_is_that_of_the_rotor_while_attached() -> None:
     motor = aa.MotorConfig(aa.PDControlConfig(0.1, 0.01), others=[aa.TransmissionConfig(-20.0, rotor_inertia=1e-4)])
     with aa.Simulation(ROBOTS / "pendulum.usda") as sim:
         sim.play()
-        robot: Any = aa.Articulation(PENDULUM)
+        robot = aa.Articulation(PENDULUM)
         before = robot.get_dof_armatures().numpy().copy()
         bare = robot.get_mass_matrices().numpy()[0, 0, 0] - before[0, 0]
         with aa.ArticulationActuators.from_configs(PENDULUM, {".*": motor}):
@@ -192,7 +189,7 @@ def test_rotors_and_losses_of_configs_by_joint() -> None:
     pairs = [(aa.ActuatorConfig(aa.PDControlConfig(1.0, 0.1), others=[gear]), "hinge")]
     with aa.Simulation(ROBOTS / "pendulum.usda") as sim:
         sim.play()
-        robot: Any = aa.Articulation(PENDULUM)
+        robot = aa.Articulation(PENDULUM)
         before = robot.get_dof_armatures().numpy().copy()
         with aa.ArticulationActuators.from_actuators(PENDULUM, pairs) as made:
             np.testing.assert_allclose(robot.get_dof_armatures().numpy(), 0.1, rtol=1e-6)

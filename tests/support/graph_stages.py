@@ -1,7 +1,5 @@
 """Stages with an action graph, written as USD text."""
 
-from __future__ import annotations
-
 from places import ROBOTS
 from pxr import Sdf, Usd
 

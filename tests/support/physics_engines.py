@@ -1,7 +1,5 @@
 """The simulators that tests of embedded physics run on, and small robots for them."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from typing import Any
 
@@ -67,11 +65,11 @@ def floating_pair() -> SmallStage:
     return made
 
 
-def qpos_of(source: Any) -> np.ndarray:
+def qpos_of(source) -> np.ndarray:
     """MuJoCo's positions in every environment of a simulation or a host."""
     return np.stack([source.data(env).qpos for env in range(source.num_envs)])
 
 
-def qvel_of(source: Any) -> np.ndarray:
+def qvel_of(source) -> np.ndarray:
     """MuJoCo's velocities in every environment of a simulation or a host."""
     return np.stack([source.data(env).qvel for env in range(source.num_envs)])

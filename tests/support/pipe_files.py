@@ -1,7 +1,5 @@
 """Files that are pipes: nobody waits for what another program may write into them."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Kernels of Warp that compile in half the time."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Networks with random numbers that between them use every operation."""
 
-from __future__ import annotations
-
 import numpy as np
 from isaacsim.core.experimental.actuators.laws.networks.network import (
     BINARY,

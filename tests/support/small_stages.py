@@ -1,7 +1,5 @@
 """Stages written in a few lines: rigid bodies, joints, colliders; metres, and degrees as in USD."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

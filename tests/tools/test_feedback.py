@@ -1,9 +1,5 @@
 """Gains and largest efforts of actuators at the joint."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
@@ -17,7 +13,7 @@ from isaacsim.core.experimental.actuators.tools.feedback import (
 from own_components import OwnController
 
 
-def gains(*configs: Any) -> np.ndarray:
+def gains(*configs) -> np.ndarray:
     """Of two robots with one motor for two joints."""
     motor = aa.ActuatedArrays(["hip", "knee"], {".*": list(configs)}, num_robots=2)
     return np.concatenate([feedback_gains(actuator, 2) for actuator in motor.actuators], axis=2)
@@ -34,7 +30,7 @@ def gains(*configs: Any) -> np.ndarray:
         (aa.GearedPIDControlConfig(80.0, 3.0, 2.0, gear=2.0), [320, 8, 12]),
     ],
 )
-def test_gains_are_those_at_the_joint(config: Any, expected: list[float]) -> None:
+def test_gains_are_those_at_the_joint(config, expected) -> None:
     """Whatever delays and limits there are besides."""
     found = gains(config, aa.DelayConfig(3), aa.MaxEffortClampingConfig(5.0))
     assert found.shape == (3, 2, 2)
@@ -82,7 +78,7 @@ def test_behind_a_gear_they_are_those_of_the_motor_times_the_ratio() -> None:
 
 
 @pytest.mark.parametrize("own", [True, False])
-def test_before_a_transmission_of_ones_own_nothing_is_known(own: bool) -> None:
+def test_before_a_transmission_of_ones_own_nothing_is_known(own) -> None:
     """Of its limits neither."""
     law = TransmissionOwn if own else aa.TransmissionGear
     gear = law(*(wp.full(2, value, dtype=wp.float32, device="cpu") for value in (2.0, 0.0, 0.0)))
@@ -102,7 +98,7 @@ def test_before_a_transmission_of_ones_own_nothing_is_known(own: bool) -> None:
         ([aa.PositionBasedClampingConfig([0.0, 1.0], [3.0, 4.0])], [4, 4]),
     ],
 )
-def test_largest_effort_is_the_least_of_all_bounds(limits: list[Any], expected: list[float]) -> None:
+def test_largest_effort_is_the_least_of_all_bounds(limits, expected) -> None:
     """Of a table its largest value; values may differ between robots and change later."""
     motor = aa.ActuatedArrays(["hip", "knee"], {".*": [aa.PDControlConfig(80.0, 2.0), *limits]}, num_robots=2)
     (actuator,) = motor.actuators

@@ -3,8 +3,6 @@
 Where the older library means something else, both are held to known numbers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -29,11 +27,11 @@ def _on_cpu() -> Iterator[None]:
         yield
 
 
-def floats(values: Any) -> wp.array:
+def floats(values) -> wp.array:
     return wp.array(np.asarray(values, np.float32), dtype=wp.float32, device="cpu")
 
 
-def indices(values: Any) -> wp.array:
+def indices(values) -> wp.array:
     return wp.array(np.asarray(values), dtype=wp.uint32, device="cpu")
 
 
@@ -46,7 +44,7 @@ def pd(p: SimpleNamespace) -> aa.ControllerPD:
 
 
 # class -> how it is made of parameters, and what it is made of here
-TWINS: dict[str, tuple[Callable[..., Any], Callable[[SimpleNamespace], tuple[Any, aa.Delay | None, Any]]]] = {
+TWINS: dict[str, tuple[Callable, Callable[[SimpleNamespace], tuple[Any, aa.Delay | None, Any]]]] = {
     "ActuatorPD": (
         lambda at, out, p: peer.ActuatorPD(at, out, p.kp, p.kd, p.limit, p.const),
         lambda p: (pd(p), None, aa.ClampingMaxEffort(p.limit)),
@@ -72,7 +70,7 @@ TWINS: dict[str, tuple[Callable[..., Any], Callable[[SimpleNamespace], tuple[Any
 
 @pytest.mark.parametrize("extras", [True, False], ids=["bias and feedforward", "neither"])
 @pytest.mark.parametrize("name", list(TWINS))
-def test_same_efforts(name: str, extras: bool, rng: np.random.Generator) -> None:
+def test_same_efforts(name, extras, rng) -> None:
     """200 random steps on picked entries of wider arrays, efforts added up, a reset on the way.
 
     Speeds stay below no load, and no effort is asked of a delay that is not full: beyond, the libraries differ.
@@ -124,7 +122,7 @@ def test_same_efforts(name: str, extras: bool, rng: np.random.Generator) -> None
 
 
 def efforts_of(
-    actuators: tuple[Any, aa.Actuator], speeds: Any, targets: Any, states: list[list[Any]] | None = None
+    actuators: tuple[Any, aa.Actuator], speeds, targets, states: list[list] | None = None
 ) -> list[list[float]]:
     """What each actuator gives at rest position for speeds and targets, theirs first."""
     count, found = np.size(speeds), []
@@ -153,9 +151,7 @@ def motors(count: int, stall: float) -> tuple[Any, aa.Actuator]:
         (0, [0, 0, 0, 0, 0, 0, 0], [0, 0, 0, -20, -50, -50, -50]),
     ],
 )
-def test_beyond_no_load_speed_the_motor_brakes_and_theirs_lets_go(
-    target: float, theirs: list[float], ours: list[float]
-) -> None:
+def test_beyond_no_load_speed_the_motor_brakes_and_theirs_lets_go(target, theirs, ours) -> None:
     """The schema's curve goes on below zero; the older library cut it there."""
     speeds = [0, 5, 10, 12, 15, 20, 100]
     found = efforts_of(motors(len(speeds), 100), speeds, [target] * len(speeds))

@@ -1,10 +1,7 @@
 """Python read as data: what it says, what it refuses, and that nothing of it runs."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
-from typing import Any
 
 import pytest
 from isaacsim.core.experimental.actuators.compat.isaac_lab.python_text import (
@@ -25,7 +22,7 @@ from typing import TYPE_CHECKING
 """
 
 
-def read(tmp_path: Path, text: str) -> dict[str, Any]:
+def read(tmp_path: Path, text: str) -> dict:
     """Names of a file with this text, below some imports."""
     file = tmp_path / "robot.py"
     file.write_text(HEAD + text, "utf-8")
@@ -50,11 +47,11 @@ def read(tmp_path: Path, text: str) -> dict[str, Any]:
         ("os.path.join('a', 'b')", "a/b"),
     ],
 )
-def test_values_are_those_of_python(tmp_path: Path, text: str, value: object) -> None:
+def test_values_are_those_of_python(tmp_path, text, value) -> None:
     assert read(tmp_path, f"X = {text}")["X"] == value
 
 
-def test_statements_act_in_their_order(tmp_path: Path) -> None:
+def test_statements_act_in_their_order(tmp_path) -> None:
     """Names, fields and entries; a copy is one, and a cfg has copies of what it is given."""
     found = read(
         tmp_path,
@@ -107,7 +104,7 @@ else:
         ("__import__('os').getcwd()", "is a call"),
     ],
 )
-def test_what_cannot_be_read_matters_where_it_is_used(tmp_path: Path, text: str, why: str) -> None:
+def test_what_cannot_be_read_matters_where_it_is_used(tmp_path, text, why) -> None:
     """With the line and the text of the expression."""
     found = read(tmp_path, f"def made(x):\n    return x\nX = {text}\nY = 1")
     assert found["Y"] == 1
@@ -133,13 +130,13 @@ def test_what_cannot_be_read_matters_where_it_is_used(tmp_path: Path, text: str,
         "if GIVEN:\n    LEG.kp = 3",
     ],
 )
-def test_statements_that_may_change_a_cfg_are_refused(tmp_path: Path, statement: str) -> None:
+def test_statements_that_may_change_a_cfg_are_refused(tmp_path, statement) -> None:
     """Even where nobody asks for it."""
     with pytest.raises(ValueError, match=r"robot.py:\d+: `.* may change a cfg and cannot be read: must be constants"):
         read(tmp_path, f"def change():\n    pass\nLEG = Cfg(kp={{'x': 1}})\n{statement}\n")
 
 
-def test_statements_that_change_nothing_are_left_out(tmp_path: Path) -> None:
+def test_statements_that_change_nothing_are_left_out(tmp_path) -> None:
     """And what other modules have is none of ours; a name that such a statement assigns is not known."""
     found = read(
         tmp_path,
@@ -164,7 +161,7 @@ LEG.missing.path = "x"
     assert isinstance(found["LEG"], Record)
 
 
-def test_nothing_runs(tmp_path: Path) -> None:
+def test_nothing_runs(tmp_path) -> None:
     """Neither imports nor calls nor bodies of classes."""
     mark = tmp_path / "mark"
     (tmp_path / "other.py").write_text(f"open({str(mark)!r}, 'w')")
@@ -184,7 +181,7 @@ def test_nothing_runs(tmp_path: Path) -> None:
         (b"#" * 10_000_001, "10000001 bytes"),
     ],
 )
-def test_files_that_are_none(tmp_path: Path, content: bytes, why: str) -> None:
+def test_files_that_are_none(tmp_path, content, why) -> None:
     file = tmp_path / "robot.py"
     file.write_bytes(content)
     with pytest.raises(ValueError, match=f"robot.py: .*{why}"):

@@ -1,10 +1,7 @@
 """Cfgs of hobby servos: the servo that BAM identified, as a group and in a stage."""
 
-from __future__ import annotations
-
 import dataclasses
 from types import SimpleNamespace
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -34,7 +31,7 @@ SERVO = BamActuatorCfg(
 NAMES = ["elbow", "wrist"]
 
 
-def resolved(cfg: Any) -> Any:
+def resolved(cfg):
     """The group of two joints of one robot."""
     robot = {name: np.full((1, 2), value, np.float32) for name, value in DEFAULTS.items()}
     return resolve_groups({"arm": cfg}, NAMES, robot, "cpu", "documentation")
@@ -102,7 +99,7 @@ def test_joint_has_no_armature_behind_backlash() -> None:
     )
     with aa.Simulation(ROBOTS / "pendulum.usda") as sim:
         sim.play()
-        robot: Any = aa.Articulation("/World/Pendulum")
+        robot = aa.Articulation("/World/Pendulum")
         before = robot.get_dof_armatures().numpy()
         with aa.ArticulationActuators.from_groups("/World/Pendulum", {"servo": cfg}):
             assert not robot.get_dof_armatures().numpy().any()
@@ -118,7 +115,7 @@ def test_joint_has_no_armature_behind_backlash() -> None:
 
 
 @pytest.mark.parametrize("motor", [SimpleNamespace(**vars(MOTOR)), type("Motor", (), vars(MOTOR))()])
-def test_cfg_of_isaac_lab(motor: object) -> None:
+def test_cfg_of_isaac_lab(motor) -> None:
     """Objects of other classes with these names are read, defaults of the class and a class of no model among them."""
     fields = {field.name: getattr(SERVO, field.name) for field in dataclasses.fields(SERVO)} | {"motor": motor}
     theirs = type("BamActuatorCfg", (), fields)()
@@ -144,7 +141,7 @@ def test_cfg_of_isaac_lab(motor: object) -> None:
         ({"motor": dataclasses.replace(MOTOR, resistance=-1.0)}, "resistance = -1.0"),
     ],
 )
-def test_what_is_not_run_is_refused(values: dict[str, Any], message: str) -> None:
+def test_what_is_not_run_is_refused(values, message) -> None:
     """Each by name, with a remedy."""
     with pytest.raises(ValueError) as error:
         resolved(SERVO.replace(**values))

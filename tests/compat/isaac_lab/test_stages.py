@@ -1,9 +1,6 @@
 """Groups into a stage and back, and the same motion from either."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
 
 import checkpoint_files
 import isaacsim.core.experimental.actuators as aa
@@ -47,14 +44,14 @@ WRIST = DelayedPDActuatorCfg(
     min_delay=2,
     max_delay=2,
 )
-GROUPS: dict[str, Any] = {"shoulder": SHOULDER, "elbow": ELBOW, "wrist": WRIST}
+GROUPS = {"shoulder": SHOULDER, "elbow": ELBOW, "wrist": WRIST}
 
 
-def driven(make: Any, file: Path) -> np.ndarray:
+def driven(make, file: Path) -> np.ndarray:
     """Positions over some steps towards a target."""
     with aa.Simulation(file) as sim:
         sim.play()
-        robot: Any = aa.Articulation(PANDA)
+        robot = aa.Articulation(PANDA)
         made = make()
         found: list[np.ndarray] = []
         for step in range(5):
@@ -66,7 +63,7 @@ def driven(make: Any, file: Path) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("written", "asked"), [("/World", PANDA), (PANDA, "/World"), (PANDA, PANDA)])
-def test_groups_are_found_wherever_the_robot_has_them(written: str, asked: str) -> None:
+def test_groups_are_found_wherever_the_robot_has_them(written, asked) -> None:
     """At its articulation root or a prim above it, as the robot's link is the root where it floats."""
     stage = stage_of(ROBOTS / "franka_panda.usda")
     to_usd(GROUPS, stage, written, overwrite_existing=True)
@@ -77,7 +74,7 @@ def test_groups_are_found_wherever_the_robot_has_them(written: str, asked: str) 
         groups_of(stage, "/World/Other")
 
 
-def test_a_stage_with_groups_moves_as_the_groups_do(tmp_path: Path) -> None:
+def test_a_stage_with_groups_moves_as_the_groups_do(tmp_path) -> None:
     """The prims alone are enough where they can hold everything, delay and gear included."""
     file = tmp_path / "panda.usda"
     stage = stage_of(ROBOTS / "franka_panda.usda")
@@ -128,7 +125,7 @@ def test_what_prims_hold() -> None:
 
 
 @pytest.mark.parametrize("said", [True, False])
-def test_a_normalization_that_the_file_of_a_gru_lacks(said: bool, tmp_path: Path) -> None:
+def test_a_normalization_that_the_file_of_a_gru_lacks(said, tmp_path) -> None:
     """Only that of the file is in the stage; one that changes nothing need not be there."""
     file = write_network(tmp_path / "net.safetensors", random_network("gru", 2), {})
     cfg = ActuatorNetGRUCfg(
@@ -140,12 +137,12 @@ def test_a_normalization_that_the_file_of_a_gru_lacks(said: bool, tmp_path: Path
     assert groups_of(stage, "/World/Pendulum")["leg"].vel_normalization == [0.0, 2.0 if said else 1.0]
 
 
-def test_networks_whose_file_says_less_than_the_cfg(tmp_path: Path) -> None:
+def test_networks_whose_file_says_less_than_the_cfg(tmp_path) -> None:
     """The prim has a path only; scales that are not in the file are named."""
     file = tmp_path / "net.pt"
     said = {"pos_scale": 2.0, "vel_scale": 0.5, "torque_scale": 4.0, "input_order": "pos_vel", "input_idx": [0]}
     file.write_bytes(checkpoint_files.checkpoint_file("torchscript", "mlp", said))
-    fields: dict[str, Any] = {
+    fields = {
         **said,
         **{"joint_names_expr": ["hinge"], "network_file": str(file), "saturation_effort": 9.0, "velocity_limit": 9.0},
     }

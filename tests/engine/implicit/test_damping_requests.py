@@ -1,7 +1,5 @@
 """Efforts that a simulator is to take over, where none is attached."""
 
-from __future__ import annotations
-
 import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators import ActuatedArrays, Actuator, ImplicitConfig, PDControlConfig

@@ -1,7 +1,5 @@
 """Inverse mass matrices of models of newton and of matrices of the caller, and the bias force by their rows."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,7 +13,7 @@ from isaacsim.core.experimental.actuators.base.quiet_warp import quiet_warp
 from isaacsim.core.experimental.actuators.engine.implicit.joint_space_response import BiasForce, blocks_of
 
 
-def newton() -> Any:
+def newton():
     """newton, of a version with the effort mode."""
     found = pytest.importorskip("newton")
     if not hasattr(pytest.importorskip("newton.actuators"), "JointSpaceResponse"):
@@ -27,7 +25,7 @@ def newton() -> Any:
 
 
 @pytest.mark.parametrize("kind", ["NumPy", "Warp", "list"])
-def test_matrices_of_the_caller_are_inverted(kind: str) -> None:
+def test_matrices_of_the_caller_are_inverted(kind) -> None:
     """Of any library, with an armature, and again at each refresh."""
     masses, armature = mass_matrices(3, 4), np.linspace(0.1, 0.4, 4)
     convert = {"NumPy": lambda one: one, "Warp": floats, "list": lambda one: one.tolist()}[kind]
@@ -53,7 +51,7 @@ def test_a_joint_without_mass_moves_by_a_finite_amount() -> None:
         ({"dofs": [[0, 1], [1, 2]]}, "dofs has an index twice"),
     ],
 )
-def test_arrays_that_do_not_fit_are_refused(given: dict[str, Any], said: str) -> None:
+def test_arrays_that_do_not_fit_are_refused(given, said) -> None:
     """By shape and number."""
     with pytest.raises(ValueError, match=said):
         JointSpaceResponse.from_matrices(**{"matrices": np.ones((2, 2, 2))} | given)
@@ -131,7 +129,7 @@ def test_what_is_no_response_is_refused() -> None:
 # bias force
 
 
-def free_robot() -> Any:
+def free_robot():
     """A free base in a turned frame, with a hinge on it."""
     with quiet_warp():
         builder = newton().ModelBuilder(gravity=(0.0, 0.0, -9.81))

@@ -1,9 +1,5 @@
 """Laws of an actuator at states that are only tried, and what has none."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 import warp as wp
@@ -74,7 +70,7 @@ class Kept(ours.Controller):
     LAW = ControllerPID.LAW
 
 
-def timed_delay() -> Any:
+def timed_delay():
     return catalogue.build(ours.TimedDelayConfig(steps=1), 1, "cpu")
 
 
@@ -85,7 +81,7 @@ def timed_delay() -> Any:
         ({"controller": lambda: Kept(*[floats([1.0])] * 5)}, "Kept remembers what no step may advance twice"),
     ],
 )
-def test_what_remembers_more_than_an_integral_is_refused(parts: dict[str, Any], said: str) -> None:
+def test_what_remembers_more_than_an_integral_is_refused(parts, said) -> None:
     """By the name of its class."""
     pd = ControllerPD(floats([1.0]), floats([1.0]))
     made = {"controller": pd} | {name: make() for name, make in parts.items()}
@@ -106,7 +102,7 @@ def test_controllers_limits_and_delays_are_let_pass() -> None:
     require_solvable(Actuator(indices([0]), ControllerPD(floats([1.0]), floats([1.0])), delay))
 
     class Prepared(ControllerPD):
-        def prepare_implicit(self, *arguments: Any, **named: Any) -> None:
+        def prepare_implicit(self, *arguments, **named) -> None:
             """Do nothing of use."""
 
     assert [overrides_preparation(kind(floats([1.0]), floats([1.0]))) for kind in (ControllerPD, Prepared)] == [

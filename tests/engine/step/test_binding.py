@@ -1,7 +1,5 @@
 """Validation of columns and indices: arrays that do not fit are refused by name before a step."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -13,7 +11,7 @@ from isaacsim.core.experimental.actuators.engine.step.binding import Columns, In
 ROBOTS, SLOTS = 3, 2
 
 
-def table(dtype: Any = np.float32) -> np.ndarray:
+def table(dtype=np.float32) -> np.ndarray:
     return np.zeros((ROBOTS, 4), dtype)
 
 
@@ -27,7 +25,7 @@ def misaligned(*shape: int) -> np.ndarray:
     return np.frombuffer(bytearray(size + 1), np.uint8)[1:].view(np.float32).reshape(shape)
 
 
-def columns(**changed: Any) -> None:
+def columns(**changed) -> None:
     inputs = [table() for _ in range(5)]
     if "velocities" in changed:
         inputs[1] = changed.pop("velocities")
@@ -77,11 +75,11 @@ def test_columns_take_views_and_constants() -> None:
     columns(velocities=read_only(table()), efforts=wp.zeros((ROBOTS, 4), dtype=wp.float32, device="cpu"))
 
 
-def numbers(*values: int, dtype: Any = np.uint32) -> np.ndarray:
+def numbers(*values: int, dtype=np.uint32) -> np.ndarray:
     return np.array(values, dtype)
 
 
-def indices(**changed: Any) -> Indices:
+def indices(**changed) -> Indices:
     at = numbers(0, 1, 2, 3, 4, 5)
     inputs, places = [np.zeros(6, np.float32) for _ in range(5)], [at] * 5
     for name, where, which in (("velocities", inputs, 1), ("feedforward", inputs, 4), ("position_at", places, 0)):

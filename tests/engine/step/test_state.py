@@ -1,9 +1,6 @@
 """Saved states: one layout per actuator, restored completely or not at all."""
 
-from __future__ import annotations
-
 import io
-from typing import Any
 
 import numpy as np
 import pytest
@@ -51,7 +48,7 @@ WARP = entries, warp
 class Whole:
     """All joints in one step."""
 
-    def __init__(self, entries: Any, engine: Any) -> None:
+    def __init__(self, entries, engine) -> None:
         step = engine(entries())
         self.bench, self.parts = Bench(step), [(list(range(len(NAMES))), step)]
 
@@ -62,7 +59,7 @@ class Whole:
 class Split:
     """The same actuators in two steps, in another order, so that rings have other depths and rows other places."""
 
-    def __init__(self, entries: Any, engine: Any) -> None:
+    def __init__(self, entries, engine) -> None:
         made, self.parts, self.arrays = entries(), [], []
         for joints in ([2, 0], [3, 1]):
             step = engine([made[joint] for joint in joints])
@@ -81,14 +78,14 @@ class Split:
         return efforts
 
 
-def through_a_file(saved: dict[str, np.ndarray]) -> Any:
+def through_a_file(saved: dict[str, np.ndarray]):
     file = io.BytesIO()
     np.savez(file, **saved)
     file.seek(0)
     return np.load(file)
 
 
-def faults(made: Any) -> list[tuple[int, int, int, int]]:
+def faults(made) -> list[tuple[int, int, int, int]]:
     return sorted((robot, joints[slot], *rest) for joints, part in made.parts for robot, slot, *rest in part.faults())
 
 
@@ -96,7 +93,7 @@ def faults(made: Any) -> list[tuple[int, int, int, int]]:
 @pytest.mark.parametrize(("first", "second"), [(Whole, Whole), (Whole, Split), (Split, Whole)])
 @ENGINES
 @pytest.mark.slow("warp")
-def test_it_goes_on_bit_for_bit(engines: Any, first: Any, second: Any, steps: int, rng: np.random.Generator) -> None:
+def test_it_goes_on_bit_for_bit(engines, first, second, steps, rng) -> None:
     """Through a file, into another set-up of the same actuators or another engine, after which both save the same."""
     of, before, after = engines
     source, target = first(of, before), second(of, after)
@@ -115,7 +112,7 @@ def test_it_goes_on_bit_for_bit(engines: Any, first: Any, second: Any, steps: in
         np.testing.assert_array_equal(saved[name], other[name], err_msg=name)
 
 
-def test_names_say_whose_what_is(rng: np.random.Generator) -> None:
+def test_names_say_whose_what_is(rng) -> None:
     """Label, part and name; the ring has the actuator's own length, newest last."""
     made = Whole(*WARP)
     commands = []
@@ -141,11 +138,11 @@ def test_names_say_whose_what_is(rng: np.random.Generator) -> None:
     assert saved["steps"].tolist() == [4] and saved["layout"].tolist() == [LAYOUT]
 
 
-def without(name: str) -> Any:
+def without(name: str):
     return lambda saved: {key: values for key, values in saved.items() if key != name}
 
 
-def with_(**changed: Any) -> Any:
+def with_(**changed):
     return lambda saved: saved | changed
 
 
@@ -179,9 +176,7 @@ KNEE = "/A/knee.controller.integral"
         (with_(faults=np.array([1, 2, 3])), "saved faults"),
     ],
 )
-def test_what_does_not_fit_is_refused_and_changes_nothing(
-    change: Any, words: str, engine: Any, rng: np.random.Generator
-) -> None:
+def test_what_does_not_fit_is_refused_and_changes_nothing(change, words, engine, rng) -> None:
     """A ValueError that names what differs; in two steps the first is as untouched as the second."""
     made = Split(built_in_entries, engine)
     for _ in range(3):
@@ -227,7 +222,7 @@ def test_states_of_both_kinds_of_arrays_are_laid_out_alike() -> None:
 
 
 @pytest.mark.parametrize("device", [None, "cpu"])
-def test_states_are_copied_whole(device: Any) -> None:
+def test_states_are_copied_whole(device) -> None:
     """Every array of every law."""
     plan = mixed_plan()
     source, target = new_state(plan, device), new_state(plan, device)

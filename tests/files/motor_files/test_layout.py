@@ -1,9 +1,5 @@
 """Content of motor files, and the errors of other content."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.files.motor_files.layout import LAWS, MAX_PROBLEMS, motors_of, plain_of
@@ -22,7 +18,7 @@ from isaacsim.core.experimental.actuators.specs.motors import MotorConfig
 PD = {"law": "pd", "kp": 1.0, "kd": 0.1}
 
 
-def problems(plain: Any) -> list[str]:
+def problems(plain) -> list[str]:
     """The problems that reading reports."""
     with pytest.raises(ValueError) as caught:
         motors_of(plain, "/robots")
@@ -155,14 +151,14 @@ def test_reading_ends_when_enough_is_wrong() -> None:
 
 
 @pytest.mark.parametrize("plain", [None, [], "motors", 3])
-def test_what_is_no_dictionary_is_refused(plain: Any) -> None:
+def test_what_is_no_dictionary_is_refused(plain) -> None:
     """An empty file is one case."""
     assert problems(plain)[0].endswith("must be motors by pattern of joint names. Write pattern: motor.")
 
 
 def test_what_a_file_cannot_hold_is_not_written() -> None:
     """Values per robot, laws of the user's own, invalid patterns and values out of range are all reported."""
-    array: Any = np.array([1.0, 2.0])
+    array = np.array([1.0, 2.0])
     own = ForeignConfig("OwnAPI", "clamping", {})
 
     class Special(PDControlConfig):
@@ -188,7 +184,7 @@ def test_what_a_file_cannot_hold_is_not_written() -> None:
 def test_a_limit_may_be_left_to_the_joint() -> None:
     """The word is kept in both directions; no other number may be one."""
     clamp = {"law": "max_effort", "max_effort": {"hip": "joint", "knee": 5.0}}
-    plain: Any = {".*": {"controller": {"law": "pd", "kp": 1.0, "kd": 2.0}, "clamping": [clamp]}}
+    plain = {".*": {"controller": {"law": "pd", "kp": 1.0, "kd": 2.0}, "clamping": [clamp]}}
     motors = motors_of(plain, "/")
     (limit,) = motors[".*"].clamping
     assert vars(limit) == {"max_effort": {"hip": "joint", "knee": 5.0}}

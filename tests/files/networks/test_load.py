@@ -1,7 +1,5 @@
 """Loading a checkpoint from a file: bounds, metadata beside the file, one copy of the numbers."""
 
-from __future__ import annotations
-
 import gc
 import os
 import sys
@@ -28,7 +26,7 @@ def path(tmp_path: Path) -> Path:
     return write_network(tmp_path / "knee.safetensors", NETWORK, {"pos_scale": 2.0, "vel_scale": 3.0})
 
 
-def test_metadata_by_who_says_it(path: Path) -> None:
+def test_metadata_by_who_says_it(path) -> None:
     """The argument goes before the JSON file beside the network, which goes before the network's file."""
     assert load_metadata(path) == {"pos_scale": 2.0, "vel_scale": 3.0}
     path.with_suffix(".json").write_text('{"vel_scale": 4.0, "effort_scale": 5.0}')
@@ -40,7 +38,7 @@ def test_metadata_by_who_says_it(path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"a": 1, "a": 2}', "\xff"])
-def test_json_beside_the_file_is_checked(text: str, path: Path) -> None:
+def test_json_beside_the_file_is_checked(text, path) -> None:
     """An error names the file, whether or not the network is in use."""
     known = load_checkpoint(path)
     path.with_suffix(".json").write_text(text, "latin-1")
@@ -49,7 +47,7 @@ def test_json_beside_the_file_is_checked(text: str, path: Path) -> None:
     assert known.metadata
 
 
-def test_same_bytes_are_one_checkpoint_while_it_is_used(path: Path, tmp_path: Path) -> None:
+def test_same_bytes_are_one_checkpoint_while_it_is_used(path, tmp_path) -> None:
     """The same bytes at any path give one checkpoint, until it is no longer in use."""
     copy = tmp_path / "copy.safetensors"
     copy.write_bytes(path.read_bytes())
@@ -64,7 +62,7 @@ def test_same_bytes_are_one_checkpoint_while_it_is_used(path: Path, tmp_path: Pa
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="files of POSIX")
-def test_only_regular_files_of_bounded_size_are_read(tmp_path: Path) -> None:
+def test_only_regular_files_of_bounded_size_are_read(tmp_path) -> None:
     """Pipes do not block, devices are not read, and large files are not loaded."""
     os.mkfifo(tmp_path / "pipe")
     for odd in (tmp_path / "pipe", tmp_path, Path("/dev/zero")):
@@ -78,7 +76,7 @@ def test_only_regular_files_of_bounded_size_are_read(tmp_path: Path) -> None:
         read_file(tmp_path / "none")
 
 
-def test_link_is_followed_only_if_asked(path: Path, tmp_path: Path) -> None:
+def test_link_is_followed_only_if_asked(path, tmp_path) -> None:
     """Paths given by the program may be links."""
     (tmp_path / "link").symlink_to(path)
     assert read_file(tmp_path / "link") == path.read_bytes()
@@ -86,7 +84,7 @@ def test_link_is_followed_only_if_asked(path: Path, tmp_path: Path) -> None:
         read_file(tmp_path / "link", follow=False)
 
 
-def test_bytes_that_are_no_network(tmp_path: Path) -> None:
+def test_bytes_that_are_no_network(tmp_path) -> None:
     """A `ValueError` names them."""
     with pytest.raises(NetworkError, match="knee"):
         checkpoint_of(b"cos\nsystem\n(S'true'\ntR.", "knee")
@@ -112,7 +110,7 @@ def apart(folder: Path, location: str, *, first: int = 8, count: int = 8, conten
     return folder / "knee.onnx"
 
 
-def test_weights_may_lie_in_the_folder_of_the_file(tmp_path: Path) -> None:
+def test_weights_may_lie_in_the_folder_of_the_file(tmp_path) -> None:
     """They are read each time: other weights give another network with another digest."""
     first = load_checkpoint(apart(tmp_path, "more/weights.bin"))
     other = bytes(8) + np.array([4, 5], np.float32).tobytes()
@@ -136,7 +134,7 @@ def test_weights_may_lie_in_the_folder_of_the_file(tmp_path: Path) -> None:
         ("more/weights.bin", (8, 4), "has 1 numbers"),
     ],
 )
-def test_weights_elsewhere_are_refused(location: str, bytes_of: tuple[int, int], told: str, tmp_path: Path) -> None:
+def test_weights_elsewhere_are_refused(location, bytes_of, told, tmp_path) -> None:
     """Nothing outside the folder is read, not even through links."""
     folder = tmp_path / "nets"
     folder.mkdir()
@@ -150,7 +148,7 @@ def test_weights_elsewhere_are_refused(location: str, bytes_of: tuple[int, int],
         checkpoint_of(path.read_bytes(), "knee")
 
 
-def test_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_file_that_is_not_there_is_named(tmp_path) -> None:
     """The error is one of networks and one of files."""
     for error in (NetworkError, FileNotFoundError):
         with pytest.raises(error, match=r"gone\.onnx does not exist: must be the path of a network file"):

@@ -1,7 +1,5 @@
 """ONNX files: results are those of onnxruntime, which reads written files too; ambiguous files are refused."""
 
-from __future__ import annotations
-
 import io
 import warnings
 from collections.abc import Callable
@@ -22,13 +20,13 @@ FLOAT, INT = 1, 7
 
 
 def model(
-    nodes: list[Any],
+    nodes: list,
     initializers: dict[str, np.ndarray],
-    inputs: dict[str, tuple[Any, ...]] | None = None,
+    inputs: dict[str, tuple] | None = None,
     outputs: tuple[str, ...] = ("y",),
     opset: int = 17,
     **metadata: str,
-) -> Any:
+):
     """A model of these nodes, by default with six inputs x."""
     graph = helper.make_graph(
         nodes,
@@ -42,7 +40,7 @@ def model(
     return made
 
 
-def read(made: Any) -> Network:
+def read(made) -> Network:
     """The network of a model."""
     return reader.read(made.SerializeToString())[0]
 
@@ -82,7 +80,7 @@ def assert_agrees(data: bytes, network: Network, rows: int, tolerance: float = 5
 
 
 @pytest.mark.parametrize("name", NETWORKS)
-def test_what_is_written_is_read_back_and_computes_the_same(name: str) -> None:
+def test_what_is_written_is_read_back_and_computes_the_same(name) -> None:
     network = NETWORKS[name]
     data = reader.write(network, {"pos_scale": 0.5, "note": "Größe"})
     again, metadata = reader.read(data)
@@ -98,7 +96,7 @@ def test_what_is_written_is_read_back_and_computes_the_same(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NETWORKS)
-def test_onnxruntime_computes_what_is_written(name: str) -> None:
+def test_onnxruntime_computes_what_is_written(name) -> None:
     network = NETWORKS[name]
     # float32 is least accurate for reciprocals near zero and powers
     assert_agrees(reader.write(network, {}), network, 4, 1e-4 if name in ("reciprocal", "pow", "div") else 5e-6)
@@ -118,7 +116,7 @@ LAYER = [helper.make_node("MatMul", ["x", "w"], ["m"]), helper.make_node("Add", 
 WB = {"w": W, "b": B}
 
 
-def node(kind: str, sources: str, outputs: str, **attributes: Any) -> Any:
+def node(kind: str, sources: str, outputs: str, **attributes):
     """A node; names of its values are separated by spaces."""
     return helper.make_node(kind, ["" if one == "-" else one for one in sources.split()], outputs.split(), **attributes)
 
@@ -232,7 +230,7 @@ FITS: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("name", FITS)
-def test_each_operator_computes_what_onnxruntime_does(name: str) -> None:
+def test_each_operator_computes_what_onnxruntime_does(name) -> None:
     made = FITS[name]()
     assert_agrees(made.SerializeToString(), read(made), 3)
 
@@ -244,7 +242,7 @@ def test_parts_become_one_operation() -> None:
     assert functions == ["softsign"]
 
 
-def recurrent(kind: str = "LSTM", **changes: Any) -> Any:
+def recurrent(kind: str = "LSTM", **changes):
     """One recurrent layer and its head, with changes to the node, names, or tensors."""
     gates = 4 if kind == "LSTM" else 3
     states = ["h", "c"][: gates - 2]
@@ -273,7 +271,7 @@ def recurrent(kind: str = "LSTM", **changes: Any) -> Any:
 
 
 @pytest.mark.parametrize("kind", ["LSTM", "GRU"])
-def test_recurrent_layers_compute_what_onnxruntime_does(kind: str) -> None:
+def test_recurrent_layers_compute_what_onnxruntime_does(kind) -> None:
     made = recurrent(kind)
     assert read(made).kind == kind.lower()
     assert_agrees(made.SerializeToString(), read(made), 5)
@@ -292,14 +290,14 @@ def test_states_by_name_may_stand_in_any_order() -> None:
         read(recurrent(outputs=swapped))
 
 
-def broken(change: Callable[[Any], object]) -> Any:
+def broken(change: Callable[[Any], object]):
     """A good model, changed."""
     made = FITS["bias of a product"]()
     change(made)
     return made
 
 
-def tensor(made: Any, **fields: Any) -> None:
+def tensor(made, **fields) -> None:
     """Change the first initializer."""
     for name, value in fields.items():
         if isinstance(value, list):
@@ -308,7 +306,7 @@ def tensor(made: Any, **fields: Any) -> None:
             setattr(made.graph.initializer[0], name, value)
 
 
-def external(made: Any) -> None:
+def external(made) -> None:
     """Move the first initializer to another file."""
     one = made.graph.initializer[0]
     one.data_location = 1
@@ -450,7 +448,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_cannot_be_said_is_refused_by_name(name: str) -> None:
+def test_what_cannot_be_said_is_refused_by_name(name) -> None:
     make, says = REFUSED[name]
     with pytest.raises(NetworkError, match=says):
         read(make())
@@ -482,7 +480,7 @@ def test_damaged_files_are_one_error() -> None:
 @pytest.mark.parametrize("dynamo", [False, True])
 @pytest.mark.parametrize("kind", ["mlp", "LSTM", "GRU"])
 @pytest.mark.parametrize("open_rows", [False, True])
-def test_what_torch_exports_computes_what_onnxruntime_does(dynamo: bool, kind: str, open_rows: bool) -> None:
+def test_what_torch_exports_computes_what_onnxruntime_does(dynamo, kind, open_rows) -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is not installed: nothing exports")
     if dynamo:
         pytest.importorskip("onnxscript", reason="onnxscript is not installed: PyTorch exports with it")
@@ -500,7 +498,7 @@ def test_what_torch_exports_computes_what_onnxruntime_does(dynamo: bool, kind: s
                 *(nn.Linear(8, 8), nn.GELU(), nn.Linear(8, 1)),
             )
 
-        def forward(self, x: Any, *states: Any) -> Any:
+        def forward(self, x, *states):
             if kind == "mlp":
                 return self.head(x.reshape(x.shape[0], -1) * 0.25) * 20.0
             y, after = self.cells(x * 0.25, states if kind == "LSTM" else states[0])

@@ -1,7 +1,5 @@
 """Reading a network from bytes: by content, within bounds, without running anything, and with metadata merged."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import pickle
@@ -46,7 +44,7 @@ def test_the_name_decides_nothing() -> None:
     assert read_checkpoint(onnx.write(recurrent("gru", 1), {}), "net.safetensors").format == "onnx"
 
 
-def test_who_lacks_the_library_is_told_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_lacks_the_library_is_told_the_extra(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(NetworkError, match=r"^net: .*pip install .*\[nets\]'"):
         read_checkpoint(b"\x08\x08", "net")
@@ -64,14 +62,14 @@ def test_who_lacks_the_library_is_told_the_extra(monkeypatch: pytest.MonkeyPatch
         (b"\x7fELF\2\1\1\0\0", "net: is of no known format: must be ONNX"),
     ],
 )
-def test_what_is_not_recognised_is_named_with_what_to_do(data: bytes, says: str) -> None:
+def test_what_is_not_recognised_is_named_with_what_to_do(data, says) -> None:
     with pytest.raises(NetworkError) as error:
         read_checkpoint(data, "robot.usd's net")
     assert str(error.value).startswith("robot.usd's net: ") and says in str(error.value)
     assert "torch.onnx.export" in str(error.value) and "ELF" not in str(error.value)
 
 
-def test_size_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_size_is_bounded(monkeypatch) -> None:
     assert read.LARGEST == 64 * 2**20
     data = safetensors.write(NETWORK, {})
     monkeypatch.setattr(read, "LARGEST", len(data) - 1)
@@ -79,7 +77,7 @@ def test_size_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         read_checkpoint(data, "net")
 
 
-def test_whatever_else_fails_is_one_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whatever_else_fails_is_one_error(monkeypatch) -> None:
     def fail(*_: object) -> None:
         raise MemoryError("no more")
 

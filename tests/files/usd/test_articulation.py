@@ -1,7 +1,5 @@
 """Articulations and joints are found anywhere on a stage."""
 
-from __future__ import annotations
-
 import pytest
 from isaacsim.core.experimental.actuators.files.usd.articulation import (
     articulation_roots,

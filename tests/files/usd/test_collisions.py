@@ -1,7 +1,5 @@
 """Collisions of a stage are switched off, in no file."""
 
-from __future__ import annotations
-
 from isaacsim.core.experimental.actuators.files.usd.collisions import disable_collisions
 from pxr import Usd, UsdGeom, UsdPhysics
 

@@ -1,7 +1,5 @@
 """`discover` returns the specs of one robot's actuators, or names every problem at once."""
 
-from __future__ import annotations
-
 import ast
 import itertools
 import math
@@ -10,7 +8,6 @@ import pickle
 import subprocess
 import sys
 import warnings
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -1078,7 +1075,7 @@ def own(config, *names, rows=()) -> str:
     return actuator(*rows, schemas=(*names, *itertools.chain.from_iterable(others)))
 
 
-def said_of(text: str) -> tuple[Any, ...]:
+def said_of(text: str) -> tuple:
     """Specs, problems and warnings of a robot with an actuator."""
     problems = []
     with warnings.catch_warnings(record=True) as caught:
@@ -1209,7 +1206,7 @@ def test_plugin_comparison_reads_specs_and_problems(readings):
     ("stall", "speed", "idle"),
     [("inf", "8", True), ("inf", "inf", False), ("20", "8", False), ("20", "inf", False), (None, "8", True)],
 )
-def test_speed_limit_without_a_stall_effort_is_warned_of(stall: str | None, speed: str, idle: bool) -> None:
+def test_speed_limit_without_a_stall_effort_is_warned_of(stall, speed, idle) -> None:
     """An infinite stall effort, which is the fallback too, switches the speed curve off."""
     values = [f"float newton:velocityLimit = {speed}"]
     if stall is not None:

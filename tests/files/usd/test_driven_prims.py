@@ -1,10 +1,6 @@
 """Values of a stage reach the efforts, for robots of any layout and composition."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import pytest
@@ -135,7 +131,7 @@ def converted(root: str) -> Usd.Stage:
 
 
 @pytest.mark.parametrize("root", ["/World/Arm/Geometry/base", "/World/Arm/Geometry", "/World/Arm/Physics/fix"])
-def test_robot_whose_joints_are_beside_its_root_is_driven(root: str) -> None:
+def test_robot_whose_joints_are_beside_its_root_is_driven(root) -> None:
     """By prims that are authored at its path, one by one or by pattern, and by configs."""
     pytest.importorskip("mujoco", reason="the embedded simulator is not installed")
     motors = {"shoulder": [STIFF], ".*bow": [aa.PDControlConfig(4.0, 0.0)]}
@@ -161,7 +157,7 @@ def test_robot_whose_joints_are_beside_its_root_is_driven(root: str) -> None:
                 assert robot.get_dof_efforts().numpy().tolist() == [[10.0, 4.0]]
 
 
-def test_payload_that_is_not_loaded_is_named_where_its_joints_are_missed(tmp_path: Path) -> None:
+def test_payload_that_is_not_loaded_is_named_where_its_joints_are_missed(tmp_path) -> None:
     """Whoever looks for them, or for the robot itself."""
     pendulum().stage.Export(str(tmp_path / "arm.usda"))
     made = SmallStage()
@@ -228,7 +224,7 @@ def targets(prim: Usd.Prim) -> list[str]:
 
 
 @pytest.mark.parametrize("way", ["prims", "motors", "configs"])
-def test_every_axis_of_a_joint_is_driven_by_its_name(way: str) -> None:
+def test_every_axis_of_a_joint_is_driven_by_its_name(way) -> None:
     """As `dof_names` shows it: by prims one by one, by pattern, by configs; the prim has joint and axis."""
     pytest.importorskip("mujoco", reason="the embedded simulator is not installed")
     motors = {
@@ -293,7 +289,7 @@ def test_only_axis_of_a_generic_joint_is_the_joint() -> None:
         ("wrist:angular", ".angular", "no such axis of"),
     ],
 )
-def test_axis_that_is_meant_has_to_be_said(name: str, target: str, says: str) -> None:
+def test_axis_that_is_meant_has_to_be_said(name, target, says) -> None:
     """By the name of the target, and in the prim; the error lists what there is."""
     stage = wrist()
     has = r"joint 'wrist', which has rotX, rotZ\. Name 'wrist:rotX' for instance\."
@@ -355,7 +351,7 @@ def test_numbers_of_prims_are_in_the_units_of_the_stage() -> None:
         assert driven(host, target) == [pytest.approx(expected)]
 
     class StageUnitsHost(ArraysHost):
-        def articulation(self, paths: str | Sequence[str]) -> Any:
+        def articulation(self, paths: str | Sequence[str]):
             found = super().articulation(paths)
             found.in_stage_units = True
             return found
@@ -397,7 +393,7 @@ def test_prim_whose_numbers_have_no_one_unit_is_refused() -> None:
         aa.add_actuator(ROBOT, ["hip", "knee"], "other", STIFF, stage=stage)
 
 
-def test_values_of_a_schema_of_ones_own_have_no_known_unit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_of_a_schema_of_ones_own_have_no_known_unit(monkeypatch) -> None:
     """They are read in meters and kilograms only."""
     monkeypatch.setattr(schema, "_foreign", {"SpringAPI": "clamping"})
     stage = robot_stage()

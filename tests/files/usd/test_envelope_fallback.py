@@ -1,11 +1,7 @@
 """Envelopes of actuators beside their prims, on the drives of the joints, for PhysX without actuators."""
 
-from __future__ import annotations
-
 import math
 import warnings
-from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -77,7 +73,7 @@ def test_stages_in_other_units_have_their_own() -> None:
     ],
     ids=["no drive", "line", "power"],
 )
-def test_joints_without_such_a_drive_stay(made: Any, limit: aa.EnvelopeClampingConfig) -> None:
+def test_joints_without_such_a_drive_stay(made, limit) -> None:
     """Neither the schema nor a largest effort."""
     found = made()
     aa.add_motors(ROOT, {"hinge": [PD, limit]}, stage=found.stage)
@@ -85,7 +81,7 @@ def test_joints_without_such_a_drive_stay(made: Any, limit: aa.EnvelopeClampingC
     assert values(found.stage)[0] in (None, math.inf)
 
 
-def test_lint_names_what_no_drive_of_physx_has(tmp_path: Path) -> None:
+def test_lint_names_what_no_drive_of_physx_has(tmp_path) -> None:
     """A note with the joint; none for an envelope that is authored."""
     for limit, is_named in ((aa.EnvelopeClampingConfig(max_power=100.0), True), (ENVELOPE, False)):
         made = driven()

@@ -1,11 +1,7 @@
 """Fallbacks of actuators on joints go with their actuators; what the robot's author put there stays."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -53,7 +49,7 @@ def furnished() -> SmallStage:
     return made
 
 
-def author(stage: Usd.Stage, motor: Sequence[Any], by: str = "motors") -> None:
+def author(stage: Usd.Stage, motor: Sequence, by: str = "motors") -> None:
     """Give the hinge a motor in place of the one that it has."""
     if by == "motors":
         aa.add_motors(ROOT, {"hinge": list(motor)}, stage=stage, overwrite_existing=True)
@@ -85,7 +81,7 @@ def text_of(stage: Usd.Stage) -> str:
     return copy.ExportToString()
 
 
-def values(stage: Usd.Stage) -> dict[str, Any]:
+def values(stage: Usd.Stage) -> dict:
     """The authored values of the joint."""
     joint = stage.GetPrimAtPath(HINGE)
     return {one.GetName(): one.Get() for one in joint.GetAuthoredAttributes() if one.HasAuthoredValue()}
@@ -93,7 +89,7 @@ def values(stage: Usd.Stage) -> dict[str, Any]:
 
 @pytest.mark.parametrize("by", ["motors", "actuator"])
 @pytest.mark.parametrize("made", [bare, furnished])
-def test_motor_with_fewer_laws_leaves_the_joint_as_it_was(made: Any, by: str) -> None:
+def test_motor_with_fewer_laws_leaves_the_joint_as_it_was(made, by) -> None:
     """As in a file that never had the other motor, to the letter; through a file as well."""
     stage = made().stage
     before = text_of(stage)
@@ -157,7 +153,7 @@ def test_axes_of_a_joint_keep_their_own() -> None:
 
 
 @pytest.mark.parametrize("made", [bare, furnished])
-def test_layer_over_a_file_hides_its_fallbacks(made: Any, tmp_path: Path) -> None:
+def test_layer_over_a_file_hides_its_fallbacks(made, tmp_path) -> None:
     """Earlier values of the file take effect again; those without one are blocked."""
     source, overlay = tmp_path / "robot.usda", tmp_path / "motors.usda"
     stage = made().stage
@@ -185,7 +181,7 @@ def test_fallbacks_over_values_of_a_weaker_layer_go_without_a_trace() -> None:
 
 
 @pytest.mark.parametrize(("made", "most"), [(furnished, 9.0), (bare, None)])
-def test_effort_limit_of_the_joint_is_not_that_of_a_fallback(made: Any, most: float | None) -> None:
+def test_effort_limit_of_the_joint_is_not_that_of_a_fallback(made, most) -> None:
     """It is what the robot's author set, whichever motor the new one replaces; without one it is an error."""
     stage = made().stage
     author(stage, RICH)
@@ -215,7 +211,7 @@ def limit_of(actuators: aa.ArticulationActuators) -> float:
 
 
 @pytest.mark.parametrize("playing", [False, True])
-def test_effort_limit_of_a_motor_in_a_simulation_is_not_that_of_a_fallback(playing: bool) -> None:
+def test_effort_limit_of_a_motor_in_a_simulation_is_not_that_of_a_fallback(playing) -> None:
     """Of motors and of groups; a limit that was set since is one."""
     stage = furnished().stage
     author(stage, RICH)
@@ -252,7 +248,7 @@ def test_effort_limit_of_a_joint_without_one_below_a_fallback_is_missing() -> No
 
 
 @pytest.mark.parametrize("si", [True, False])
-def test_effort_limits_below_fallbacks_have_a_unit(si: bool) -> None:
+def test_effort_limits_below_fallbacks_have_a_unit(si) -> None:
     """That of the stage, as in Kit, or SI; for robots that differ, and beside joints that are elsewhere."""
     stage = in_other_units()
     fallback, unit = values(stage)["drive:angular:physics:maxForce"], EFFORT_UNIT if si else 1.0
@@ -264,7 +260,7 @@ def test_effort_limits_below_fallbacks_have_a_unit(si: bool) -> None:
     assert limit.max_effort == pytest.approx(9.0 * EFFORT_UNIT)
 
 
-def joint_values(robot: Any) -> list[float]:
+def joint_values(robot) -> list[float]:
     """Static, dynamic and viscous friction, and armature, of the hinge in a simulation."""
     found = *robot.get_dof_friction_properties(), robot.get_dof_armatures()
     return [float(one.numpy().item()) for one in found]
@@ -279,7 +275,7 @@ FALLBACK = [0.5, 0.5, 0.25, 0.01]
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("playing", [False, True])
 @pytest.mark.parametrize("made", [bare, furnished])
-def test_motor_in_a_simulation_leaves_the_joint_what_its_author_gave_it(made: Any, playing: bool, engine: str) -> None:
+def test_motor_in_a_simulation_leaves_the_joint_what_its_author_gave_it(made, playing, engine) -> None:
     """As if the file had the motor: until close, and through stop and play. The file stays."""
     stage = made().stage
     author(stage, RICH)
@@ -311,7 +307,7 @@ def test_motor_in_a_simulation_leaves_the_joint_what_its_author_gave_it(made: An
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_what_a_motor_in_a_simulation_states_is_stronger_than_its_author(engine: str) -> None:
+def test_what_a_motor_in_a_simulation_states_is_stronger_than_its_author(engine) -> None:
     """Numbers, rotors and friction stages; what it leaves out is the author's."""
     stage = furnished().stage
     author(stage, RICH)
@@ -343,7 +339,7 @@ GROUPS = [IdealPDActuatorCfg(effort_limit=9.0, **GAINS), ImplicitActuatorCfg(**G
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("rules", ["documentation", "code"])
-def test_group_in_a_simulation_leaves_the_joint_what_its_author_gave_it(rules: Any, engine: str) -> None:
+def test_group_in_a_simulation_leaves_the_joint_what_its_author_gave_it(rules, engine) -> None:
     """As for motors, properties that a cfg leaves out are the author's, also in the table; those that it states win."""
     stage = furnished().stage
     author(stage, RICH)
@@ -365,7 +361,7 @@ def test_group_in_a_simulation_leaves_the_joint_what_its_author_gave_it(rules: A
 
 
 @pytest.mark.parametrize("cfg", GROUPS)
-def test_side_of_a_comparison_has_what_groups_leave_to_the_joint(cfg: Any, tmp_path: Path) -> None:
+def test_side_of_a_comparison_has_what_groups_leave_to_the_joint(cfg, tmp_path) -> None:
     """Those of the author, of a joint with a motor and of one with a drive."""
     stage = furnished().stage
     author(stage, RICH)
@@ -377,7 +373,7 @@ def test_side_of_a_comparison_has_what_groups_leave_to_the_joint(cfg: Any, tmp_p
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_friction_of_the_author_in_a_simulation_is_what_the_simulator_takes(engine: str) -> None:
+def test_friction_of_the_author_in_a_simulation_is_what_the_simulator_takes(engine) -> None:
     """Two dry frictions on PhysX, one on MuJoCo, which has attributes of its own too; as without the other motor."""
     for attributes in (
         {f"{AXIS}staticFrictionEffort": 0.375, f"{AXIS}dynamicFrictionEffort": 0.25},
@@ -402,7 +398,7 @@ def test_friction_of_the_author_in_a_simulation_is_what_the_simulator_takes(engi
                 assert joint_values(robot) == pytest.approx(FALLBACK, rel=1e-5)
 
 
-def test_armature_of_an_actuator_of_mujoco_is_no_fallback(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_armature_of_an_actuator_of_mujoco_is_no_fallback(monkeypatch) -> None:
     """It stays, without that of the replaced actuator; whatever the simulator is called."""
     pytest.importorskip("mujoco")
     monkeypatch.setattr("isaacsim.core.experimental.actuators.simulators.mujoco.host.MujocoHost.engine", "Another")
@@ -440,7 +436,7 @@ def test_value_that_was_set_in_a_simulation_is_no_fallback() -> None:
 
 
 @pytest.mark.parametrize("si", [True, False])
-def test_friction_below_fallbacks_has_a_unit(si: bool) -> None:
+def test_friction_below_fallbacks_has_a_unit(si) -> None:
     """That of the stage with angles in rad, as in Kit, or SI."""
     stage = in_other_units()
     unit = EFFORT_UNIT if si else 1.0

@@ -1,10 +1,7 @@
 """Friction of actuators beside their prims, on the joints, for programs that do not know the schema."""
 
-from __future__ import annotations
-
 import math
 import warnings
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import pytest
@@ -24,12 +21,12 @@ def values(stage: Usd.Stage) -> list[float | None]:
     return [stage.GetPrimAtPath(HINGE).GetAttribute(name).Get() for name in ("newton:friction", "newton:damping")]
 
 
-def author(made: SmallStage, friction: Any = FRICTION) -> None:
+def author(made: SmallStage, friction=FRICTION) -> None:
     aa.add_actuator(ROOT, "hinge", "own", PD, others=[friction], stage=made.stage)
 
 
 @pytest.mark.parametrize("in_engine", [False, True])
-def test_joints_get_coulomb_and_viscous_friction(in_engine: bool) -> None:
+def test_joints_get_coulomb_and_viscous_friction(in_engine) -> None:
     """By add_actuator and add_motors, as newton reads them; per degree on joints that turn."""
     friction = aa.FrictionConfig(0.5, 0.25, 0.75, in_engine=in_engine)
     made, other = pendulum(), pendulum()
@@ -96,11 +93,11 @@ def test_friction_of_a_stronger_layer_stays_with_a_warning() -> None:
     assert values(stage)[0] == 2.0
 
 
-def test_an_error_leaves_neither_prim_nor_fallback(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_leaves_neither_prim_nor_fallback(monkeypatch) -> None:
     """The edit target is as before."""
     from isaacsim.core.experimental.actuators.files.usd import author as module
 
-    def fails(*_: Any) -> None:
+    def fails(*_) -> None:
         raise RuntimeError("as if")
 
     made = pendulum()

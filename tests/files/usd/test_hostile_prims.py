@@ -4,8 +4,6 @@ The rules are written here a second time, from the schema's documentation, and d
 `tests/hardening/prims.py` reads as many more as it is asked for.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os
@@ -53,7 +51,7 @@ class Rule:
     zero: bool = True
     infinite: bool = False
 
-    def allows(self, value: Any) -> bool:
+    def allows(self, value) -> bool:
         """Return True if a number is in range."""
         if math.isnan(value):
             return False
@@ -150,7 +148,7 @@ class Prim:
 # making prims
 
 
-def any_number(rng: np.random.Generator, kind: str, calm: bool) -> Any:
+def any_number(rng: np.random.Generator, kind: str, calm: bool):
     """A number of a USD type, as handed to USD."""
     if kind in HOSTILE_INTS:
         return (
@@ -463,7 +461,7 @@ def expected_spec(prim: Prim, root: str) -> ActuatorSpec | None:
     )
 
 
-def refusal(call: Callable[..., Any], *arguments: Any) -> tuple[Any, tuple[str, ...]]:
+def refusal(call: Callable, *arguments) -> tuple[Any, tuple[str, ...]]:
     """The result of a call, and the problems it raises; any other exception fails the test."""
     try:
         return call(*arguments), ()

@@ -1,7 +1,5 @@
 """Joints of an articulation in the order of its tree."""
 
-from __future__ import annotations
-
 import pytest
 from isaacsim.core.experimental.actuators import Articulation, PDControlConfig, Simulation, add_actuator, add_motors
 from isaacsim.core.experimental.actuators.files.usd.articulation import articulation_roots
@@ -34,7 +32,7 @@ def names(made: SmallStage, root: str) -> list[str]:
 
 
 @pytest.mark.parametrize("root", ["/World/R", "/World/R/base", "/World/R/fix"])
-def test_order_is_breadth_first(root: str) -> None:
+def test_order_is_breadth_first(root) -> None:
     """Go out from the base, whichever prim is the root."""
     assert names(tree(root), root) == ["shoulder_a", "shoulder_b", "elbow_a", "elbow_b"]
 
@@ -56,7 +54,7 @@ def test_root_link_comes_first() -> None:
 
 
 @pytest.mark.parametrize("name", ["unitree_go1.usda", "i2rt_yam.usda"])
-def test_topmost_link_comes_first(name: str) -> None:
+def test_topmost_link_comes_first(name) -> None:
     """With nested links of which none is fixed, physics starts there."""
     pytest.importorskip("mujoco", reason="the embedded simulator is not installed")
     with Simulation(ROBOTS / name) as sim:
@@ -74,7 +72,7 @@ def test_fixed_link_comes_first() -> None:
 
 
 @pytest.mark.parametrize(("attribute", "value"), [("excludeFromArticulation", True), ("jointEnabled", False)])
-def test_joint_that_is_no_part_is_left_out(attribute: str, value: bool) -> None:
+def test_joint_that_is_no_part_is_left_out(attribute, value) -> None:
     """It is neither listed nor followed."""
     made = tree("/World/R")
     made.stage.GetPrimAtPath("/World/R/shoulder_b").GetAttribute(f"physics:{attribute}").Set(value)
@@ -137,7 +135,7 @@ def test_joints_below_a_prim_are_its_own() -> None:
 
 
 @pytest.mark.parametrize("root", ["/World/R/base", "/World/R/fix", "/World/R/links"])
-def test_joints_beside_a_root_are_found_by_the_links_they_connect(root: str) -> None:
+def test_joints_beside_a_root_are_found_by_the_links_they_connect(root) -> None:
     """With the articulation root on a link or on a joint, and from a prim above links alone; other robots are not."""
     made = SmallStage()
     base = "/World/R/links/base" if root == "/World/R/links" else "/World/R/base"

@@ -1,7 +1,5 @@
 """The layer that holds a value."""
 
-from __future__ import annotations
-
 from isaacsim.core.experimental.actuators.files.usd.layers import layer_of_parameter, layer_of_property
 from places import ROBOTS
 from pxr import Sdf, Usd

@@ -1,13 +1,8 @@
 """`MjcActuator` prims: MuJoCo's actuators on a stage are motors, and drives of their joints."""
 
-from __future__ import annotations
-
 import math
 import re
 import warnings
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import pytest
@@ -29,16 +24,16 @@ def mjc_actuator(made: SmallStage, name: str, target: str | None = HINGE, **valu
         prim.CreateAttribute(f"mjc:{key.replace('_', ':')}", kinds[type(value)]).Set(value)
 
 
-def position(gear: float = 1.0) -> dict[str, Any]:
+def position(gear: float = 1.0) -> dict:
     """A position actuator of gains 10 and 1."""
     return {"gainPrm": [10.0], "biasPrm": [0.0, -10.0, -1.0], "biasType": "affine", "gear": [gear]}
 
 
-def forces(low: float, high: float, of: str = "force") -> dict[str, Any]:
+def forces(low: float, high: float, of: str = "force") -> dict:
     return {f"{of}Range_min": low, f"{of}Range_max": high}
 
 
-DC_MOTOR: dict[str, Any] = {"dynType": "dcmotor", "gainType": "dcmotor", "biasType": "dcmotor"}
+DC_MOTOR = {"dynType": "dcmotor", "gainType": "dcmotor", "biasType": "dcmotor"}
 CASES = [
     (position(-2.0) | forces(-3.0, 3.0), '<position joint="hinge" kp="10" kv="1" gear="-2" forcerange="-3 3"/>'),
     ({"gear": [5.0]} | forces(-1.0, 1.0, "ctrl"), '<motor joint="hinge" gear="5" ctrlrange="-1 1"/>'),
@@ -70,7 +65,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("values", "actuator"), CASES)
-def test_motor_is_that_of_the_same_mjcf(values: dict[str, Any], actuator: str) -> None:
+def test_motor_is_that_of_the_same_mjcf(values, actuator) -> None:
     """Armature and friction of the joint included."""
     mujoco = pytest.importorskip("mujoco")
     made = pendulum()
@@ -122,9 +117,7 @@ def test_range_of_position_targets_is_none_of_a_motor() -> None:
         ),
     ],
 )
-def test_range_of_an_actuator_is_that_of_the_targets_of_a_drive(
-    values: dict[str, Any], kind: str, expected: tuple[float, float] | None
-) -> None:
+def test_range_of_an_actuator_is_that_of_the_targets_of_a_drive(values, kind, expected) -> None:
     """In units of the joint; a target beyond it is held at its end, and so is 0 before there is any."""
     pytest.importorskip("mujoco")
     made = pendulum()
@@ -209,7 +202,7 @@ def test_other_actuators_and_drives_come_first() -> None:
         ([forces(-1.0, 1.0), {}], "one of 2 on joint 'hinge', with limits of their own"),
     ],
 )
-def test_actuators_that_no_motor_stands_for(actuators: Sequence[dict[str, Any]], why: str) -> None:
+def test_actuators_that_no_motor_stands_for(actuators, why) -> None:
     """They are named, with the reason."""
     made = pendulum()
     for number, values in enumerate(actuators):
@@ -261,7 +254,7 @@ DAMPED_IN_MJCF = '<general joint="hinge" gainprm="10" biasprm="0 -10 -2" biastyp
     [([PUSHED], PUSHED_IN_MJCF), ([PUSH, DAMPED], PUSH_IN_MJCF + DAMPED_IN_MJCF)],
     ids=["one", "the push apart"],
 )
-def test_constant_effort_belongs_to_the_drive(prims: list[dict[str, Any]], in_mjcf: str, tmp_path: Path) -> None:
+def test_constant_effort_belongs_to_the_drive(prims, in_mjcf, tmp_path) -> None:
     """It acts as in MJCF: with the drive, once while a motor stands for it, and with the drive again after that."""
     made = pendulum()
     for number, values in enumerate(prims):
@@ -337,7 +330,7 @@ def test_drive_of_the_joint_stays_where_it_has_gains() -> None:
         ({"biasType": "affine", "biasPrm": [1.0]}, "it pushes with a constant alone)"),
     ],
 )
-def test_actuators_that_no_drive_stands_for(values: dict[str, Any], why: str) -> None:
+def test_actuators_that_no_drive_stands_for(values, why) -> None:
     """They do not act, and are named."""
     made = pendulum()
     mjc_actuator(made, "x", **values)
@@ -366,9 +359,7 @@ def _modes(motors: dict[str, aa.MotorConfig]) -> list[object]:
 
 @pytest.mark.parametrize("is_drive", [False, True])
 @pytest.mark.parametrize("integrator", ["implicitfast", "implicit", "euler", None])
-def test_motors_have_the_effort_mode_of_the_integrator_that_the_stage_names(
-    is_drive: bool, integrator: str | None
-) -> None:
+def test_motors_have_the_effort_mode_of_the_integrator_that_the_stage_names(is_drive, integrator) -> None:
     """Those of `MjcActuator` prims and of drives; a robot has no integrator, so that an exported one is explicit."""
     made = pendulum()
     scene = made.stage.DefinePrim("/World/scene", "PhysicsScene")

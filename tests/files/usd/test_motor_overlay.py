@@ -1,9 +1,5 @@
 """An overlay with other motors: those of the file have no effect left, whatever their prims are called."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import isaacsim.core.experimental.actuators as aa
 import pytest
 from isaacsim.core.experimental.actuators.files.usd.motor_overlay import motor_overlay
@@ -13,7 +9,7 @@ from pxr import Sdf, Usd
 
 
 @pytest.mark.parametrize("name", ["shoulder", "old"])
-def test_motors_of_any_name_and_shared_supplies_are_replaced(tmp_path: Path, name: str) -> None:
+def test_motors_of_any_name_and_shared_supplies_are_replaced(tmp_path, name) -> None:
     """An actuator prim of another name than its joint is deactivated; a shared supply keeps its other actuator."""
     stage = Usd.Stage.Open(str(ROBOTS / "arm_2dof.usda"))
     robot = tmp_path / "arm.usda"
@@ -39,7 +35,7 @@ def test_motors_of_any_name_and_shared_supplies_are_replaced(tmp_path: Path, nam
     assert Usd.Stage.Open(str(file)).GetPrimAtPath(f"{scope}/{name}").IsActive() == (name == "shoulder")
 
 
-def test_nothing_is_written_after_an_error(tmp_path: Path) -> None:
+def test_nothing_is_written_after_an_error(tmp_path) -> None:
     """An error in the block leaves no file."""
     file = tmp_path / "overlay.usda"
     with (
@@ -50,7 +46,7 @@ def test_nothing_is_written_after_an_error(tmp_path: Path) -> None:
     assert not file.exists()
 
 
-def test_equal_motors_replace_those_that_inherit(tmp_path: Path) -> None:
+def test_equal_motors_replace_those_that_inherit(tmp_path) -> None:
     """Motors of a pattern act where those of the file inherit; an overlay of the overlay replaces them once more."""
     file, joints, kp = ROBOTS / "so101.usda", ["shoulder_pan", "shoulder_lift"], 3.0
     for name in ("first.usda", "second.usda"):

@@ -1,7 +1,5 @@
 """Joints that move without an actuator and a drive."""
 
-from __future__ import annotations
-
 import pytest
 from isaacsim.core.experimental.actuators.files.usd.moved_by import follows, mujoco_actuators
 from small_stages import pendulum
@@ -10,7 +8,7 @@ HINGE = "/World/Robot/hinge"
 
 
 @pytest.mark.parametrize("schema", ["NewtonMimicAPI", "MjcEqualityJointAPI", "PhysxMimicJointAPI:rotX"])
-def test_joints_that_follow(schema: str) -> None:
+def test_joints_that_follow(schema) -> None:
     """By each of the schemas, unless it is disabled."""
     made = pendulum()
     assert not follows(made.stage, HINGE)

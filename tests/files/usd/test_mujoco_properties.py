@@ -1,9 +1,6 @@
 """Properties of joints as MuJoCo takes them from a stage: before play they are those after it."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +13,7 @@ from small_stages import SmallStage, pendulum
 ROBOT, HINGE = "/World/Robot", "/World/Robot/hinge"
 
 
-def driven(**values: Any) -> SmallStage:
+def driven(**values) -> SmallStage:
     """A pendulum whose actuator of MuJoCo is a drive of gains 40 and 4, limit 6 and armature 1, through its gear."""
     made = pendulum()
     prim = made.stage.DefinePrim("/World/drive", "MjcActuator")
@@ -30,7 +27,7 @@ def driven(**values: Any) -> SmallStage:
     return made
 
 
-def found(robot: Any) -> list[float]:
+def found(robot) -> list[float]:
     """Gains, largest effort, armature and friction of the hinge."""
     arrays = (
         *robot.get_dof_gains(),
@@ -42,7 +39,7 @@ def found(robot: Any) -> list[float]:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_actuators_of_mujoco_count_before_play(engine: str) -> None:
+def test_actuators_of_mujoco_count_before_play(engine) -> None:
     """On MuJoCo, which has them; PhysX does not know them."""
     with Simulation(driven().stage, engine=installed(engine)) as sim:
         robot = sim.articulation(ROBOT)
@@ -90,9 +87,7 @@ def test_attributes_of_mujoco_on_joints_count_before_play() -> None:
         ("friction_properties", (None, None, 0.0), [0.5, 0.25, 0.25, 0.0]),
     ],
 )
-def test_zero_that_is_set_before_play_replaces_attributes_of_mujoco(
-    setter: str, values: tuple[float | None, ...], expected: list[float]
-) -> None:
+def test_zero_that_is_set_before_play_replaces_attributes_of_mujoco(setter, values, expected) -> None:
     """They apply where the other attributes are 0, and still applied after a setter had written 0."""
     made = pendulum()
     for name, value in {"armature": 0.5, "frictionloss": 0.25, "damping": 0.75}.items():
@@ -127,9 +122,7 @@ def test_attribute_of_mujoco_in_a_stronger_layer_is_named() -> None:
         ("max_efforts", (2.0,), [40.0, 4.0, 2.0, 1.0]),
     ],
 )
-def test_what_is_set_before_play_beside_an_actuator_holds(
-    setter: str, values: tuple[float | None, ...], expected: list[float]
-) -> None:
+def test_what_is_set_before_play_beside_an_actuator_holds(setter, values, expected) -> None:
     """Properties that are not set keep their values, also where a drive with gains replaces the actuator."""
     with Simulation(driven().stage) as sim:
         robot = sim.articulation(ROBOT)
@@ -147,7 +140,7 @@ def test_what_is_set_before_play_beside_an_actuator_holds(
         ("max_efforts", (9.0,), "a largest effort of 9 is above that of the MjcActuator prims"),
     ],
 )
-def test_what_has_no_effect_beside_an_actuator_is_refused(setter: str, values: tuple[float, ...], words: str) -> None:
+def test_what_has_no_effect_beside_an_actuator_is_refused(setter, values, words) -> None:
     """Nothing is written then; while physics runs it can be set."""
     stage = driven().stage
     before = stage.GetRootLayer().ExportToString()

@@ -1,9 +1,5 @@
 """The message of a robot without actuators names what drives its joints, and how to get motors."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 from isaacsim.core.experimental.actuators import (
     ArticulationActuators,
@@ -18,7 +14,7 @@ from small_stages import pendulum
 ROBOT = "/World/Robot"
 
 
-def warning_of(stage: Any) -> str:
+def warning_of(stage) -> str:
     """The only warning of the wrapper."""
     with Simulation(stage), pytest.warns(UserWarning) as caught:
         assert ArticulationActuators(ROBOT).actuators == []

@@ -1,9 +1,5 @@
 """Layers over files: what is edited, and what is refused."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 from isaacsim.core.experimental.actuators import MaxEffortClampingConfig
 from isaacsim.core.experimental.actuators.files.usd.edits import ParameterEdit, PropertyEdit, SchemaEdit
@@ -12,7 +8,7 @@ from pxr import Sdf, Usd
 from robot_files import OF_SHOULDER, SHOULDER, edited
 
 
-def test_each_kind_of_edit(tmp_path: Path) -> None:
+def test_each_kind_of_edit(tmp_path) -> None:
     """A parameter, a property of a joint in its own units, and a schema; of a parameter, the smaller value."""
     file, overlay = edited(tmp_path), tmp_path / "sub" / "over.usda"
     overlay.parent.mkdir()
@@ -31,7 +27,7 @@ def test_each_kind_of_edit(tmp_path: Path) -> None:
     assert stage.GetPrimAtPath(SHOULDER).GetAttribute("physics:upperLimit").Get() == pytest.approx(57.29578)
 
 
-def test_several_schemas_of_a_prim(tmp_path: Path) -> None:
+def test_several_schemas_of_a_prim(tmp_path) -> None:
     """The second does not undo the first."""
     file, overlay = edited(tmp_path), tmp_path / "over.usda"
     pairs = [("NewtonPDControlAPI", "A"), ("NewtonMaxEffortClampingAPI", "B")]
@@ -40,7 +36,7 @@ def test_several_schemas_of_a_prim(tmp_path: Path) -> None:
     assert stage.GetPrimAtPath(OF_SHOULDER).GetPrimTypeInfo().GetAppliedAPISchemas() == ["A", "B"]
 
 
-def test_a_layer_of_the_file_is_not_replaced(tmp_path: Path) -> None:
+def test_a_layer_of_the_file_is_not_replaced(tmp_path) -> None:
     """Neither the file nor one that it is made of."""
     below = edited(tmp_path, name="below.usda")
     above = Sdf.Layer.CreateNew(str(tmp_path / "above.usda"))

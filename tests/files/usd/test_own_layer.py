@@ -1,9 +1,6 @@
 """Motors in a separate layer are composed with the joints, and with nothing else."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
 
 import pytest
 from isaacsim.core.experimental.actuators import MaxEffortClampingConfig, MotorConfig, PDControlConfig, add_motors
@@ -26,7 +23,7 @@ def robot_file(folder: Path, name: str = "robot.usda") -> Path:
 def asset(folder: Path) -> Path:
     """A robot with its physics in a layer behind a variant, as in assets for several simulators."""
     robot_file(folder, "physics.usda")
-    stage: Any = Usd.Stage.CreateNew(str(folder / "robot.usda"))
+    stage = Usd.Stage.CreateNew(str(folder / "robot.usda"))
     robot = stage.DefinePrim("/Robot")
     physics = robot.GetVariantSets().AddVariantSet("Physics")
     for name in ("none", "newton"):
@@ -38,11 +35,11 @@ def asset(folder: Path) -> Path:
     return folder / "robot.usda"
 
 
-def test_a_new_file_becomes_a_sublayer(tmp_path: Path) -> None:
+def test_a_new_file_becomes_a_sublayer(tmp_path) -> None:
     """Prims and joint properties are in it; the robot's file gets its path only."""
     file = robot_file(tmp_path)
     before = file.read_text()
-    stage: Any = Usd.Stage.Open(str(file))
+    stage = Usd.Stage.Open(str(file))
     (prim,) = add_motors(ROOT, MOTORS, stage=stage, layer=tmp_path / "parts" / ".." / "motors.usda")
     assert prim.GetAttribute("newton:kp").Get() == 20.0
     stage.Save()
@@ -53,9 +50,9 @@ def test_a_new_file_becomes_a_sublayer(tmp_path: Path) -> None:
     assert motors_in(stage) == MOTORS
 
 
-def test_motors_come_with_the_variant_that_has_the_joints(tmp_path: Path) -> None:
+def test_motors_come_with_the_variant_that_has_the_joints(tmp_path) -> None:
     """A robot without physics has no motors."""
-    stage: Any = Usd.Stage.Open(str(asset(tmp_path)))
+    stage = Usd.Stage.Open(str(asset(tmp_path)))
     add_motors("/Robot", MOTORS, stage=stage, layer=tmp_path / "motors.usda")
     stage.Save()
     assert not stage.GetRootLayer().subLayerPaths and motors_in(stage) == MOTORS
@@ -67,9 +64,9 @@ def test_motors_come_with_the_variant_that_has_the_joints(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("layer", ["physics.usda", "motors.usda"])
-def test_a_layer_of_the_robot_is_edited_where_it_is(layer: str, tmp_path: Path) -> None:
+def test_a_layer_of_the_robot_is_edited_where_it_is(layer, tmp_path) -> None:
     """Behind variant and payload; a second time as well."""
-    stage: Any = Usd.Stage.Open(str(asset(tmp_path)))
+    stage = Usd.Stage.Open(str(asset(tmp_path)))
     for kp in (1.0, 20.0):
         motors = {"hinge": [PDControlConfig(kp, 2.0)]}
         add_motors("/Robot", motors, stage=stage, layer=tmp_path / layer, overwrite_existing=True)
@@ -78,9 +75,9 @@ def test_a_layer_of_the_robot_is_edited_where_it_is(layer: str, tmp_path: Path) 
     assert motors_in(stage)["hinge"].controller == PDControlConfig(20.0, 2.0)
 
 
-def test_joints_in_a_variant_of_the_file_itself(tmp_path: Path) -> None:
+def test_joints_in_a_variant_of_the_file_itself(tmp_path) -> None:
     """The motors are in the same variant."""
-    stage: Any = Usd.Stage.CreateNew(str(tmp_path / "robot.usda"))
+    stage = Usd.Stage.CreateNew(str(tmp_path / "robot.usda"))
     robot = stage.DefinePrim("/Robot")
     physics = robot.GetVariantSets().AddVariantSet("Physics")
     physics.AddVariant("newton")
@@ -96,17 +93,17 @@ def test_joints_in_a_variant_of_the_file_itself(tmp_path: Path) -> None:
     assert actuator_paths(stage) == []
 
 
-def test_a_stage_in_memory_names_the_file_in_full(tmp_path: Path) -> None:
+def test_a_stage_in_memory_names_the_file_in_full(tmp_path) -> None:
     """For it has no folder of its own."""
-    stage: Any = pendulum().stage
+    stage = pendulum().stage
     add_motors(ROOT, MOTORS, stage=stage, layer=tmp_path / "motors.usda")
     assert stage.GetRootLayer().subLayerPaths == [str(tmp_path / "motors.usda")]
     assert motors_in(stage) == MOTORS
 
 
-def test_an_error_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_an_error_leaves_nothing_behind(tmp_path) -> None:
     """No file, no sublayer; a file that was there is as it was."""
-    stage: Any = Usd.Stage.Open(str(robot_file(tmp_path)))
+    stage = Usd.Stage.Open(str(robot_file(tmp_path)))
     file = tmp_path / "motors.usda"
     wrong = {"hinge": [PDControlConfig(1.0, 1.0), MaxEffortClampingConfig("joint")]}
     with pytest.raises(ValueError, match="hinge have no effort limit"):

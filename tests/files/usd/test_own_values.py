@@ -1,7 +1,5 @@
 """Values that a robot has for itself: copies on the stage, references, instances, and environments with an `over`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -95,7 +93,7 @@ def test_copies_keep_what_they_say() -> None:
 
 
 @pytest.mark.parametrize("instanceable", [True, False])
-def test_references_to_another_file_have_its_values(instanceable: bool) -> None:
+def test_references_to_another_file_have_its_values(instanceable) -> None:
     """Robots of one file share what is read; the one of a weaker file has its gain."""
     usual, weak = file_with(10.0), file_with(3.0)
     assert found_on(references([usual, usual, weak], instanceable)) == [(2, "kp", 3.0)]
@@ -134,7 +132,7 @@ def test_variants_may_differ() -> None:
     assert found_on(stage) == [(1, "kp", 2.0)]
 
 
-def test_robots_of_the_same_specs_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_robots_of_the_same_specs_are_not_read(monkeypatch) -> None:
     """References to a file, to the first robot, instances, and copies that are written alike."""
 
     def refuse(*_: object, **__: object) -> None:
@@ -198,7 +196,7 @@ class TestEnvironments:
         stage.GetRootLayer().Export(str(tmp_path / "arms.usda"))
         return tmp_path / "arms.usda"
 
-    def test_simulation_drives_them_so(self, file: Path) -> None:
+    def test_simulation_drives_them_so(self, file) -> None:
         """Gain, limit and effort of one copy; a wrapper of that copy alone has them, too."""
         with aa.Simulation(file, num_envs=5) as sim:
             motors = aa.ArticulationActuators("/World/Arm")
@@ -214,7 +212,7 @@ class TestEnvironments:
             assert alone.actuators[0].controller.kp.numpy().tolist() == [120.0]
             alone.close()
 
-    def test_inspect_shows_them(self, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_inspect_shows_them(self, file, capsys) -> None:
         """In a table of its own, with the value of the others and the layer."""
         (arm,) = aa.inspect_robots(file)
         assert [(one.robot, one.law, one.parameter, one.value.value, one.others) for one in arm.own_values] == [
@@ -228,7 +226,7 @@ class TestEnvironments:
         assert main(["inspect", str(file)]) == 0
         assert "robots with values of their own" in capsys.readouterr().out
 
-    def test_a_wrong_path_is_a_problem(self, stage: Usd.Stage, tmp_path: Path) -> None:
+    def test_a_wrong_path_is_a_problem(self, stage, tmp_path) -> None:
         """A gain at a motor that the prototype does not have."""
         prim = over(stage, f"{ENVS}/env_1/Arm/Actuators/shouldr", kp=1.0)
         prim.CreateRelationship("newton:targets").SetTargets(["/World/Arm/joints/shoulder"])
@@ -241,7 +239,7 @@ class TestEnvironments:
         (arm,) = aa.inspect_robots(tmp_path / "arms.usda")
         assert len(arm.problems) == 1 and "shouldr" in arm.problems[0]
 
-    def test_values_that_cannot_be_used(self, stage: Usd.Stage, tmp_path: Path) -> None:
+    def test_values_that_cannot_be_used(self, stage, tmp_path) -> None:
         """The error names the copy's prim, not the one that was composed to read it."""
         over(stage, f"{ENVS}/env_1/Arm/Actuators/shoulder", kp=-1.0)
         stage.GetRootLayer().Export(str(tmp_path / "arms.usda"))

@@ -1,7 +1,5 @@
 """Every actuator prim belongs to at most one articulation, and a broken one to the robot it is meant for."""
 
-from __future__ import annotations
-
 import pytest
 from isaacsim.core.experimental.actuators.files.usd.ownership import Ownership
 from pxr import Usd, UsdPhysics

@@ -1,9 +1,6 @@
 """Prims with several targets become one for each, in a layer over the file, and nothing else changes."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import pytest
@@ -18,7 +15,7 @@ LEGS = f"{ANYMAL}/Actuators/legs"
 NAMES = ["LF_HAA", "RF_HAA", "LH_HAA", "RH_HAA"]
 
 
-def four_at_once(stage: Any) -> None:
+def four_at_once(stage) -> None:
     """One actuator for four joints."""
     for name in NAMES:
         stage.RemovePrim(f"{ANYMAL}/Actuators/{name}")
@@ -39,14 +36,14 @@ def broken(folder: Path, *edits: Edit) -> Path:
     return edited(folder, four_at_once, *edits, robot="anymal_c.usda")
 
 
-def split_into(file: Path, overlay: Path) -> Any:
+def split_into(file: Path, overlay: Path):
     """The stage of a file that was corrected in full."""
     fixed, left = fix(file, overlay)
     assert [one.rule for one in fixed] == ["several-targets"] and left == []
     return Usd.Stage.Open(str(overlay))
 
 
-def test_each_target_gets_a_prim(tmp_path: Path) -> None:
+def test_each_target_gets_a_prim(tmp_path) -> None:
     """Called after its joint, with all that the first one has."""
     file = broken(tmp_path)
     stage = split_into(file, tmp_path / "fixed.usda")
@@ -59,7 +56,7 @@ def test_each_target_gets_a_prim(tmp_path: Path) -> None:
     assert aa.motors_of(stage) == aa.motors_of(file)
 
 
-def test_what_the_file_says_later_holds_for_all(tmp_path: Path) -> None:
+def test_what_the_file_says_later_holds_for_all(tmp_path) -> None:
     """The new prims hold no copies."""
     file = broken(tmp_path)
     split_into(file, tmp_path / "fixed.usda")
@@ -70,10 +67,10 @@ def test_what_the_file_says_later_holds_for_all(tmp_path: Path) -> None:
     assert [one.controller.kp for one in robot.actuators if one.joints[0] in NAMES] == [50.0] * 4
 
 
-def test_a_robot_that_is_referred_to(tmp_path: Path) -> None:
+def test_a_robot_that_is_referred_to(tmp_path) -> None:
     """Inside a scene, its prims become several too; the last of a name that is taken has a number."""
     broken(tmp_path)
-    scene: Any = Usd.Stage.CreateNew(str(tmp_path / "scene.usda"))
+    scene = Usd.Stage.CreateNew(str(tmp_path / "scene.usda"))
     robot = scene.DefinePrim("/Yard/Dog")
     robot.GetReferences().AddReference("./robot.usda", ANYMAL)
     scene.OverridePrim("/Yard/Dog/Actuators/RF_HAA")
@@ -91,16 +88,16 @@ def test_a_robot_that_is_referred_to(tmp_path: Path) -> None:
         (lambda stage: stage.GetPrimAtPath(LEGS).SetInstanceable(True), "it is instanceable"),
     ],
 )
-def test_what_cannot_be_split_is_said(edit: Edit, why: str, tmp_path: Path) -> None:
+def test_what_cannot_be_split_is_said(edit, why, tmp_path) -> None:
     """And is left, with the reason."""
     (finding,) = aa.lint(broken(tmp_path, edit))
     assert finding.rule == "several-targets" and why in finding.remedy and not finding.edits
 
 
-def test_a_robot_of_an_instance_is_not_split(tmp_path: Path) -> None:
+def test_a_robot_of_an_instance_is_not_split(tmp_path) -> None:
     """It can be in the file that the instance refers to."""
     broken(tmp_path)
-    scene: Any = Usd.Stage.CreateNew(str(tmp_path / "scene.usda"))
+    scene = Usd.Stage.CreateNew(str(tmp_path / "scene.usda"))
     robot = scene.DefinePrim("/Dog")
     robot.GetReferences().AddReference("./robot.usda", "/World")
     robot.SetInstanceable(True)
@@ -109,7 +106,7 @@ def test_a_robot_of_an_instance_is_not_split(tmp_path: Path) -> None:
     assert "it is part of an instance" in finding.remedy and not finding.edits
 
 
-def test_limits_that_are_lowered_hold_for_each(tmp_path: Path) -> None:
+def test_limits_that_are_lowered_hold_for_each(tmp_path) -> None:
     """An edit of the prim itself is one of those that inherit from it."""
     limits: list[Edit] = [
         lambda stage, joint=joint: stage.GetAttributeAtPath(

@@ -1,7 +1,5 @@
 """Stages are opened with clear errors, refused in other units, and watched for edits."""
 
-from __future__ import annotations
-
 import gc
 import re
 import weakref

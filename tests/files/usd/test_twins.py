@@ -1,7 +1,5 @@
 """Which actuators of robots are unlike those of the first: by composition, by the text of layers, and by values."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest
@@ -35,18 +33,18 @@ def copied(stage: Usd.Stage, change: Callable[[str], object] = lambda _: None) -
     return [path.rpartition("/")[2] for path in (HIP, KNEE, WRIST) if twins.differ(path)]
 
 
-def test_copies_are_alike(stage: Usd.Stage) -> None:
+def test_copies_are_alike(stage) -> None:
     """Each drives its own joints."""
     assert copied(stage) == []
 
 
 @pytest.mark.parametrize("name", JOINTS)
-def test_only_the_actuator_that_differs_is_unlike(stage: Usd.Stage, name: str) -> None:
+def test_only_the_actuator_that_differs_is_unlike(stage, name) -> None:
     """The first, one between and the last of a scope."""
     assert copied(stage, lambda robot: set_kp(stage, f"{robot}/Actuators/{name}", 5.0)) == [name]
 
 
-def test_opinions_of_another_layer(stage: Usd.Stage) -> None:
+def test_opinions_of_another_layer(stage) -> None:
     """The text of the root layer is the same, and a session layer says more."""
 
     def change(robot: str) -> None:
@@ -56,7 +54,7 @@ def test_opinions_of_another_layer(stage: Usd.Stage) -> None:
     assert copied(stage, change) == ["hip"]
 
 
-def test_joints_of_another_robot(stage: Usd.Stage) -> None:
+def test_joints_of_another_robot(stage) -> None:
     """A copy that drives a joint of the first robot."""
 
     def change(robot: str) -> None:
@@ -66,7 +64,7 @@ def test_joints_of_another_robot(stage: Usd.Stage) -> None:
     assert copied(stage, change) == ["knee"]
 
 
-def test_the_same_text_may_refer_to_other_values(stage: Usd.Stage) -> None:
+def test_the_same_text_may_refer_to_other_values(stage) -> None:
     """Each motor refers to a prim of its own robot, and that of the copy has another gain."""
     motor = stage.GetPrimAtPath(KNEE)
     motor.RemoveProperty("newton:kp")
@@ -81,7 +79,7 @@ def test_the_same_text_may_refer_to_other_values(stage: Usd.Stage) -> None:
     assert copied(stage, change) == ["knee"]
 
 
-def test_the_same_text_may_forward_to_other_joints(stage: Usd.Stage) -> None:
+def test_the_same_text_may_forward_to_other_joints(stage) -> None:
     """The targets are those of a relationship of the robot, which names another joint at the copy."""
     chosen = stage.GetPrimAtPath(ROBOT.format(0)).CreateRelationship("driven")
     chosen.SetTargets([f"{ROBOT.format(0)}/joints/knee"])
@@ -93,7 +91,7 @@ def test_the_same_text_may_forward_to_other_joints(stage: Usd.Stage) -> None:
     assert copied(stage) == [] and copied(stage, change) == ["knee"]
 
 
-def test_text_of_several_lines_may_look_like_a_prim(stage: Usd.Stage) -> None:
+def test_text_of_several_lines_may_look_like_a_prim(stage) -> None:
     """A gain that stands behind such a text, of the motor before."""
     lines = 'first\n    def NewtonActuator "knee" (\n    )\n'
     stage.GetPrimAtPath(KNEE).SetMetadata("documentation", lines)

@@ -1,9 +1,5 @@
 """Metadata of checkpoints: documented keys and defaults, and one clear error each."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 from isaacsim.core.experimental.actuators.base.errors import NetworkError
 from isaacsim.core.experimental.actuators.laws.networks.metadata import (
@@ -95,7 +91,7 @@ def test_columns_of_a_gru_are_normalised() -> None:
         (OF_THREE, {**COLUMNS, "normalization": {"targets": {"std": {"torque": 0}}}}, "std.torque = 0.0"),
     ],
 )
-def test_each_wrong_value_is_one_clear_error(network: Network, said: dict[str, Any], says: str) -> None:
+def test_each_wrong_value_is_one_clear_error(network, said, says) -> None:
     with pytest.raises(NetworkError) as error:
         check_metadata(said, network)
     assert says in str(error.value) and "Correct it in the file, or in a JSON file of the same name" in str(error.value)
@@ -112,7 +108,7 @@ def test_lstm_takes_two_inputs() -> None:
 @pytest.mark.parametrize(
     "text", ["", "{", '{"a": 1, "a": 2}', "[" * 100_000, "1" * 5000, b"\xff\xfe\xff", " " * (17 * 2**20)]
 )
-def test_json_that_is_none_is_one_error(text: str | bytes) -> None:
+def test_json_that_is_none_is_one_error(text) -> None:
     with pytest.raises(NetworkError, match=r"^Invalid JSON of here \(.*must be JSON"):
         read_json(text, "here")
 

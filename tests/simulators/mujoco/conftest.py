@@ -1,7 +1,5 @@
 """Fixtures of the tests of the MuJoCo host."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import mujoco

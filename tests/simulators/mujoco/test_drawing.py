@@ -1,7 +1,5 @@
 """Drawn triangles: closed, oriented outwards, of MuJoCo's size."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import mujoco
@@ -39,7 +37,7 @@ def volume(vertices: np.ndarray, faces: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize("kind", SHAPES)
-def test_shapes_have_their_volume(tmp_path: Path, kind: str) -> None:
+def test_shapes_have_their_volume(tmp_path, kind) -> None:
     """To what 32 corners of a circle leave of it."""
     size, expected = SHAPES[kind]
     (piece,) = drawing_of(tmp_path, f'<geom type="{kind}" {size} rgba="0.2 0.4 0.6 1"/>').pieces
@@ -48,7 +46,7 @@ def test_shapes_have_their_volume(tmp_path: Path, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", SHAPES)
-def test_ghost_is_inside_the_robot(tmp_path: Path, kind: str) -> None:
+def test_ghost_is_inside_the_robot(tmp_path, kind) -> None:
     """About the middle of each geometry, by more than the corners of what is round; no surface is where another is."""
     size, _ = SHAPES[kind]
     (piece,) = drawing_of(tmp_path, f'<geom type="{kind}" {size} pos="0.3 0 0"/>').pieces
@@ -70,7 +68,7 @@ def test_what_is_near_its_target_is_not_away() -> None:
             assert not away[drawing.model.body("/World/Arm/base").id]
 
 
-def test_sharp_edges_stay_sharp(tmp_path: Path) -> None:
+def test_sharp_edges_stay_sharp(tmp_path) -> None:
     """A cube has three vertices at each corner, a ball one at each point."""
     (cube,) = drawing_of(tmp_path, '<geom type="box" size="1 1 1"/>').pieces
     (ball,) = drawing_of(tmp_path, '<geom type="sphere" size="1"/>').pieces
@@ -78,7 +76,7 @@ def test_sharp_edges_stay_sharp(tmp_path: Path) -> None:
     assert len(ball.vertices) == 18 * 32
 
 
-def test_what_has_one_colour_is_one_piece(tmp_path: Path) -> None:
+def test_what_has_one_colour_is_one_piece(tmp_path) -> None:
     """Placed where its geometry is; what is hidden is not there."""
     one, other = '<geom size="0.1" pos="0 0 1"/>', '<geom size="0.1" pos="0 0 -1"/>'
     hidden = '<geom size="0.5" group="3"/><geom size="0.5" rgba="1 0 0 0"/>'

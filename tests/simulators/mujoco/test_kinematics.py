@@ -1,7 +1,5 @@
 """Bodies where MuJoCo has them, in every environment."""
 
-from __future__ import annotations
-
 import mujoco
 import numpy as np
 from isaacsim.core.experimental.actuators.simulators.mujoco.fields import ModelFields

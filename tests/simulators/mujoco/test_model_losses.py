@@ -1,9 +1,5 @@
 """Features without a place in USD are named."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 from isaacsim.core.experimental.actuators import Simulation
 
@@ -36,7 +32,7 @@ LOST = {
 
 
 @pytest.mark.parametrize("what", LOST)
-def test_what_is_lost_is_named(tmp_path: Path, what: str) -> None:
+def test_what_is_lost_is_named(tmp_path, what) -> None:
     """In one warning."""
     file = tmp_path / "leg.xml"
     file.write_text(FILE.format_map(PLAIN | LOST[what]))
@@ -45,7 +41,7 @@ def test_what_is_lost_is_named(tmp_path: Path, what: str) -> None:
     assert len(said) == 1
 
 
-def test_nothing_is_said_of_what_has_its_place(tmp_path: Path) -> None:
+def test_nothing_is_said_of_what_has_its_place(tmp_path) -> None:
     """A warning would fail here."""
     file = tmp_path / "leg.xml"
     file.write_text(FILE.format_map(PLAIN))

@@ -1,9 +1,5 @@
 """Joints of a file that other actuators or equalities move."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 from isaacsim.core.experimental.actuators import inspect_robots
 
@@ -16,7 +12,7 @@ _ARM = """<mujoco><worldbody><body name="arm"><inertial mass="1" pos="0 0 0" dia
 
 
 @pytest.mark.parametrize(("active", "follows"), [("", "another joint"), (' active="false"', "nothing")])
-def test_actuators_without_a_motor_and_followers(active: str, follows: str, tmp_path: Path) -> None:
+def test_actuators_without_a_motor_and_followers(active, follows, tmp_path) -> None:
     """An actuator with a state of its own drives its joint too, and is remarked upon."""
     file = tmp_path / "arm.xml"
     file.write_text(_ARM.format(active))

@@ -1,10 +1,6 @@
 """A user's MuJoCo model and data: the same robot as in `Simulation`, and the model restored afterwards."""
 
-from __future__ import annotations
-
 import copy
-from collections.abc import Callable
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import mujoco
@@ -54,7 +50,7 @@ def mixed() -> mujoco.MjModel:
     return mujoco.MjModel.from_xml_string(MIXED)
 
 
-def numbers(model: mujoco.MjModel) -> dict[str, Any]:
+def numbers(model: mujoco.MjModel) -> dict:
     """Everything a model says, in copies."""
     names = [name for name in dir(model) if isinstance(getattr(model, name), np.ndarray)]
     held = {name: getattr(model, name).copy() for name in names}
@@ -62,7 +58,7 @@ def numbers(model: mujoco.MjModel) -> dict[str, Any]:
     return held | {"stat.meaninertia": model.stat.meaninertia}
 
 
-def changed(model: mujoco.MjModel, before: dict[str, Any]) -> list[str]:
+def changed(model: mujoco.MjModel, before: dict) -> list[str]:
     """Fields of a model that differ in any bit."""
     after = numbers(model)
     assert len(after) > 200
@@ -73,7 +69,7 @@ def changed(model: mujoco.MjModel, before: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("loop", ["step", "own"])
-def test_arm_moves_as_in_simulation(loop: str) -> None:
+def test_arm_moves_as_in_simulation(loop) -> None:
     """MJCF here and USD there, within what USD's float32 leaves of limits and inertias."""
     with aa.Simulation(ROBOTS / "arm_2dof.usda", 1 / 240) as sim:
         there = sim.articulation("/World/Arm")
@@ -132,11 +128,11 @@ def test_a_model_that_is_bit_for_bit_that_of_simulation_moves_bit_for_bit_alike(
 
 
 @pytest.mark.parametrize("kind", ["list", pytest.param("batch", marks=needs_mujoco_4)])
-def test_environments_do_not_know_each_other(kind: str) -> None:
+def test_environments_do_not_know_each_other(kind) -> None:
     """Each of several data, or simulations of a batch, moves as one alone does to the same target."""
     goals = np.linspace(0.0, 0.6, 4)
 
-    def run(model: mujoco.MjModel, data: Any, wanted: np.ndarray) -> np.ndarray:
+    def run(model: mujoco.MjModel, data, wanted: np.ndarray) -> np.ndarray:
         with aa.MujocoSimulation(model, data) as sim:
             _held = driven("arm", aa.motors_of_model(model))
             robot = sim.articulation("arm")
@@ -153,7 +149,7 @@ def test_environments_do_not_know_each_other(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["list", pytest.param("batch", marks=needs_mujoco_4)])
-def test_some_environments_are_picked_and_reset(kind: str) -> None:
+def test_some_environments_are_picked_and_reset(kind) -> None:
     """By path, by index; the others are not touched, and the wrapper resets too."""
     model = arm()
     data = [mujoco.MjData(model) for _ in range(3)] if kind == "list" else Batch(model, 3, 1)
@@ -166,7 +162,7 @@ def test_some_environments_are_picked_and_reset(kind: str) -> None:
         np.testing.assert_array_equal(every.get_dof_positions().numpy()[:, 0], np.float32([0.1, 0, 0.3]))
         applied = np.concatenate([block for _, block in sim.data.blocks("qfrc_applied")])
         np.testing.assert_array_equal(applied, [[0, 1.5], [0, 0], [0, 1.5]])
-        heard: list[Any] = []
+        heard = []
         sim.bus.on_reset(heard.append)
         sim.reset([2])
         np.testing.assert_array_equal(every.get_dof_positions().numpy()[:, 0], np.float32([0.1, 0, 0]))
@@ -231,7 +227,7 @@ def test_robots_are_bodies() -> None:
 
 
 @pytest.mark.parametrize("end", ["wrapper", "simulation", "error"])
-def test_models_actuators_are_silent_meanwhile(end: str) -> None:
+def test_models_actuators_are_silent_meanwhile(end) -> None:
     """Those of the driven joints and no others; afterwards the model is as it was, to the bit."""
     model = mixed()
     data = mujoco.MjData(model)
@@ -343,7 +339,7 @@ def test_armature_of_steps_is_refused() -> None:
 
 
 @pytest.mark.parametrize("kind", ["list", pytest.param("batch", marks=needs_mujoco_4)])
-def test_armature_of_one_environment(kind: str) -> None:
+def test_armature_of_one_environment(kind) -> None:
     """Simulations of a batch have their own; data share that of the model."""
     model = arm()
     data = [mujoco.MjData(model) for _ in range(2)] if kind == "list" else Batch(model, 2, 1)
@@ -378,9 +374,7 @@ def test_armature_of_one_environment(kind: str) -> None:
         ),
     ],
 )
-def test_what_is_no_model_and_data(
-    make: Callable[[mujoco.MjModel], tuple[Any, Any]], error: type[Exception], message: str
-) -> None:
+def test_what_is_no_model_and_data(make, error, message) -> None:
     with pytest.raises(error, match=message):
         aa.MujocoSimulation(*make(arm()))
 
@@ -449,7 +443,7 @@ def test_closed_is_closed() -> None:
         copy.copy(sim)
 
 
-def test_batch_of_an_older_mujoco_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batch_of_an_older_mujoco_is_told(monkeypatch) -> None:
     """With what helps."""
     monkeypatch.delattr(Batch, "expanded", raising=False)
     model = arm()

@@ -1,9 +1,5 @@
 """Arrays of root links follow the simulations."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import Simulation
@@ -12,7 +8,7 @@ from isaacsim.core.experimental.actuators.simulators.rotations import seen_from,
 from physics_engines import ROOT, floating_pair, telescope
 
 
-def _follows(robots: Any) -> None:
+def _follows(robots) -> None:
     """The arrays of the root links are what the simulator computes of them."""
     views, host = robots.buffers(), robots._backend
     views.refresh()
@@ -26,9 +22,7 @@ def _follows(robots: Any) -> None:
 
 
 @pytest.mark.parametrize("with_core", [True, False])
-def test_arrays_of_root_links_follow_whatever_moves_them(
-    with_core: bool, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
-) -> None:
+def test_arrays_of_root_links_follow_whatever_moves_them(with_core, monkeypatch, rng) -> None:
     """Steps, resets, setters, moved masses, and rebuilt simulations."""
     if not with_core:
         monkeypatch.setattr(roots, "core", None)

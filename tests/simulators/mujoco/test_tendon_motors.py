@@ -1,7 +1,5 @@
 """Actuators on fixed tendons as motors of linkages."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np
@@ -31,7 +29,7 @@ def model_of(tendons: str, actuators: str) -> mujoco.MjModel:
     return mujoco.MjModel.from_xml_string(WRIST.format(tendons=tendons, actuators=actuators))
 
 
-def test_efforts_are_those_of_the_tendons(rng: np.random.Generator) -> None:
+def test_efforts_are_those_of_the_tendons(rng) -> None:
     """Stiffness, damping, gear and limit of both, at random states and targets of the joints."""
     model = model_of(LEFT + RIGHT, BOTH)
     motors = motors_of_model(model)
@@ -84,7 +82,7 @@ def test_motor_is_at_a_joint_that_its_tendon_moves() -> None:
         (LEFT + RIGHT, BOTH.replace("-6 6", "-6 5"), "symmetric"),
     ],
 )
-def test_what_is_no_linkage_is_named(tendons: str, actuators: str, why: str) -> None:
+def test_what_is_no_linkage_is_named(tendons, actuators, why) -> None:
     model = model_of(tendons, actuators)
     with pytest.warns(UserWarning, match="actuators of the model that no motor stands for") as told:
         motors: dict[str, MotorConfig] = motors_of_model(model)

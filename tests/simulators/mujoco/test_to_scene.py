@@ -1,9 +1,5 @@
 """All that a file says, as data."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import Simulation
@@ -33,7 +29,7 @@ def test_data_stands_in_the_place_of_the_spec() -> None:
     assert [body.path for body in whole.bodies] == [body.path for body in scene.bodies]
 
 
-def test_gravity_that_is_off_is_none(tmp_path: Path) -> None:
+def test_gravity_that_is_off_is_none(tmp_path) -> None:
     """By MuJoCo's flag."""
     (tmp_path / "arm.xml").write_text(
         f'<mujoco><option><flag gravity="disable"/></option><worldbody>{BALLS.format("")}</worldbody></mujoco>'
@@ -41,7 +37,7 @@ def test_gravity_that_is_off_is_none(tmp_path: Path) -> None:
     assert not np.any(whole_scene(read_file(tmp_path / "arm.xml"))[0].gravity)
 
 
-def test_what_floats_begins_where_the_simulation_does(tmp_path: Path) -> None:
+def test_what_floats_begins_where_the_simulation_does(tmp_path) -> None:
     """In the keyframe, and so on a stage, its velocity of the centre of mass in its own frame."""
     file, usd = tmp_path / "float.xml", tmp_path / "float.usda"
     file.write_text(
@@ -61,7 +57,7 @@ def test_what_floats_begins_where_the_simulation_does(tmp_path: Path) -> None:
     np.testing.assert_allclose(begun[:3], [1, 2, 3])
 
 
-def test_a_robot_on_the_ground_stands_there_in_usd(tmp_path: Path) -> None:
+def test_a_robot_on_the_ground_stands_there_in_usd(tmp_path) -> None:
     """With the ground, and its joints where they began."""
     file, usd = tmp_path / "hopper.urdf", tmp_path / "hopper.usda"
     file.write_text(HOPPER)
@@ -76,7 +72,7 @@ def test_a_robot_on_the_ground_stands_there_in_usd(tmp_path: Path) -> None:
         assert trunk.get_world_poses()[0].numpy()[0, 2] == pytest.approx(begun, abs=0.01)
 
 
-def test_a_ball_joint_that_begins_turned_is_named(tmp_path: Path) -> None:
+def test_a_ball_joint_that_begins_turned_is_named(tmp_path) -> None:
     """A stage has no place for it here."""
     (tmp_path / "arm.xml").write_text(
         f"""<mujoco><worldbody>{BALLS.format("")}</worldbody>
@@ -92,7 +88,7 @@ def _beginning(sim: Simulation, path: str) -> np.ndarray:
     return np.concatenate([array.numpy()[0] for array in (*robot.get_world_poses(), *robot.get_velocities())])
 
 
-def test_a_ball_joint_beside_another_is_refused(tmp_path: Path) -> None:
+def test_a_ball_joint_beside_another_is_refused(tmp_path) -> None:
     """A chain of joints between two bodies has hinges and slides only."""
     body = BALLS.format('<joint name="slide" type="slide"/>')
     (tmp_path / "arm.xml").write_text(f"<mujoco><worldbody>{body}</worldbody></mujoco>")

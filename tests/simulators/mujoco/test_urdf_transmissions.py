@@ -1,10 +1,6 @@
 """Transmissions of URDF files: gears and linkages of motors, and the others are named."""
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ET
-from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -87,7 +83,7 @@ def reduction(value: object, tag: str = "mechanicalReduction") -> str:
         ),
     ],
 )
-def test_simple_transmission_is_a_gear(text: str, expected: aa.TransmissionConfig | None) -> None:
+def test_simple_transmission_is_a_gear(text, expected) -> None:
     """Its reduction is that of the actuator or that of the joint; without effect there is none."""
     gears, problems = stages_of(read(text), ["j"])
     assert gears.get("j", []) == ([] if expected is None else [expected]) and not problems
@@ -121,7 +117,7 @@ def test_offset_is_where_the_joint_is_when_its_actuator_is_at_zero() -> None:
         (simple(kind="my_robot/Belt"), "Belt"),
     ],
 )
-def test_other_transmissions_are_named(text: str, why: str) -> None:
+def test_other_transmissions_are_named(text, why) -> None:
     """By joint, with the reason, each once."""
     gears, problems = stages_of(read(text), ["j", "k"])
     assert not gears and why in problems[0] and len(problems) == len(set(problems))
@@ -132,7 +128,7 @@ def test_order_of_roles() -> None:
     assert read(coupled("Any")) == [UrdfTransmission("Any", ("j", "k"), (40.0, -50.0), (1.5, 2.0), (0.0, 0.25))]
 
 
-def joints_of(kind: str, a1: Any, a2: Any) -> Any:
+def joints_of(kind: str, a1, a2):
     """Positions of the joints of `coupled`, as ros2_control computes them."""
     if kind == "DifferentialTransmission":
         return (a1 / 40.0 + a2 / -50.0) / (2 * 1.5), (a1 / 40.0 - a2 / -50.0) / (2 * 2.0) + 0.25
@@ -140,7 +136,7 @@ def joints_of(kind: str, a1: Any, a2: Any) -> Any:
 
 
 @pytest.mark.parametrize("kind", ["DifferentialTransmission", "FourBarLinkageTransmission"])
-def test_transmission_that_couples_joints(kind: str, rng: np.random.Generator) -> None:
+def test_transmission_that_couples_joints(kind, rng) -> None:
     """Motors are where the actuators are, and their power arrives at the joints."""
     stages, problems = stages_of(read(coupled(kind)), ["j", "k"])
     assert not problems
@@ -159,7 +155,7 @@ def test_transmission_that_couples_joints(kind: str, rng: np.random.Generator) -
     np.testing.assert_allclose(arrays.step(q, none, target, 0.01)[0], expected, rtol=1e-3)
 
 
-def test_limits_behind_a_linkage(tmp_path: Path) -> None:
+def test_limits_behind_a_linkage(tmp_path) -> None:
     """Those of the joints are no motor's, which a warning says."""
     text = ARM + coupled("DifferentialTransmission").replace("'j'", "'shoulder'").replace("'k'", "'elbow'")
     file = tmp_path / "arm.urdf"
@@ -179,7 +175,7 @@ def test_limits_behind_a_linkage(tmp_path: Path) -> None:
         assert actuators.actuated_dof_indices == [0, 1]
 
 
-def test_motors_of_a_file(tmp_path: Path) -> None:
+def test_motors_of_a_file(tmp_path) -> None:
     """The limit of the joint is that of the motor times the reduction, and a motor moves the joint as before."""
     text = ARM + simple(reduction(-20), name="shoulder") + simple(name="elbow", kind="my_robot/Belt")
     file = tmp_path / "arm.urdf"

@@ -1,7 +1,5 @@
 """The window of MuJoCo's own viewer, by a stand-in for what needs a display."""
 
-from __future__ import annotations
-
 import contextlib
 from types import SimpleNamespace
 from typing import Any
@@ -9,7 +7,6 @@ from typing import Any
 import mujoco
 import mujoco.viewer
 import numpy as np
-import pytest
 from isaacsim.core.experimental.actuators import Articulation, ArticulationActuators, Simulation
 from places import ROBOTS
 
@@ -17,7 +14,7 @@ from places import ROBOTS
 class Viewer:
     """As `mujoco.viewer.launch_passive` gives, without a window."""
 
-    def __init__(self, model: Any, data: Any, *, key_callback: Any, show_left_ui: bool, show_right_ui: bool) -> None:
+    def __init__(self, model, data, *, key_callback, show_left_ui: bool, show_right_ui: bool) -> None:
         self.model, self.data, self.press = model, data, key_callback
         self.lock = contextlib.nullcontext
         self.cam, self.opt = mujoco.MjvCamera(), mujoco.MjvOption()
@@ -29,7 +26,7 @@ class Viewer:
         """Until it is closed."""
         return self.running
 
-    def set_texts(self, texts: Any) -> None:
+    def set_texts(self, texts) -> None:
         """Note them."""
         self.texts = texts
 
@@ -42,7 +39,7 @@ class Viewer:
         self.running = False
 
 
-def test_window_shows_robot_ghost_and_efforts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_window_shows_robot_ghost_and_efforts(monkeypatch) -> None:
     """And keys act in the thread of the loop."""
     opened: list[Viewer] = []
     launch = lambda *given, **named: opened.append(Viewer(*given, **named)) or opened[-1]  # noqa: E731

@@ -1,7 +1,5 @@
 """Matrices, forces and links of the same robots on PhysX and on MuJoCo, each by itself."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path

@@ -1,9 +1,7 @@
 """The PhysX host: state, efforts and drives of running robots, with MuJoCo as the second opinion on one step."""
 
-from __future__ import annotations
-
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -76,7 +74,7 @@ def test_robots_are_known_before_play() -> None:
 
 @pytest.mark.parametrize("call", ["step", "reset"])
 @pytest.mark.parametrize("stopped", [False, True])
-def test_nothing_runs_unless_playing(call: str, stopped: bool) -> None:
+def test_nothing_runs_unless_playing(call, stopped) -> None:
     """Neither before play nor after stop."""
     sim = physx(pendulum().stage)
     if stopped:
@@ -87,7 +85,7 @@ def test_nothing_runs_unless_playing(call: str, stopped: bool) -> None:
 
 
 @pytest.mark.parametrize("call", ["get_dof_gravity_compensation_forces", "get_world_poses", "get_dof_positions"])
-def test_articulation_needs_running_physics(call: str) -> None:
+def test_articulation_needs_running_physics(call) -> None:
     """Everything that physics knows."""
     with pytest.raises(HostError, match="physics is not running"):
         getattr(physx(pendulum().stage).articulation(ROOT), call)()
@@ -201,7 +199,7 @@ def test_play_starts_in_the_authored_state() -> None:
 
 
 @pytest.mark.parametrize("free", [True, False])
-def test_world_pose_is_that_of_the_root_body(free: bool) -> None:
+def test_world_pose_is_that_of_the_root_body(free) -> None:
     """Quaternions are (w, x, y, z), whether the base is fixed or not."""
     made = weightless(SmallStage())
     made.root(ROOT)
@@ -216,7 +214,7 @@ def test_world_pose_is_that_of_the_root_body(free: bool) -> None:
 
 
 @pytest.mark.parametrize("name", ["positions", "velocities"])
-def test_state_set_is_there_and_the_rest_keeps_its_bits(arm, name: str) -> None:
+def test_state_set_is_there_and_the_rest_keeps_its_bits(arm, name) -> None:
     """Joints that are not set are not written in PhysX either."""
     sim, robot = arm
     sim.step(50)
@@ -279,7 +277,7 @@ def test_instanced_robot_is_found() -> None:
 
 
 @pytest.mark.parametrize("effort", [3.0, -3.0])
-def test_effort_accelerates_by_its_inertia(swing, effort: float) -> None:
+def test_effort_accelerates_by_its_inertia(swing, effort) -> None:
     """In the step that follows."""
     sim, robot = swing
     robot.set_dof_efforts(effort)
@@ -301,7 +299,7 @@ def test_effort_acts_until_another_is_set(swing) -> None:
 
 
 @pytest.mark.parametrize("again", [lambda sim: sim.reset(), lambda sim: (sim.stop(), sim.play())])
-def test_effort_ends_with_reset_and_stop(swing, again: Callable[[aa.Simulation], object]) -> None:
+def test_effort_ends_with_reset_and_stop(swing, again) -> None:
     """The robot starts over without a push."""
     sim, robot = swing
     robot.set_dof_efforts(3.0)
@@ -388,7 +386,7 @@ def both(request) -> Iterator[list[tuple[aa.Simulation, aa.Articulation]]]:
 @pytest.mark.parametrize(
     "file", [*(ROBOTS / f"{name}.usda" for name in ROOTS), NEWTON / "humanoid.usda", NEWTON / "ant.usda"]
 )
-def test_joints_have_the_names_and_the_order_they_have_on_mujoco(file: Path) -> None:
+def test_joints_have_the_names_and_the_order_they_have_on_mujoco(file) -> None:
     """Breadth-first, axes of many-axis joints one by one."""
     one, other = (aa.Simulation(file, engine=engine)._host.robots() for engine in ("mujoco", "physx"))
     assert one == other
@@ -408,7 +406,7 @@ def test_gains_are_those_of_mujoco(both) -> None:
         np.testing.assert_allclose(read.numpy(), expected.numpy(), rtol=3e-7)
 
 
-def test_efforts_move_the_joints_as_on_mujoco(both, rng: np.random.Generator) -> None:
+def test_efforts_move_the_joints_as_on_mujoco(both, rng) -> None:
     """One step of random efforts: the same accelerations, joint by joint, sign and unit right."""
     changes = []
     efforts = rng.uniform(-5, 5, both[0][1].num_dofs)
@@ -444,7 +442,7 @@ def test_gravity_efforts_are_those_of_the_pose_set(arm) -> None:
 
 
 @pytest.mark.parametrize("drive", [None, {}, {"stiffness": 5.0, "damping": 1.0}])
-def test_gains_can_be_set_while_running(drive: dict | None) -> None:
+def test_gains_can_be_set_while_running(drive) -> None:
     """Whatever the stage has: no drive, one without gains, or others."""
     made = weightless(pendulum())
     if drive is not None:
@@ -466,7 +464,7 @@ def test_damping_alone_keeps_a_velocity() -> None:
     np.testing.assert_allclose(values(robot.get_dof_velocities()), [2.0], rtol=1e-3)
 
 
-def test_gains_are_read_back_bit_equal(arm, rng: np.random.Generator) -> None:
+def test_gains_are_read_back_bit_equal(arm, rng) -> None:
     """Each in its place."""
     _, robot = arm
     stiffnesses, dampings = rng.uniform(1, 500, (2, 1, 7)).astype(np.float32)
@@ -566,7 +564,7 @@ def test_reset_puts_loose_bodies_back() -> None:
 
 
 @pytest.mark.parametrize("env_ids", [1, [-1], [0, 1], 0.5])
-def test_reset_refuses_environments_there_are_not(swing, env_ids: object) -> None:
+def test_reset_refuses_environments_there_are_not(swing, env_ids) -> None:
     """There is the one."""
     with pytest.raises(ValueError, match="environment"):
         swing[0].reset(env_ids)
@@ -599,7 +597,7 @@ def test_diverged_robot_is_named_and_reset_recovers() -> None:
 
 
 @pytest.mark.parametrize("limits", [(-150, -50), (None, -50)])
-def test_joint_that_begins_outside_its_limits_is_named(limits: tuple[float | None, float]) -> None:
+def test_joint_that_begins_outside_its_limits_is_named(limits) -> None:
     """With angle and limits in radians, as on MuJoCo."""
     said = rf"joints begin outside their limits, .*: {HINGE} \(0, limits .* … -0\.8727\)\. "
     with pytest.warns(UserWarning, match=said) as caught:

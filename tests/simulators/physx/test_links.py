@@ -1,7 +1,5 @@
 """Links and joints of articulations by their paths, in PhysX's order."""
 
-from __future__ import annotations
-
 import contextlib
 from importlib.util import find_spec
 
@@ -50,7 +48,7 @@ def running(stage: Usd.Stage, path: str = ROOT) -> Articulation:
 
 
 @pytest.mark.parametrize("fixed", [True, False])
-def test_rows_of_the_jacobian_are_those_of_the_links(fixed: bool) -> None:
+def test_rows_of_the_jacobian_are_those_of_the_links(fixed) -> None:
     """Among welded links too: the velocities that it gives are those of the links by their paths."""
     made = tree()
     if fixed:
@@ -139,7 +137,7 @@ def test_tree_that_is_not_there_is_not_found() -> None:
 
 
 @pytest.mark.parametrize("fixed", [True, False])
-def test_joint_from_the_world_that_physx_does_not_have_is_told(fixed: bool) -> None:
+def test_joint_from_the_world_that_physx_does_not_have_is_told(fixed) -> None:
     """It would be locked in silence; with a base link that is fixed to the world it moves, in silence."""
     made = SmallStage()
     made.root(ROOT)
@@ -156,7 +154,7 @@ def test_joint_from_the_world_that_physx_does_not_have_is_told(fixed: bool) -> N
     assert sim.articulation(ROOT).dof_names == (["shoulder", "elbow"] if fixed else ["elbow"])
 
 
-def test_links_that_cannot_be_told_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_links_that_cannot_be_told_are_refused(monkeypatch) -> None:
     """With the robot's path."""
     monkeypatch.setattr(LinkGraph, "find", lambda *_: None)
     with pytest.raises(UnsupportedSceneError, match=r"</World/Robot>: its joints do not lead to the links that PhysX"):

@@ -1,9 +1,6 @@
 """Step of velocities and positions of PhysX: the model compared with one step of a robot."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +13,7 @@ pytestmark = pytest.mark.skipif(find_spec("ovphysx") is None, reason="the PhysX 
 SCENE = "/World/physicsScene"
 TYPES = {bool: Sdf.ValueTypeNames.Bool, int: Sdf.ValueTypeNames.Int, str: Sdf.ValueTypeNames.Token}
 # settings of the solver by what positions move with; names without a schema are not looked at
-CASES: list[tuple[dict[str, Any], float]] = [
+CASES: list[tuple[dict, float]] = [
     ({}, 33 / 64),
     ({"Articulation:solverPositionIterationCount": 0}, 1.0),
     ({"Articulation:solverPositionIterationCount": 1}, 1.0),
@@ -29,7 +26,7 @@ CASES: list[tuple[dict[str, Any], float]] = [
 ]
 
 
-def stage(name: str, root: str, settings: dict[str, Any], *, with_schemas: bool = True) -> Usd.Stage:
+def stage(name: str, root: str, settings: dict, *, with_schemas: bool = True) -> Usd.Stage:
     """A shipped robot without gravity, its solver set."""
     made = Usd.Stage.Open(Usd.Stage.Open(str(ROBOTS / f"{name}.usda")).Flatten())
     UsdPhysics.Scene(made.GetPrimAtPath(SCENE)).CreateGravityMagnitudeAttr(0.0)
@@ -47,7 +44,7 @@ def stepped(made: Usd.Stage, root: str, rest: list[float]) -> tuple[np.ndarray, 
     dt = 1 / 240
     with Simulation(made, dt, engine="physx") as sim:
         sim.play()
-        robot: Any = sim.articulation(root)
+        robot = sim.articulation(root)
         robot.set_dof_gains(0.0, 0.0)
         robot.set_dof_positions(np.array(rest, np.float32))
         gained = 0.5 * np.resize([1.0, -0.7, 0.4], len(rest))
@@ -61,7 +58,7 @@ def stepped(made: Usd.Stage, root: str, rest: list[float]) -> tuple[np.ndarray, 
 
 
 @pytest.mark.parametrize(("settings", "weight"), CASES, ids=str)
-def test_settings_of_the_solver_are_those_in_force(settings: dict[str, Any], weight: float) -> None:
+def test_settings_of_the_solver_are_those_in_force(settings, weight) -> None:
     """A step takes the whole effort into the velocity, and this share of it into the position."""
     root = "/World/Pendulum"
     gained, velocities, travel, told = stepped(stage("pendulum", root, settings), root, [0.0])
@@ -83,7 +80,7 @@ def test_settings_without_their_schemas_do_not_count() -> None:
     ("name", "root", "rest"),
     [("arm_2dof", "/World/Arm", [0.3, 0.2]), ("franka_panda", "/World/Panda", [0.0, -0.6, 0.0, -2.2, 0.5, 1.6, 0.8])],
 )
-def test_joints_that_feel_each_other_share_it(name: str, root: str, rest: list[float]) -> None:
+def test_joints_that_feel_each_other_share_it(name, root, rest) -> None:
     """Armatures in the mass matrix included."""
     gained, velocities, travel, told = stepped(stage(name, root, {}), root, rest)
     np.testing.assert_allclose(velocities, gained, rtol=2e-3, atol=2e-3)

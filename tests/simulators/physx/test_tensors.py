@@ -1,7 +1,5 @@
 """Tensors of all robots compared with the wheel's sessions, and the wheel's own warnings about them."""
 
-from __future__ import annotations
-
 import gc
 import warnings
 from collections.abc import Iterator
@@ -36,7 +34,7 @@ def zoo() -> Iterator[Simulation]:
 
 
 @pytest.mark.parametrize("column", READ)
-def test_axes_are_those_of_the_sessions(zoo: Simulation, column: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_axes_are_those_of_the_sessions(zoo, column, monkeypatch) -> None:
     """But for the change to degrees and back, which sessions round."""
     (read,) = zoo._host._scene.read(column)
     monkeypatch.setattr(zoo._host._scene, "_tensors", None)
@@ -45,7 +43,7 @@ def test_axes_are_those_of_the_sessions(zoo: Simulation, column: str, monkeypatc
 
 
 @pytest.mark.parametrize("columns", LINKS)
-def test_links_are_those_of_the_sessions(zoo: Simulation, columns: tuple[str, str], monkeypatch) -> None:
+def test_links_are_those_of_the_sessions(zoo, columns, monkeypatch) -> None:
     """To the bit, for each robot, whatever the number of its links."""
     scene = zoo._host._scene
     counts = [len(robot.links) for robot in scene.robots]
@@ -56,7 +54,7 @@ def test_links_are_those_of_the_sessions(zoo: Simulation, columns: tuple[str, st
 
 
 @pytest.mark.parametrize("column", WRITTEN)
-def test_what_is_written_is_there(zoo: Simulation, column: str, monkeypatch, rng: np.random.Generator) -> None:
+def test_what_is_written_is_there(zoo, column, monkeypatch, rng) -> None:
     """Each at its axis, for sessions too; what is infinite, as the largest number."""
     scene = zoo._host._scene
     values = rng.uniform(1, 3, len(scene.joints)).astype(np.float32)
@@ -68,7 +66,7 @@ def test_what_is_written_is_there(zoo: Simulation, column: str, monkeypatch, rng
     np.testing.assert_allclose(np.delete(scene.read(column)[0], 5), np.delete(values, 5), rtol=3e-7)
 
 
-def test_targets_are_in_si_for_physics(zoo: Simulation) -> None:
+def test_targets_are_in_si_for_physics(zoo) -> None:
     """Drives of PhysX go where the targets are, on every axis that has one."""
     robot = zoo.articulation("/World/Panda")
     targets = robot.get_dof_positions().numpy() + 0.1
@@ -92,7 +90,7 @@ def test_nothing_moves_before_the_first_step() -> None:
         assert sim._host._scene.read("jointVelocity")[0].tolist() == [0.0]
 
 
-def test_physics_goes_on_where_another_simulation_ends(zoo: Simulation) -> None:
+def test_physics_goes_on_where_another_simulation_ends(zoo) -> None:
     """Its tensors are its own."""
     with Simulation(pendulum().stage, engine="physx") as other:
         other.play()

@@ -1,7 +1,5 @@
 """Joints that follow others: polynomials, fixed joints, disabled couplings, and missing leaders."""
 
-from __future__ import annotations
-
 import math
 
 import mujoco
@@ -39,7 +37,7 @@ def mimics(made: SmallStage) -> list[Mimic]:
 
 
 @pytest.mark.parametrize("kind", ["Revolute", "Prismatic"])
-def test_follower_takes_the_polynomial(kind: str) -> None:
+def test_follower_takes_the_polynomial(kind) -> None:
     """In MuJoCo, a follower goes to the polynomial of its leader's position."""
     made = coupled(kind=kind)
     made.stage.GetPrimAtPath(FOLLOWER).AddAppliedSchema("MjcEqualityJointAPI")
@@ -107,7 +105,7 @@ def test_coupling_can_be_switched_off() -> None:
 
 
 @pytest.mark.parametrize("target", ["/World/Robot/nothing", "/World/Robot/base", None])
-def test_leader_that_is_none_is_named(target: str | None) -> None:
+def test_leader_that_is_none_is_named(target) -> None:
     """A path without a joint, or no path."""
     made = coupled()
     made.stage.GetPrimAtPath(FOLLOWER).GetRelationship("newton:mimicJoint").SetTargets([target] if target else [])
@@ -137,7 +135,7 @@ def test_several_axes_cannot_be_followed() -> None:
 
 
 @pytest.mark.parametrize("several", ["leader", "follower"])
-def test_joints_of_several_axes_neither_follow_nor_lead(several: str) -> None:
+def test_joints_of_several_axes_neither_follow_nor_lead(several) -> None:
     made = coupled(kind="") if several == "follower" else coupled()
     if several == "leader":
         made.stage.GetPrimAtPath(LEADER).SetTypeName("PhysicsJoint")

@@ -1,7 +1,5 @@
 """Contacts in MuJoCo between four overlapping boxes, of a robot and a loose body."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections.abc import Sequence
@@ -89,7 +87,7 @@ def test_bodies_of_a_joint_do_not_touch() -> None:
 
 
 @pytest.mark.parametrize("name", ["newton:selfCollisionEnabled", "physxArticulation:enabledSelfCollisions"])
-def test_links_of_a_robot_need_not_touch(name: str) -> None:
+def test_links_of_a_robot_need_not_touch(name) -> None:
     """A loose body still touches the links."""
     made = heap()
     made.attribute(ROBOT, name, False)
@@ -112,7 +110,7 @@ def test_links_of_a_robot_need_not_touch(name: str) -> None:
         (ROBOT, C, {"a-c", "a2-c", "b-c"}),
     ],
 )
-def test_pairs_are_filtered(path: str, other: str, gone: set[str]) -> None:
+def test_pairs_are_filtered(path, other, gone) -> None:
     """Of colliders, bodies and articulations, either way round."""
     assert found(filtered(heap(), path, other)) == ALL - gone
 
@@ -164,7 +162,7 @@ def test_too_many_filters_are_refused() -> None:
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_bits_keep_apart_what_is_to_be_and_nothing_else(seed: int) -> None:
+def test_bits_keep_apart_what_is_to_be_and_nothing_else(seed) -> None:
     """Two shapes touch if the own mask of one has a bit of the contact mask of the other."""
     chance = random.Random(seed)
     colliders = colliders_of(8)

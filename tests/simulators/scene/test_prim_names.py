@@ -1,7 +1,5 @@
 """Names of prims."""
 
-from __future__ import annotations
-
 from isaacsim.core.experimental.actuators.simulators.scene.prim_names import Names
 from pxr import Sdf
 

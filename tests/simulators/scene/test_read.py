@@ -1,7 +1,5 @@
 """The scene that is read from a stage: names, SI units, poses, and errors."""
 
-from __future__ import annotations
-
 import math
 import os
 import subprocess
@@ -80,7 +78,7 @@ FILES = {
 
 @pytest.mark.filterwarnings("ignore:joints begin outside their limits.* /ant/")
 @pytest.mark.parametrize(("stage", "paths", "names"), FILES.values(), ids=list(FILES))
-def test_robots_and_their_axes_are_found(stage, paths: list[str], names: list[str]) -> None:
+def test_robots_and_their_axes_are_found(stage, paths, names) -> None:
     """Roots by path, axes breadth-first; an axis of a many-axis joint is `joint:axis`."""
     articulations = read_scene(stage()).articulations
     assert [a.path for a in articulations] == paths
@@ -95,7 +93,7 @@ def test_axes_of_one_joint_share_its_path() -> None:
 
 
 @pytest.mark.parametrize("place", ["robot", "link", "joint"])
-def test_articulation_root_may_sit_anywhere(place: str) -> None:
+def test_articulation_root_may_sit_anywhere(place) -> None:
     """On a prim above the links, on the root link or on the joint to the world."""
     made = pendulum()
     path = {"robot": "/World/Robot", "link": "/World/Robot/base", "joint": "/World/Robot/fix"}[place]
@@ -106,7 +104,7 @@ def test_articulation_root_may_sit_anywhere(place: str) -> None:
 
 
 @pytest.mark.parametrize("place", ["above", "on"])
-def test_robot_of_one_body_has_no_axes(place: str) -> None:
+def test_robot_of_one_body_has_no_axes(place) -> None:
     """It is an articulation all the same."""
     made = SmallStage()
     root = made.root("/World/Robot") if place == "above" else None
@@ -153,14 +151,14 @@ def test_broken_actuator_prim_does_not_stop_physics() -> None:
         ("Prismatic", (None, 1.5), (-math.inf, 1.5)),
     ],
 )
-def test_limits_are_in_rad_and_m(kind: str, limits: tuple, expected: tuple[float, float]) -> None:
+def test_limits_are_in_rad_and_m(kind, limits, expected) -> None:
     """Missing limits are infinite."""
     axis = hinge_of(pendulum(kind=kind, limits=limits))
     assert (axis.lower, axis.upper) == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize(("kind", "drive", "per"), [("Revolute", "angular", PER_DEGREE), ("Prismatic", "linear", 1.0)])
-def test_drive_is_read_in_si(kind: str, drive: str, per: float) -> None:
+def test_drive_is_read_in_si(kind, drive, per) -> None:
     """USD has angular gains per degree and angular targets in degrees."""
     made = pendulum(kind=kind)
     values = {"stiffness": 3.0, "damping": 0.5, "maxForce": 7.0, "targetPosition": 20.0, "targetVelocity": 9.0}
@@ -184,7 +182,7 @@ def test_joint_without_drive_has_zero_gains() -> None:
 
 
 @pytest.mark.parametrize(("kind", "state", "per"), [("Revolute", "angular", PER_DEGREE), ("Prismatic", "linear", 1.0)])
-def test_initial_state_is_read_in_si(kind: str, state: str, per: float) -> None:
+def test_initial_state_is_read_in_si(kind, state, per) -> None:
     """`state:angular:physics:position` is in degrees."""
     made = pendulum(kind=kind)
     made.state(HINGE, state, position=30.0, velocity=-12.0)
@@ -201,7 +199,7 @@ def test_initial_state_is_read_in_si(kind: str, state: str, per: float) -> None:
         ("newton:damping", 0.01, "damping", 0.01 * PER_DEGREE),
     ],
 )
-def test_joint_attribute_is_read(attribute: str, value: float, field: str, expected: float) -> None:
+def test_joint_attribute_is_read(attribute, value, field, expected) -> None:
     """Those of newton and of PhysX."""
     made = pendulum()
     made.attribute(HINGE, attribute, value)
@@ -218,7 +216,7 @@ def test_armature_of_newton_wins_over_that_of_physx() -> None:
 
 @pytest.mark.parametrize("gain", ["stiffness", "damping"])
 @pytest.mark.parametrize(("kind", "axis"), [("Revolute", "angular"), ("Prismatic", "linear"), ("", "rotZ")])
-def test_acceleration_drive_is_named_in_a_warning(kind: str, axis: str, gain: str) -> None:
+def test_acceleration_drive_is_named_in_a_warning(kind, axis, gain) -> None:
     """Its gains have another unit."""
     made = pendulum(kind=kind)
     made.drive(HINGE, axis, **{gain: 3.0}, type="acceleration")
@@ -227,7 +225,7 @@ def test_acceleration_drive_is_named_in_a_warning(kind: str, axis: str, gain: st
 
 
 @pytest.mark.parametrize("values", [{"stiffness": 3.0, "type": "force"}, {"stiffness": 0.0, "type": "acceleration"}])
-def test_drive_that_means_what_it_says_is_not_warned_about(values: dict) -> None:
+def test_drive_that_means_what_it_says_is_not_warned_about(values) -> None:
     """Zero gains are zero in any unit."""
     made = pendulum()
     made.drive(HINGE, **values)
@@ -258,7 +256,7 @@ def test_drive_that_means_what_it_says_is_not_warned_about(values: dict) -> None
         ),
     ],
 )
-def test_mimic_joint_is_read(schema: str, values: dict, relation: str, expected: tuple[float, float]) -> None:
+def test_mimic_joint_is_read(schema, values, relation, expected) -> None:
     """As `follower = offset + ratio · leader`, in rad."""
     made = pendulum()
     made.body("/World/Robot/other")
@@ -337,7 +335,7 @@ def test_free_velocity_turns_with_the_body() -> None:
 
 
 @pytest.mark.parametrize("attribute", ["kinematicEnabled", "rigidBodyEnabled"])
-def test_body_that_physics_does_not_move_stays(attribute: str) -> None:
+def test_body_that_physics_does_not_move_stays(attribute) -> None:
     """Kinematic and disabled bodies have no freedom."""
     made = SmallStage()
     prim = made.body("/World/table", (0, 0, 1))
@@ -347,7 +345,7 @@ def test_body_that_physics_does_not_move_stays(attribute: str) -> None:
 
 
 @pytest.mark.parametrize("attribute", ["kinematicEnabled", "rigidBodyEnabled"])
-def test_body_that_physics_does_not_move_keeps_its_colliders(attribute: str) -> None:
+def test_body_that_physics_does_not_move_keeps_its_colliders(attribute) -> None:
     """At their place in the world."""
     made = SmallStage()
     prim = made.body("/World/table", (0, 0, 1))
@@ -373,7 +371,7 @@ def test_body_that_physics_does_not_move_keeps_its_colliders(attribute: str) -> 
         ("Z", None, 0.0, (0, 0, 0)),
     ],
 )
-def test_gravity_is_that_of_the_scene(up: str, direction, magnitude: float | None, expected: tuple) -> None:
+def test_gravity_is_that_of_the_scene(up, direction, magnitude, expected) -> None:
     """Earth's along the up axis where nothing is authored."""
     made = SmallStage(up)
     scene = UsdPhysics.Scene(made.stage.GetPrimAtPath("/World/physicsScene"))
@@ -411,7 +409,7 @@ def scaled(length: float, mass: float) -> Scene:
 
 @pytest.mark.filterwarnings("ignore:links are authored")
 @pytest.mark.parametrize(("length", "mass"), [(0.01, 1.0), (1.0, 0.001), (0.0254, 0.45359237)])
-def test_other_units_are_converted(length: float, mass: float) -> None:
+def test_other_units_are_converted(length, mass) -> None:
     """Centimetres, grams, or inches and pounds: physics is the same, gravity included."""
     expected, found = scaled(1.0, 1.0), scaled(length, mass)
     np.testing.assert_allclose(found.gravity, expected.gravity, rtol=1e-6)
@@ -480,7 +478,7 @@ def test_four_bar_linkage_is_closed() -> None:
 
 @pytest.mark.filterwarnings("ignore:joints belong to no robot")
 @pytest.mark.parametrize(("beside", "robots"), [(False, ["/World/a"]), (True, ["/World/Robot"])])
-def test_joint_between_loose_bodies_is_simulated(beside: bool, robots: list[str]) -> None:
+def test_joint_between_loose_bodies_is_simulated(beside, robots) -> None:
     """One of them is free and carries the other: on a stage without root prims they are a robot."""
     made = pendulum() if beside else SmallStage()
     made.body("/World/a")
@@ -540,7 +538,7 @@ def test_body_without_mass_gets_little_and_is_named() -> None:
 
 
 @pytest.mark.parametrize("kind", ["Revolute", "Prismatic"])
-def test_crossed_limits_are_refused_by_name(kind: str) -> None:
+def test_crossed_limits_are_refused_by_name(kind) -> None:
     """No position would be allowed."""
     with pytest.raises(UnsupportedSceneError, match=rf"<{HINGE}> has lower limit .* > upper limit"):
         read_scene(pendulum(kind=kind, limits=(10, -10)).stage)
@@ -579,7 +577,7 @@ def test_colors_are_encoded_for_display() -> None:
     ],
 )
 @pytest.mark.parametrize("collides", [True, False])
-def test_shape_has_the_size_mujoco_wants(kind: str, values: dict, size: tuple, collides: bool) -> None:
+def test_shape_has_the_size_mujoco_wants(kind, values, size, collides) -> None:
     """Half extents, radius and half height; to touch or only to see."""
     made = SmallStage()
     made.body("/World/thing")
@@ -629,7 +627,7 @@ def test_body_nowhere_is_refused_by_name() -> None:
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -1.0])
-def test_mass_that_is_none_is_refused_by_name(value: float) -> None:
+def test_mass_that_is_none_is_refused_by_name(value) -> None:
     """It is not taken for one that is not authored."""
     made = pendulum()
     UsdPhysics.MassAPI(made.stage.GetPrimAtPath("/World/Robot/bob")).CreateMassAttr(value)

@@ -1,8 +1,5 @@
 """Trees out of random joints: every body once, nothing lost, and robots whole."""
 
-from __future__ import annotations
-
-import random
 from collections.abc import Sequence
 
 from hypothesis import given
@@ -70,7 +67,7 @@ def test_no_robot_hangs_together_by_a_weak_joint(world) -> None:
 
 
 @given(worlds(), st.randoms())
-def test_order_of_joints_does_not_matter(world, chance: random.Random) -> None:
+def test_order_of_joints_does_not_matter(world, chance) -> None:
     """Nor which body a joint names first."""
     count, edges, roots, owners = world
     shuffled = list(edges)

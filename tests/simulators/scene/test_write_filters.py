@@ -1,7 +1,5 @@
 """Contacts that a file filters are filtered on its stage."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -45,7 +43,7 @@ def touching(file: Path) -> set[frozenset[str]]:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_same_shapes_touch(tmp_path: Path, case: str) -> None:
+def test_the_same_shapes_touch(tmp_path, case) -> None:
     """The contacts are those of the file in MuJoCo, without those of parents and children."""
     text = CHAIN.format_map(dict.fromkeys(["floor", "a", "b", "d", "contact"], "") | CASES[case])
     if case == "off":
@@ -56,7 +54,7 @@ def test_the_same_shapes_touch(tmp_path: Path, case: str) -> None:
     assert touching(tmp_path / "robot.usda") == before
 
 
-def test_a_robot_that_never_touches_itself_says_so(tmp_path: Path) -> None:
+def test_a_robot_that_never_touches_itself_says_so(tmp_path) -> None:
     """By one attribute, not by pairs."""
     pairs = "".join(f'<exclude body1="{one[0]}" body2="{one[1]}"/>' for one in ("ac", "ae", "be"))
     text = CHAIN.format_map(dict.fromkeys(["floor", "a", "b", "d"], "") | {"contact": f"<contact>{pairs}</contact>"})

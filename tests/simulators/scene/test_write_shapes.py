@@ -1,9 +1,5 @@
 """Shapes of a file on a stage."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import mujoco
 import numpy as np
 import pytest
@@ -32,7 +28,7 @@ ARM = """
 
 
 @pytest.mark.parametrize("field", ["geom_type", "geom_aabb", "geom_pos", "geom_quat", "geom_friction"])
-def test_colliders_are_those_of_the_file(tmp_path: Path, field: str) -> None:
+def test_colliders_are_those_of_the_file(tmp_path, field) -> None:
     """In MuJoCo's model of the stage; quaternions may have the opposite sign, a plane and meshes differ."""
     (tmp_path / "arm.xml").write_text(ARM)
     with converted(tmp_path / "arm.xml", tmp_path) as (before, after, _):
@@ -44,7 +40,7 @@ def test_colliders_are_those_of_the_file(tmp_path: Path, field: str) -> None:
     np.testing.assert_allclose(both[1], both[0], atol=1e-6)
 
 
-def test_a_mesh_is_where_the_file_has_it(tmp_path: Path) -> None:
+def test_a_mesh_is_where_the_file_has_it(tmp_path) -> None:
     """In any frame that MuJoCo gives it."""
     (tmp_path / "arm.xml").write_text(ARM)
     found = []
@@ -59,13 +55,13 @@ def test_a_mesh_is_where_the_file_has_it(tmp_path: Path) -> None:
     np.testing.assert_allclose(found[1], found[0], atol=2e-5)
 
 
-def test_a_mesh_stands_there_once(tmp_path: Path) -> None:
+def test_a_mesh_stands_there_once(tmp_path) -> None:
     """Shapes refer to it."""
     saved(ARM, tmp_path)
     assert (tmp_path / "robot.usda").read_text().count("point3f[] points") == 1
 
 
-def test_what_is_only_seen_does_not_collide(tmp_path: Path) -> None:
+def test_what_is_only_seen_does_not_collide(tmp_path) -> None:
     """It has a color, and a hidden collider is a guide."""
     stage = saved(ARM, tmp_path)
     seen = stage.GetPrimAtPath("/World/arm/arm/tip_2")

@@ -12,7 +12,6 @@ import importlib
 import sys
 import types
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import pytest
@@ -66,7 +65,7 @@ class KitDatabase(database.Database):
         del cls.omni_graph.registered[cls.DESCRIPTION.name]
         del cls.omni_graph.metadata[cls.DESCRIPTION.name]
 
-    def read(self, name: str) -> Any:
+    def read(self, name: str):
         """Return values as Kit's Python has them."""
         value, kind = super().read(name), self.DESCRIPTION.ports[name].type
         if kind.base == "execution":
@@ -75,7 +74,7 @@ class KitDatabase(database.Database):
             return [UsdrtPath(path) for path in value]
         return np.array(value, str) if kind.is_array and kind.base == "token" else value
 
-    def write(self, name: str, value: Any) -> None:
+    def write(self, name: str, value) -> None:
         """Take execution states of OmniGraph only; the runner's booleans are pulses."""
         if isinstance(value, ExecutionAttributeState):
             value = value.value
@@ -130,11 +129,11 @@ class NodeType:
 class OmniGraph:
     """The modules `omni.graph.core` and `omni.graph.tools.ogn`, and what they know."""
 
-    registered: dict[str, Any] = field(default_factory=dict)
+    registered: dict = field(default_factory=dict)
     interfaces: dict[str, NodeDescription] = field(default_factory=dict)
     metadata: dict[str, dict[str, str]] = field(default_factory=dict)
     # what was found in an extension, by its id
-    found: dict[str, list[Any]] = field(default_factory=dict)
+    found: dict[str, list] = field(default_factory=dict)
 
     def get_registered_nodes(self) -> list[str]:
         """Names of the node types."""
@@ -179,9 +178,9 @@ class OmniGraph:
         self.interfaces[name] = configuration.node_interface
         return f"import omni.graph.core as og\n{name} = og.make_database({name!r})\n"
 
-    def make_database(self, name: str) -> Any:
+    def make_database(self, name: str):
         """What the generated source builds on."""
-        made: Any = database.make_database(name, self.interfaces[name], KitDatabase)
+        made = database.make_database(name, self.interfaces[name], KitDatabase)
         made.omni_graph = self
         return made
 

@@ -1,7 +1,5 @@
 """What the physics engines of the fakes have in common: joints of unit inertia, drives, efforts that stay, steps."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

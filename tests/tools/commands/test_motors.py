@@ -1,10 +1,7 @@
 """`actuators motors`: the whole catalogue, and single motors with their sources."""
 
-from __future__ import annotations
-
 import json
 
-import pytest
 from isaacsim.core.experimental.actuators.specs.motor_catalogue import MOTORS
 from isaacsim.core.experimental.actuators.tools.commands import main, motors
 from isaacsim.core.experimental.actuators.tools.commands.arguments import Motors
@@ -20,7 +17,7 @@ def test_all_motors_are_listed() -> None:
     assert set(table.columns) <= set(row)
 
 
-def test_single_motors_have_their_sources(capsys: pytest.CaptureFixture[str]) -> None:
+def test_single_motors_have_their_sources(capsys) -> None:
     """Each published figure has a row with its unit; as JSON too."""
     answer = motors.answer(Motors(names=("mini_cheetah", "feetech_sts3215")))
     shown, sources = answer.tables
@@ -34,7 +31,7 @@ def test_single_motors_have_their_sources(capsys: pytest.CaptureFixture[str]) ->
     assert said["motors"][0]["armature"] == 0.0023 and "ICRA 2019" in said["sources"][0]["source"]
 
 
-def test_unknown_motor_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_motor_is_an_error(capsys) -> None:
     """With similar names."""
     assert main.main(["motors", "minicheetah"]) == 1
     assert "Did you mean mini_cheetah" in capsys.readouterr().err

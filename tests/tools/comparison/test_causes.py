@@ -1,7 +1,5 @@
 """Causes: each is found where it differs, and is equal once it was put equal."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 from collections.abc import Callable
@@ -72,7 +70,7 @@ def test_every_kind_of_stage_belongs_to_one_cause() -> None:
 
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.slow
-def test_a_cause_is_found_and_put_equal(change: str) -> None:
+def test_a_cause_is_found_and_put_equal(change) -> None:
     """In both directions."""
     name, make = CHANGES[change]
     motors = good_motors()

@@ -1,7 +1,5 @@
 """Commands of a comparison."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.tools.comparison.commands import sweep
@@ -31,6 +29,6 @@ def test_joints_move_differently_and_always_the_same() -> None:
 
 
 @pytest.mark.parametrize(("amplitude", "seconds"), [(0.0, 1.0), (np.nan, 1.0), (0.1, 0.0), (0.1, np.inf)])
-def test_numbers_out_of_range_are_refused(amplitude: float, seconds: float) -> None:
+def test_numbers_out_of_range_are_refused(amplitude, seconds) -> None:
     with pytest.raises(ValueError, match="must be a finite number > 0"):
         sweep(["a"], np.zeros(1), (np.full(1, -1), np.ones(1)), np.full(1, amplitude), seconds)

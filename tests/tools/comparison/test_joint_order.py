@@ -1,7 +1,5 @@
 """Exchanged joints."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 
@@ -30,7 +28,7 @@ def values(side: Side) -> Values:
     return run(side, plan_of(side, side, seconds=0.01)).values
 
 
-def test_names_that_are_exchanged_in_a_file(tmp_path: Path) -> None:
+def test_names_that_are_exchanged_in_a_file(tmp_path) -> None:
     """Told by how the joints move the robot, and put right by moving the other joint."""
     first, second = side_of(ARM_XML), side_of(exchanged_names(tmp_path))
     assert exchanged_places(values(first), values(second)) == SWAPPED
@@ -62,7 +60,7 @@ def by_leg(file: Path) -> Side:
     return dataclasses.replace(side, order=dict(zip(side.joints, sorted(side.joints), strict=True)))
 
 
-def test_joints_of_their_own_names_are_an_order(tmp_path: Path) -> None:
+def test_joints_of_their_own_names_are_an_order(tmp_path) -> None:
     """Names decide where places differ slightly or joints share one; names that contradict places do not count."""
     side, other = side_of(ROBOTS / "anymal_c.usda"), by_leg(tmp_path / "by_leg.usda")
     plan = plan_of(side, side, seconds=0.01)
@@ -77,7 +75,7 @@ def test_joints_of_their_own_names_are_an_order(tmp_path: Path) -> None:
     assert exchanged_joints(run(first, plan), run(second, plan)) == {}
 
 
-def test_order_of_joints_is_named_before_contact(tmp_path: Path) -> None:
+def test_order_of_joints_is_named_before_contact(tmp_path) -> None:
     """Which falls away too if contacts are switched off, as most that robots do on the ground."""
     first, second, _ = both_driven_alike(side_of(ROBOTS / "anymal_c.usda"), by_leg(tmp_path / "by_leg.usda"))
     found = compare(first, second, plan_of(first, second, seconds=0.3), most=1)

@@ -1,9 +1,6 @@
 """Notes on a comparison."""
 
-from __future__ import annotations
-
 import dataclasses
-from pathlib import Path
 
 import pytest
 from isaacsim.core.experimental.actuators import FrictionConfig, MotorConfig, PDControlConfig
@@ -29,7 +26,7 @@ def noted(first: Side, second: Side, given: tuple[Side, Side] | None = None) -> 
     return "\n".join(notes_on(found, plan, given or (first, second), [])), found
 
 
-def test_what_no_cause_explains_is_named_by_what_it_changes(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_what_no_cause_explains_is_named_by_what_it_changes(tmp_path_factory) -> None:
     """Gravity is no cause, and shows in the load."""
     path = tmp_path_factory.mktemp("robot") / "moon.xml"
     path.write_text(ARM_XML.read_text().replace('timestep="0.002"', 'timestep="0.002" gravity="0 0 -1.6"'))
@@ -40,7 +37,7 @@ def test_what_no_cause_explains_is_named_by_what_it_changes(tmp_path_factory: py
     assert "the inertia of" not in text
 
 
-def test_motors_that_the_other_file_cannot_hold_come_first(tmp_path: Path) -> None:
+def test_motors_that_the_other_file_cannot_hold_come_first(tmp_path) -> None:
     """Also where both sides are given them; a file of USD can hold all, and so can the same file."""
     motors = {".*": [PDControlConfig(200.0, 20.0), FrictionConfig(0.5, 0.25, motor_load=0.1)]}
     curve = "Stribeck, load and curve parts of law passive friction of 2 joints (motor_load 0.1): shoulder, extension."

@@ -1,7 +1,5 @@
 """Runs of a side."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np
@@ -42,7 +40,7 @@ def test_a_motion_begins_where_the_plan_does_and_follows_it() -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", [name for name in PROPERTIES if name not in OF_DRIVES])
-def test_properties_are_set_and_read(engine: str, name: str) -> None:
+def test_properties_are_set_and_read(engine, name) -> None:
     """At one joint; the other one keeps its own."""
     side = side_of(ARM, engine=installed(engine))
     before = run(side, short(side)).values.properties

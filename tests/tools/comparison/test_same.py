@@ -1,7 +1,5 @@
 """Values that count as the same."""
 
-from __future__ import annotations
-
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
@@ -21,7 +19,7 @@ from isaacsim.core.experimental.actuators.tools.comparison.same import alike_mot
         ("joint", "motor", False),
     ],
 )
-def test_precision_of_files(first: object, second: object, expected: bool) -> None:
+def test_precision_of_files(first, second, expected) -> None:
     assert same(first, second) is expected
 
 

@@ -1,7 +1,5 @@
 """Differences in words."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -25,7 +23,7 @@ def test_names_and_values() -> None:
 
 
 @pytest.mark.parametrize("factor", [180 / math.pi, math.pi / 180])
-def test_degrees_are_told_by_their_factor(factor: float) -> None:
+def test_degrees_are_told_by_their_factor(factor) -> None:
     (hint,) = hints([Row(("knee",), "PD.kp", 20.0, 20.0 * factor)])
     assert "degrees in place of radians?" in hint
     assert "knee" in hint
@@ -39,5 +37,5 @@ def test_a_limit_that_is_none() -> None:
 @pytest.mark.parametrize(
     "row", [Row(("a",), "kp", 1.0, 50.0), Row(("a",), "kp", 0.0, 57.3), Row(("a",), "kp", None, 1)]
 )
-def test_other_values_have_no_hint(row: Row) -> None:
+def test_other_values_have_no_hint(row) -> None:
     assert hints([row]) == []

@@ -1,9 +1,6 @@
 """The C99 header of a robot's motors: the bits of the package, and laws refused by name."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from pathlib import Path
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -36,7 +33,7 @@ BAD = {50: (0, np.nan), 60: (1, np.inf), 200: (2, np.nan), 210: (3, -np.inf), 22
 
 @needs_compiler
 @pytest.mark.parametrize("name", MOTORS)
-def test_efforts_have_the_bits_of_the_package(name: str, tmp_path: Path) -> None:
+def test_efforts_have_the_bits_of_the_package(name, tmp_path) -> None:
     """Over 400 steps of random signals, some far beyond the limits and some not finite."""
     motors = {"shoulder": MOTORS[name], "extension": MOTORS["limited"]}
     efforts = steps_alike(read_robot(ARM, motors), tmp_path, bad=BAD)
@@ -47,7 +44,7 @@ def test_efforts_have_the_bits_of_the_package(name: str, tmp_path: Path) -> None
 @needs_compiler
 @pytest.mark.parametrize("name", ["anymal_c", "franka_panda", "so101", "unitree_g1"])
 @pytest.mark.slow
-def test_robots_of_the_package(name: str, tmp_path: Path) -> None:
+def test_robots_of_the_package(name, tmp_path) -> None:
     """Hobby servos with firmware, winding and friction among them."""
     efforts = steps_alike(read_robot(ROBOTS / f"{name}.usda"), tmp_path, 200)
     assert efforts.any(axis=1).all()

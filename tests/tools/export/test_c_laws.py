@@ -1,7 +1,5 @@
 """The laws in C99: all functions of the laws that a header may have, in an order in which a compiler reads them."""
 
-from __future__ import annotations
-
 import re
 
 from isaacsim.core.experimental.actuators.laws.contract import catalogue

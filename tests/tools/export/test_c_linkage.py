@@ -1,10 +1,7 @@
 """Linkages in C: the bits of the core for linear ones and tables, with gears, sensors and friction around them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
-from pathlib import Path
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -72,7 +69,7 @@ def robot_of(motors: dict[str, list[Config]], joints: Sequence[str] = JOINTS) ->
 
 @needs_compiler
 @pytest.mark.parametrize("name", LINKED)
-def test_linkages_have_the_bits_of_the_core(name: str, tmp_path: Path) -> None:
+def test_linkages_have_the_bits_of_the_core(name, tmp_path) -> None:
     """A fault of one joint is one of all that the linkage moves, and of no other."""
     motors = LINKED[name] | {"alone": [PD, NOISY, MOST]}
     efforts = steps_alike(robot_of(motors), tmp_path, 300, bad=BAD)

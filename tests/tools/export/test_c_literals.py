@@ -1,7 +1,5 @@
 """Numbers, strings, comments and long lines of C."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.tools.export.c_literals import c_float, c_string, in_comment, wrapped
@@ -19,7 +17,7 @@ from isaacsim.core.experimental.actuators.tools.export.c_literals import c_float
         (np.nan, "NAN"),
     ],
 )
-def test_numbers(value: float, text: str) -> None:
+def test_numbers(value, text) -> None:
     """The shortest text, and the names of what is no number in C."""
     assert c_float(value) == text
 

@@ -1,7 +1,5 @@
 """What a header has besides laws: all that it uses, and nothing else."""
 
-from __future__ import annotations
-
 import re
 
 from isaacsim.core.experimental.actuators.tools.export.c_snippets import library, used_by

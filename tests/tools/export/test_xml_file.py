@@ -1,7 +1,5 @@
 """XML files of robots that get motors: what is not changed stays."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -33,12 +31,12 @@ def written(folder: Path, text: str = TEXT) -> Path:
     return file
 
 
-def test_all_that_is_not_changed_stays(tmp_path: Path) -> None:
+def test_all_that_is_not_changed_stays(tmp_path) -> None:
     """Comments outside the robot, and prefixes that nobody declares, as well."""
     assert xml_text(read_xml(written(tmp_path), "robot")) == TEXT
 
 
-def test_elements_are_added_on_lines_of_their_own(tmp_path: Path) -> None:
+def test_elements_are_added_on_lines_of_their_own(tmp_path) -> None:
     """An element that is there is not added again."""
     document = read_xml(written(tmp_path), "robot")
     (joint,) = children(root_of(document), "joint")
@@ -48,7 +46,7 @@ def test_elements_are_added_on_lines_of_their_own(tmp_path: Path) -> None:
     assert xml_text(document) == TEXT.replace('  <joint name="b"/>', "\n".join(lines))
 
 
-def test_equal_numbers_keep_their_digits_and_further_ones_stay(tmp_path: Path) -> None:
+def test_equal_numbers_keep_their_digits_and_further_ones_stay(tmp_path) -> None:
     """A coefficient of damping that depends on the speed is none of a motor."""
     text = '<joint range="1.0471975511965976" damping="1 2 3" limited="true"/>'
     element = root_of(read_xml(written(tmp_path, text), "joint"))
@@ -56,7 +54,7 @@ def test_equal_numbers_keep_their_digits_and_further_ones_stay(tmp_path: Path) -
     assert element.toxml() == '<joint range="1.0471975511965976" damping="4 2 3" limited="false"/>'
 
 
-def test_comments_are_first_and_not_doubled(tmp_path: Path) -> None:
+def test_comments_are_first_and_not_doubled(tmp_path) -> None:
     """A file may be exported again."""
     document = read_xml(written(tmp_path), "robot")
     for _ in range(2):
@@ -65,7 +63,7 @@ def test_comments_are_first_and_not_doubled(tmp_path: Path) -> None:
     assert first in xml_text(document) and xml_text(document).count("two") == 1
 
 
-def test_other_files_are_refused(tmp_path: Path) -> None:
+def test_other_files_are_refused(tmp_path) -> None:
     """With what they are."""
     with pytest.raises(ValueError, match=r"robot\.xml: must be XML \(.*\)\. Correct the file\."):
         read_xml(written(tmp_path, "#usda 1.0"), "robot")

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -34,7 +32,7 @@ ARM = """<mujoco model="arm"><worldbody><body name="base"><geom size="0.01" cont
         pytest.param(0.1, 9.0, (BIASES, GAINS_TOO), id="both"),
     ],
 )
-def test_what_is_wrong_is_fitted(tmp_path: Path, bias: float, kp: float, wanted: tuple[str, ...]) -> None:
+def test_what_is_wrong_is_fitted(tmp_path, bias, kp, wanted) -> None:
     """Of hobby servos, whose logs are coarse: 50 samples per second, in ticks."""
     arm = tmp_path / "arm.xml"
     arm.write_text(ARM)

@@ -1,7 +1,3 @@
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hidden_motors import PENDULUM, QUADRUPED, hidden_log, hidden_motor, known_motor
@@ -44,7 +40,7 @@ def assert_safe(found: Excitation) -> None:
 @pytest.mark.parametrize("kind", list(WAVES))
 @pytest.mark.parametrize("robot", FIXED)
 @pytest.mark.slow
-def test_motions_stay_within_limits(robot: str, kind: str) -> None:
+def test_motions_stay_within_limits(robot, kind) -> None:
     found = excitation(ROBOTS / robot, plan=ExcitationPlan(seconds=10.0, rate=100.0, kinds=[kind]))
     assert_safe(found)
     assert found.command.shape == found.positions.shape == (1000, len(found.joints))
@@ -130,7 +126,7 @@ def test_what_was_reduced_and_what_is_unknown_is_said() -> None:
 
 
 @pytest.mark.slow
-def test_links_do_not_touch(tmp_path: Path) -> None:
+def test_links_do_not_touch(tmp_path) -> None:
     """At full amplitude these fingers meet."""
     file = tmp_path / "fingers.xml"
     file.write_text(FINGERS)

@@ -1,7 +1,3 @@
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hidden_motors import PENDULUM
@@ -22,7 +18,7 @@ def found() -> Excitation:
     return excitation(ROBOTS / "arm_2dof.usda", plan=plan)
 
 
-def test_a_table_becomes_a_log_with_positions(found: Excitation, tmp_path: Path) -> None:
+def test_a_table_becomes_a_log_with_positions(found, tmp_path) -> None:
     save_excitation(found, tmp_path / "commands.csv")
     head, *lines = (tmp_path / "commands.csv").read_text().splitlines()
     assert head == "time,shoulder/command,extension/command"
@@ -34,7 +30,7 @@ def test_a_table_becomes_a_log_with_positions(found: Excitation, tmp_path: Path)
     np.testing.assert_allclose(log.time, found.time, atol=1e-6)
 
 
-def test_arrays_are_for_programs(found: Excitation, tmp_path: Path) -> None:
+def test_arrays_are_for_programs(found, tmp_path) -> None:
     save_excitation(found, tmp_path / "commands.npz")
     with np.load(tmp_path / "commands.npz") as arrays:
         assert set(arrays) == {"time", "joints", "command"}
@@ -43,14 +39,14 @@ def test_arrays_are_for_programs(found: Excitation, tmp_path: Path) -> None:
         np.testing.assert_array_equal(arrays["time"], found.time)
 
 
-def test_files_are_checked_first(found: Excitation, tmp_path: Path) -> None:
+def test_files_are_checked_first(found, tmp_path) -> None:
     with pytest.raises(ValueError, match=r"commands.txt: must end in .csv, .npz"):
         save_excitation(found, tmp_path / "commands.txt")
     with pytest.raises(FileNotFoundError, match="its folder must be there"):
         require_excitation(tmp_path / "there" / "commands.csv")
 
 
-def test_a_picture_has_a_panel_per_joint_and_two_of_limits(found: Excitation, tmp_path: Path) -> None:
+def test_a_picture_has_a_panel_per_joint_and_two_of_limits(found, tmp_path) -> None:
     pytest.importorskip("matplotlib")
     drawn = plot_excitation(found, tmp_path / "plot.png")
     titles = [panel.get_title("left") for panel in drawn.axes]

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 
@@ -178,7 +176,7 @@ def test_a_torque_constant_that_no_column_tells_is_said() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scale", [1e3, -1.0])
-def test_a_column_of_another_unit_or_sign_is_left_out(scale: float) -> None:
+def test_a_column_of_another_unit_or_sign_is_left_out(scale) -> None:
     """It is named, and changes nothing of what positions tell."""
     true, known = hidden_motor(), known_motor()
     true.others, known.others = [*true.others, aa.ElectricalConfig(0.8, 2.0)], [aa.ElectricalConfig(0.8, 2.0)]

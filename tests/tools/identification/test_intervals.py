@@ -1,10 +1,7 @@
 """Intervals of fitted values: by closed forms for means of logs, and by how often they have the truth."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -49,7 +46,7 @@ def cases_of(seconds: float = 8.0, sittings: Sequence[int] = (), count: int = 8)
 
 
 def width_of(cases: list[Decoupled], mass_error: float = 0.0, name: str = "coulomb") -> float:
-    joints: Any = Averaging()
+    joints = Averaging()
     return find_intervals(joints, "", joints.refit("", cases, []), cases, mass_error).widths[0][name]
 
 
@@ -81,8 +78,8 @@ def test_masses_widen_it() -> None:
 
 
 @pytest.mark.parametrize(("seconds", "count", "enough"), [(8.0, 5, 5), (4.9, 8, 0)])
-def test_few_or_short_logs_give_none(seconds: float, count: int, enough: int) -> None:
-    joints: Any = Averaging()
+def test_few_or_short_logs_give_none(seconds, count, enough) -> None:
+    joints = Averaging()
     cases = cases_of(seconds, count=count)
     found = find_intervals(joints, "", joints.refit("", cases, []), cases, 0.02)
     (line,) = found.warnings()
@@ -96,7 +93,7 @@ def test_few_or_short_logs_give_none(seconds: float, count: int, enough: int) ->
 
 def test_intervals_are_of_what_the_motor_has() -> None:
     """Within the range of the value; static friction comes with its own."""
-    joints: Any = Averaging()
+    joints = Averaging()
     cases = cases_of()
     fits = joints.refit("", cases, [])
     found = find_intervals(joints, "", fits, cases, 0.9)

@@ -1,12 +1,10 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.tools.identification.motion import motion_of
 
 
 @pytest.mark.parametrize("dt", [0.0025, 0.005, 0.02])
-def test_derivatives_of_a_sine(dt: float) -> None:
+def test_derivatives_of_a_sine(dt) -> None:
     time = np.arange(0.0, 2.0, dt)
     phase = 2 * np.pi * np.array([1.0, 1.5]) * time[:, None]
     velocity, acceleration = motion_of(np.sin(phase), dt)

@@ -1,11 +1,8 @@
 """Identified motors in files: the robot opens with them, and comments say what is known."""
 
-from __future__ import annotations
-
 import dataclasses
 import shutil
 from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import pytest
@@ -24,7 +21,7 @@ from pxr import Usd, UsdGeom
 
 
 @pytest.mark.parametrize("ending", [".usda", ".usd"])
-def test_layer_is_the_robot_with_the_motors(tmp_path: Path, ending: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_layer_is_the_robot_with_the_motors(tmp_path, ending, capfd) -> None:
     """The file's own limit is gone, units and default prim are there, and the file stays."""
     found, file = made_up(), tmp_path / f"identified{ending}"
     before = (ROBOTS / "pendulum.usda").read_bytes()
@@ -46,7 +43,7 @@ def test_layer_is_the_robot_with_the_motors(tmp_path: Path, ending: str, capfd: 
 @pytest.mark.parametrize(
     ("robot", "out"), [("a.usda", "motors.usda"), ("a.URDF", "motors.yaml"), ("a.xml", "motors.yaml")]
 )
-def test_the_default_fits_the_robot(robot: str, out: str) -> None:
+def test_the_default_fits_the_robot(robot, out) -> None:
     """A layer can lie over USD only."""
     assert default_output(robot) == Path(out)
     require_output(robot, default_output(robot))
@@ -55,7 +52,7 @@ def test_the_default_fits_the_robot(robot: str, out: str) -> None:
 def _position(robot: Path | Usd.Stage) -> float:
     """Position of the pendulum a tenth of a second after a jump of its target."""
     with aa.Simulation(robot) as simulation:
-        wrapper: Any = aa.ArticulationActuators("/World/Pendulum")
+        wrapper = aa.ArticulationActuators("/World/Pendulum")
         simulation.play()
         wrapper.articulation.set_dof_position_targets(0.5)
         simulation.step(round(0.1 / simulation.dt))
@@ -63,7 +60,7 @@ def _position(robot: Path | Usd.Stage) -> float:
 
 
 @pytest.mark.parametrize("ending", [".yaml", ".toml", ".json"])
-def test_motor_file_is_read_again(tmp_path: Path, ending: str) -> None:
+def test_motor_file_is_read_again(tmp_path, ending) -> None:
     """Comments stand on top; JSON has none. No other file remains."""
     found, file = made_up(), tmp_path / f"identified{ending}"
     save_identified(found, file)
@@ -79,7 +76,7 @@ def test_motor_file_is_read_again(tmp_path: Path, ending: str) -> None:
     assert list(tmp_path.iterdir()) == [file]
 
 
-def test_a_network_in_the_folder_is_named_relative_to_the_layer(tmp_path: Path) -> None:
+def test_a_network_in_the_folder_is_named_relative_to_the_layer(tmp_path) -> None:
     """And as it is elsewhere."""
     found = made_up()
     for folder, named in (
@@ -93,7 +90,7 @@ def test_a_network_in_the_folder_is_named_relative_to_the_layer(tmp_path: Path) 
         assert f"asset newton:modelPath = @{named}" in (tmp_path / "motors.usda").read_text("utf-8")
 
 
-def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
+def test_what_cannot_be_written_is_refused(tmp_path) -> None:
     """Nothing is written: another ending, a robot that is no USD file, the robot itself, a joint it lacks."""
     found = made_up()
     for changed, name, match in (
@@ -111,7 +108,7 @@ def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
     ("turns", "milli", "unit"),
     [([True], "mrad", "N·m·s/rad"), ([False], "mm", "N·s/m"), (None, "mrad or mm", "N·m·s/rad or N·s/m")],
 )
-def test_units_are_those_of_the_joints(turns: list[bool | None] | None, milli: str, unit: str) -> None:
+def test_units_are_those_of_the_joints(turns, milli, unit) -> None:
     """Of errors and of estimates, also of those that joints share; both where no replay tells the kind of a joint."""
     found = made_up()
     replays = [dataclasses.replace(one, turns=turns) for one in found.replays]
@@ -124,7 +121,7 @@ def test_units_are_those_of_the_joints(turns: list[bool | None] | None, milli: s
 
 
 @pytest.mark.parametrize("ending", [".usda", ".yaml"])
-def test_robots_are_drawn_from_the_intervals(tmp_path: Path, ending: str) -> None:
+def test_robots_are_drawn_from_the_intervals(tmp_path, ending) -> None:
     """Of the result or its file, which an earlier file does not add to."""
     motor, file = made_up().motors["hinge"], tmp_path / f"motors{ending}"
     earlier = dataclasses.replace(motor, intervals={"kd": (0.25, 0.75)})
@@ -136,7 +133,7 @@ def test_robots_are_drawn_from_the_intervals(tmp_path: Path, ending: str) -> Non
     assert drawn == from_identified(found)
     assert drawn == {name: {"hinge": aa.Uniform(*pair)} for name, pair in motor.intervals.items()}
     with aa.Simulation(ROBOTS / "pendulum.usda", num_envs=64) as simulation:
-        robots: Any = aa.ArticulationActuators.from_configs("/World/Pendulum", {"hinge": motor})
+        robots = aa.ArticulationActuators.from_configs("/World/Pendulum", {"hinge": motor})
         simulation.play()
         robots.randomize(drawn, seed=1)
         for name, values in (

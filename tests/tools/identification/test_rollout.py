@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
@@ -135,7 +133,7 @@ def test_duty_and_voltage_of_a_servo() -> None:
 
 
 @pytest.mark.parametrize(("dt", "steps"), [(0.0005, 1), (0.0025, 3), (0.02, 24)])
-def test_physics_steps_are_short(dt: float, steps: int) -> None:
+def test_physics_steps_are_short(dt, steps) -> None:
     assert substeps_of(dt) == steps
 
 

@@ -1,7 +1,3 @@
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hidden_motors import known_motor
@@ -67,7 +63,7 @@ def test_a_motion_within_all_limits_breaks_none() -> None:
         ("efforts", [0, 0, 9.5, 0], "effort", "hip needs 9.5 N·m, and 90% of its effort limit are 9"),
     ],
 )
-def test_what_breaks_a_limit_is_said(name: str, values: list[float], limit: str, said: str) -> None:
+def test_what_breaks_a_limit_is_said(name, values, limit, said) -> None:
     found = motion(**{name: column(values)})
     (one,) = broken(found, limits(), WHOLE, np.zeros(2), 0.025)
     assert (one.joint, one.limit) == (0, limit)
@@ -121,7 +117,7 @@ def test_a_motion_has_the_peaks_between_commands() -> None:
     assert found.diverged is None
 
 
-def test_links_that_touch_are_found(tmp_path: Path) -> None:
+def test_links_that_touch_are_found(tmp_path) -> None:
     file = tmp_path / "fingers.xml"
     file.write_text(FINGERS)
     motors = {name: known_motor(5.0, 0.5) for name in ("left", "right")}

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hidden_motors import PENDULUM, hidden_log, hidden_motor, known_motor
@@ -26,7 +24,7 @@ def cases() -> list[Decoupled]:
         links.close()
 
 
-def test_a_long_delay_is_found(cases: list[Decoupled]) -> None:
+def test_a_long_delay_is_found(cases) -> None:
     start = {"viscous": 0.05, "coulomb": 0.05, "delay": 0.005}
     fixed = {name: TRUE[name] for name in ("armature", "encoder_bias")}
     found = starts(BENCH, cases, start, fixed, 0)[0]
@@ -35,7 +33,7 @@ def test_a_long_delay_is_found(cases: list[Decoupled]) -> None:
 
 
 @pytest.mark.parametrize("factor", [0.25, 0.5, 2.0, 4.0])
-def test_gains_are_found_below_and_above_the_known_ones(cases: list[Decoupled], factor: float) -> None:
+def test_gains_are_found_below_and_above_the_known_ones(cases, factor) -> None:
     """From a friction that hides them, and the same whenever they are asked for."""
     start = {"kp": 40.0 * factor, "kd": 1.0 * factor, "viscous": 0.05, "coulomb": 0.05, "delay": 0.005}
     fixed = {name: TRUE[name] for name in ("armature", "encoder_bias")}

@@ -1,7 +1,5 @@
 """The supply that joints share."""
 
-from __future__ import annotations
-
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.tools.identification.waves import WAVES, Span, paces
@@ -17,7 +15,7 @@ def made(kind: str, of: Span, pace: float | None = None) -> np.ndarray:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("joints", [1, 4, 40])
-def test_motions_begin_and_end_at_zero_and_reach_one(kind: str, joints: int) -> None:
+def test_motions_begin_and_end_at_zero_and_reach_one(kind, joints) -> None:
     found = made(kind, span(joints))
     assert found.shape == (1800, joints)
     np.testing.assert_allclose(found[[0, -1]], 0.0, atol=1e-3)
@@ -26,21 +24,21 @@ def test_motions_begin_and_end_at_zero_and_reach_one(kind: str, joints: int) -> 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_joints_move_differently(kind: str) -> None:
+def test_joints_move_differently(kind) -> None:
     """So that the motion of one is told from the reactions to the others."""
     alike = np.corrcoef(made(kind, span()).T) - np.eye(4)
     assert np.abs(alike).max() < 0.5
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_seed_means_one_motion(kind: str) -> None:
+def test_a_seed_means_one_motion(kind) -> None:
     first = made(kind, span(seed=3))
     np.testing.assert_array_equal(first, made(kind, span(seed=3)))
     assert np.abs(first - made(kind, span(seed=4))).max() > 0.1
 
 
 @pytest.mark.parametrize("kind", ["chirp", "multisine", "steps"])
-def test_a_slower_pace_is_slower(kind: str) -> None:
+def test_a_slower_pace_is_slower(kind) -> None:
     one = span()
     slow, fast = (np.abs(np.diff(made(kind, one, pace), axis=0)).max(axis=0) for pace in paces(kind, one))
     assert (slow < fast).all()

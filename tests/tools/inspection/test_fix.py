@@ -1,9 +1,6 @@
 """Overlays that correct files: they have fewer findings, and the files do not change."""
 
-from __future__ import annotations
-
 import math
-from pathlib import Path
 
 import isaacsim.core.experimental.actuators as aa
 import pytest
@@ -26,7 +23,7 @@ BROKEN = (
 )
 
 
-def test_overlay_lints_cleaner_and_the_file_stays(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_overlay_lints_cleaner_and_the_file_stays(tmp_path, capfd) -> None:
     """All corrections that need no guess are made; missing damping is not."""
     folder = tmp_path / "not the working directory"
     folder.mkdir()
@@ -42,7 +39,7 @@ def test_overlay_lints_cleaner_and_the_file_stays(tmp_path: Path, capfd: pytest.
     assert capfd.readouterr().err == "", "USD has nothing to warn of"
 
 
-def test_overlay_says_what_it_corrects_and_nothing_else(tmp_path: Path) -> None:
+def test_overlay_says_what_it_corrects_and_nothing_else(tmp_path) -> None:
     """In the SI values that the file meant, with its own units and up axis."""
     file, overlay = edited(tmp_path, *BROKEN), tmp_path / "fixed.usda"
     fix(file, overlay)
@@ -58,7 +55,7 @@ def test_overlay_says_what_it_corrects_and_nothing_else(tmp_path: Path) -> None:
     assert robot.joint("shoulder").value("drive_stiffness") == 0.0
 
 
-def test_overlay_keeps_the_units_of_the_stage(tmp_path: Path) -> None:
+def test_overlay_keeps_the_units_of_the_stage(tmp_path) -> None:
     """A limit is written in the units of a stage in centimetres."""
     edits = (
         lambda stage: stage.SetMetadata("metersPerUnit", 0.01),
@@ -74,7 +71,7 @@ def test_overlay_keeps_the_units_of_the_stage(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "applied", ["newtonActuatorDelayAPI", "NewtonActuatorDelay\u200bAPI", "N\u0435wtonActuatorDelay"]
 )
-def test_schema_that_looks_like_another_is_replaced(tmp_path: Path, applied: str) -> None:
+def test_schema_that_looks_like_another_is_replaced(tmp_path, applied) -> None:
     """A misspelled schema is replaced by the closest one, with any characters."""
     file, overlay = edited(tmp_path, schema(OF_SHOULDER, applied)), tmp_path / "fixed.usda"
     fixed, left = fix(file, overlay)
@@ -91,7 +88,7 @@ RENAMED = {
 
 
 @pytest.mark.parametrize("beside", [True, False])
-def test_schemas_of_earlier_names_are_renamed(tmp_path: Path, beside: bool) -> None:
+def test_schemas_of_earlier_names_are_renamed(tmp_path, beside) -> None:
     """Joints keep their prims, with stand-ins or without, which are added."""
     law, clamps = aa.GearedPDControlConfig(8.0, 0.8, 5.0), (aa.DCMotorCutoffClampingConfig(50.0, 9.0, 40.0),)
     edits = [motor("shoulder", law, *clamps, aa.MaxEffortClampingConfig(60.0))]
@@ -123,7 +120,7 @@ MISSPELT = (without(f"{OF_SHOULDER}.newton:kp"), number(OF_SHOULDER, "newton:kpp
 STIFF = number(SHOULDER, "drive:angular:physics:stiffness", math.radians(150.0))
 
 
-def test_drive_of_a_misspelt_actuator_is_left(tmp_path: Path) -> None:
+def test_drive_of_a_misspelt_actuator_is_left(tmp_path) -> None:
     """The drive is stiffer than a kp of 0, which is a mistake: the actuator has to be corrected first, by hand."""
     file, overlay = edited(tmp_path, *MISSPELT, STIFF), tmp_path / "fixed.usda"
     fixed, left = fix(file, overlay)
@@ -132,7 +129,7 @@ def test_drive_of_a_misspelt_actuator_is_left(tmp_path: Path) -> None:
     assert found["drive-and-actuator"].remedy.startswith("Correct the actuator first")
 
 
-def test_what_else_follows_from_a_doubtful_actuator_is_left(tmp_path: Path) -> None:
+def test_what_else_follows_from_a_doubtful_actuator_is_left(tmp_path) -> None:
     """Its limit, its stand-ins, and the drive beside a rejected value."""
     limit = (without(f"{OF_SHOULDER}.newton:maxEffort"), number(OF_SHOULDER, "newton:maxEfort", 20.0))
     geared = (motor("shoulder", aa.GearedPDControlConfig(8.0, 0.8, 5.0), aa.MaxEffortClampingConfig(60.0)), *MISSPELT)
@@ -142,7 +139,7 @@ def test_what_else_follows_from_a_doubtful_actuator_is_left(tmp_path: Path) -> N
         assert fixed == [] and any(finding.where == OF_SHOULDER for finding in left)
 
 
-def test_nothing_to_correct_writes_nothing(tmp_path: Path) -> None:
+def test_nothing_to_correct_writes_nothing(tmp_path) -> None:
     """A correct file, or one in which all corrections would be guesses."""
     file, overlay = edited(tmp_path, number(OF_SHOULDER, "newton:kd", 0.0)), tmp_path / "fixed.usda"
     fixed, left = fix(file, overlay)
@@ -150,7 +147,7 @@ def test_nothing_to_correct_writes_nothing(tmp_path: Path) -> None:
     assert not overlay.exists()
 
 
-def test_places_that_are_refused(tmp_path: Path) -> None:
+def test_places_that_are_refused(tmp_path) -> None:
     """The file itself, another format, and a file without layers."""
     file = edited(tmp_path, *BROKEN)
     with pytest.raises(ValueError, match="stays as it is"):
@@ -161,7 +158,7 @@ def test_places_that_are_refused(tmp_path: Path) -> None:
         fix(ROBOTS / "arm_2dof.xml", tmp_path / "fixed.usda")
 
 
-def test_an_overlay_is_replaced(tmp_path: Path) -> None:
+def test_an_overlay_is_replaced(tmp_path) -> None:
     """The overlay of an overlay has the same corrections."""
     file, overlay = edited(tmp_path, *BROKEN), tmp_path / "fixed.usda"
     first = fix(file, overlay)

@@ -1,9 +1,5 @@
 """Isaac Lab groups in a stage."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 from isaacsim.core.experimental.actuators.compat.isaac_lab import DCMotorCfg, ImplicitActuatorCfg, to_usd
 from isaacsim.core.experimental.actuators.tools.inspection.groups import resolve_groups
@@ -24,7 +20,7 @@ GROUPS = {
 }
 
 
-def test_each_value_has_its_reason(tmp_path: Path) -> None:
+def test_each_value_has_its_reason(tmp_path) -> None:
     """Of the cfg, of the robot, and the default limit of explicit models."""
     file = edited(tmp_path, lambda stage: to_usd(GROUPS, stage, ARM, overwrite_existing=True))
     rows = {(row.joint, row.property): row for row in resolve_groups(file)}
@@ -38,7 +34,7 @@ def test_each_value_has_its_reason(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("file", "words"), [("arm_2dof.usda", "isaacLab:actuatorGroups"), ("arm_2dof.xml", "not USD")])
-def test_files_without_groups_are_refused(file: str, words: str) -> None:
+def test_files_without_groups_are_refused(file, words) -> None:
     """The error has a remedy."""
     with pytest.raises(ValueError, match=words):
         resolve_groups(ROBOTS / file)

@@ -1,7 +1,5 @@
 """The linter as a function."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -12,7 +10,7 @@ from pxr import Sdf, Usd
 from robot_files import ARM, OF_SHOULDER, edited, number
 
 
-def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+def test_files_that_cannot_be_read(tmp_path) -> None:
     """An unreadable file is one finding, a missing one an error."""
     usd, xml = tmp_path / "broken.usda", tmp_path / "broken.xml"
     usd.write_text("#usda 1.0\ndef {")
@@ -26,7 +24,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         lint(tmp_path / "nothing.usda")
 
 
-def test_files_without_robots(tmp_path: Path) -> None:
+def test_files_without_robots(tmp_path) -> None:
     """No robot is a finding: a converter may have omitted the schema."""
     Usd.Stage.CreateNew(str(tmp_path / "empty.usda")).Save()
     (finding,) = lint(tmp_path / "empty.usda")
@@ -34,13 +32,13 @@ def test_files_without_robots(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("dt", [0.0, -1.0, float("nan"), float("inf")])
-def test_a_step_that_is_none_is_refused(dt: float) -> None:
+def test_a_step_that_is_none_is_refused(dt) -> None:
     """Arguments are checked before the file is read."""
     with pytest.raises(ValueError, match="dt = "):
         lint("nothing.usda", dt)
 
 
-def test_what_cannot_be_simulated_is_told_with_a_step(tmp_path: Path) -> None:
+def test_what_cannot_be_simulated_is_told_with_a_step(tmp_path) -> None:
     """The other rules still apply."""
     file = edited(
         tmp_path,
@@ -52,14 +50,14 @@ def test_what_cannot_be_simulated_is_told_with_a_step(tmp_path: Path) -> None:
     assert {finding.rule for finding in lint(file, 0.004)} == {"undamped", "not-simulated"}
 
 
-def test_of_broken_robots_stability_is_not_asked(tmp_path: Path) -> None:
+def test_of_broken_robots_stability_is_not_asked(tmp_path) -> None:
     """The problem of a prim is reported once."""
     assert [one.rule for one in lint(edited(tmp_path, number(OF_SHOULDER, "newton:kp", -1.0)), 0.004)] == [
         "unusable-actuator"
     ]
 
 
-def test_a_joint_of_an_unusable_actuator_is_told_once(tmp_path: Path) -> None:
+def test_a_joint_of_an_unusable_actuator_is_told_once(tmp_path) -> None:
     """The reason is the unusable actuator, not a missing drive."""
 
     def bare(stage: Usd.Stage) -> None:
@@ -68,7 +66,7 @@ def test_a_joint_of_an_unusable_actuator_is_told_once(tmp_path: Path) -> None:
     assert {finding.rule for finding in lint(edited(tmp_path, bare))} == {"unusable-actuator", "without-effect"}
 
 
-def test_remarks_on_a_file_are_told_once(tmp_path: Path) -> None:
+def test_remarks_on_a_file_are_told_once(tmp_path) -> None:
     """A remark on the file appears once, for any number of robots."""
     inertia = '<inertial mass="1" pos="0 0 0" diaginertia="1 1 1"/>'
     body = f'<body name="{{0}}">{inertia}<joint name="{{0}}" range="-90 90"/></body>'
@@ -80,7 +78,7 @@ def test_remarks_on_a_file_are_told_once(tmp_path: Path) -> None:
     assert finding.rule == "without-effect" and "'servo_a'" in finding.problem and "'servo_b'" in finding.problem
 
 
-def test_a_prim_of_no_robot_is_told_once(tmp_path: Path) -> None:
+def test_a_prim_of_no_robot_is_told_once(tmp_path) -> None:
     """Other robots do not report it."""
     file = tmp_path / "two.usda"
     stage = Usd.Stage.CreateNew(str(file))

@@ -1,7 +1,5 @@
 """Robots of MJCF and URDF files: values that mean the same and differ."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -24,7 +22,7 @@ def found(folder: Path, text: str, ending: str) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize(("option", "mass", "count"), [("true", 3.0, 1), ("true", 2.0, 0), ("auto", 3.0, 0)])
-def test_masses_that_those_of_shapes_replace(option: str, mass: float, count: int, tmp_path: Path) -> None:
+def test_masses_that_those_of_shapes_replace(option, mass, count, tmp_path) -> None:
     """MuJoCo does so without a word; as a rule `<inertial>` counts, and nothing is replaced."""
     lines = found(tmp_path, MJCF.format(option, mass), "xml")
     assert len(lines) == count
@@ -46,9 +44,7 @@ def test_masses_that_those_of_shapes_replace(option: str, mass: float, count: in
         ("stiffness", -12.0, 12.0, []),
     ],
 )
-def test_commands_of_ros2_control_beyond_the_limits_of_the_joint(
-    command: str, low: object, high: object, told: list[str], tmp_path: Path
-) -> None:
+def test_commands_of_ros2_control_beyond_the_limits_of_the_joint(command, low, high, told, tmp_path) -> None:
     """Less is a choice; degrees are told as such."""
     lines = found(tmp_path, URDF.format("revolute", 9.0, command, low, high).replace("${most}", "most"), "urdf")
     assert len(lines) == len(told)

@@ -1,16 +1,12 @@
 """Two motions: curves and differences of each joint."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.tools.plots.compared import TwoMotions, draw_two_motions
 
 
 @pytest.mark.parametrize("parted", [None, 0.25])
-def test_each_joint_has_positions_and_differences(parted: float | None) -> None:
+def test_each_joint_has_positions_and_differences(parted) -> None:
     """Differences are in thousandths; a line stands where the motions part."""
     time = np.linspace(0.0, 1.0, 50)
     first = np.stack([np.sin(time), np.cos(time)], axis=1)
@@ -18,7 +14,7 @@ def test_each_joint_has_positions_and_differences(parted: float | None) -> None:
     found = TwoMotions(
         "title", ("here", "there"), ["hip", "slide"], time, first, first, first + errors, errors, 0 * errors, parted
     )
-    panels: list[Any] = draw_two_motions(found).axes
+    panels = draw_two_motions(found).axes
     assert [panel.get_title(loc="left") for panel in panels] == ["hip", "", "slide", ""]
     assert {text.get_text() for text in panels[0].texts} == {"target", "here", "there"}
     np.testing.assert_allclose(panels[1].lines[0].get_ydata(), 2.0)
@@ -29,11 +25,11 @@ def test_each_joint_has_positions_and_differences(parted: float | None) -> None:
 @pytest.mark.parametrize(
     ("turns", "units"), [([True, False], [("rad", "mrad"), ("m", "mm")]), (None, [("rad or m", "mrad or mm")] * 2)]
 )
-def test_panels_have_the_unit_of_their_joint(turns: list[bool | None] | None, units: list[tuple[str, str]]) -> None:
+def test_panels_have_the_unit_of_their_joint(turns, units) -> None:
     """Both where the kind of a joint is unknown."""
     time, motion = np.linspace(0.0, 1.0, 5), np.zeros((5, 2))
     found = TwoMotions("title", ("a", "b"), ["hip", "slide"], time, *[motion] * 5, None, turns)
-    panels: list[Any] = draw_two_motions(found).axes
+    panels = draw_two_motions(found).axes
     assert [(one.get_ylabel(), other.get_ylabel()) for one, other in zip(panels[::2], panels[1::2], strict=True)] == [
         (f"position [{unit}]", f"difference\n[{milli}]") for unit, milli in units
     ]

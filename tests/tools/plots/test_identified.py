@@ -1,9 +1,5 @@
 """Measured against simulated positions: curves and errors of each joint."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 from isaacsim.core.experimental.actuators.tools.plots.identified import Comparison, draw_comparison
 
@@ -14,7 +10,7 @@ def test_each_joint_has_positions_and_errors() -> None:
     measured = np.stack([np.sin(time), np.cos(time)], axis=1)
     simulated, kinds = measured + [0.002, -0.03], [True, False]
     drawn = draw_comparison(Comparison("robot", ["hip", "slide"], time, measured, measured, simulated, kinds))
-    panels: list[Any] = drawn.axes
+    panels = drawn.axes
     titles = [panel.get_title(loc="left") for panel in panels]
     assert titles[::2] == ["hip: mean absolute error 2 mrad", "slide: mean absolute error 30 mm"]
     named = ["position [rad]", "error\n[mrad]", "position [m]", "error\n[mm]"]

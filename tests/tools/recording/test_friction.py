@@ -1,10 +1,6 @@
 """Friction in recordings: its effort, the steps in which joints stick, and the energy that it dissipates."""
 
-from __future__ import annotations
-
 import pickle
-from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -30,7 +26,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     return request.param
 
 
-def moved(stages: dict[str, Any] | None = None, signals: Any = None) -> tuple[aa.Recording, np.ndarray]:
+def moved(stages: dict | None = None, signals=None) -> tuple[aa.Recording, np.ndarray]:
     """Two joints, the second one without friction, from rest to a target; and their kinetic energy over time [J]."""
     joints = stages or {"hip": [*MOTOR, FRICTION], "knee": MOTOR}
     leg = aa.ActuatedArrays(["hip", "knee"], joints)
@@ -46,7 +42,7 @@ def moved(stages: dict[str, Any] | None = None, signals: Any = None) -> tuple[aa
     return log, np.array(energies)
 
 
-def test_friction_effort_is_what_is_applied_less_that_of_the_motor(way: str) -> None:
+def test_friction_effort_is_what_is_applied_less_that_of_the_motor(way) -> None:
     """The motor stays within its limit; only the joint with friction has a friction effort."""
     log, _ = moved()
     np.testing.assert_array_equal(log.passive_efforts, log.applied_efforts - log.motor_efforts)
@@ -55,7 +51,7 @@ def test_friction_effort_is_what_is_applied_less_that_of_the_motor(way: str) -> 
     assert COULOMB - 1e-3 < np.abs(log.passive_efforts[:, 0, 0]).max() < COULOMB + 0.02 * np.abs(log.velocities).max()
 
 
-def test_power_of_friction_is_what_the_motion_loses(way: str) -> None:
+def test_power_of_friction_is_what_the_motion_loses(way) -> None:
     """The work of motor and friction is the kinetic energy; friction takes."""
     log, energies = moved()
     np.testing.assert_allclose(log.power[:, 0] * DT, np.diff(energies, axis=0), atol=1e-6)
@@ -67,7 +63,7 @@ def test_power_of_friction_is_what_the_motion_loses(way: str) -> None:
     assert float(log.passive_power[:, 0, 1].sum()) == 0.0
 
 
-def test_joint_sticks_below_the_breakaway_level_and_at_its_end(way: str) -> None:
+def test_joint_sticks_below_the_breakaway_level_and_at_its_end(way) -> None:
     """It holds 0.3 N·m of 0.5 N·m, is broken away by 2 N·m, and comes to rest again beside its target."""
     log, _ = moved()
     sticking = log.sticking[:, 0, 0]
@@ -142,7 +138,7 @@ def test_table_of_friction() -> None:
         ([True, False], "largest effort  ", ["2 N·m", "3 N"]),
     ],
 )
-def test_table_has_the_unit_of_each_joint(turns: list[bool], heading: str, cells: list[str]) -> None:
+def test_table_has_the_unit_of_each_joint(turns, heading, cells) -> None:
     """In the heading if all joints share it, else behind the effort."""
     rows = [
         JointFriction("r", "j", 0.5, 1.0, effort, 4.0, kind) for effort, kind in zip((2.0, 3.0), turns, strict=True)
@@ -153,7 +149,7 @@ def test_table_has_the_unit_of_each_joint(turns: list[bool], heading: str, cells
 
 
 @pytest.mark.parametrize("extension", ["npz", "csv", "parquet"])
-def test_files_keep_it(extension: str, tmp_path: Path) -> None:
+def test_files_keep_it(extension, tmp_path) -> None:
     """All arrays are the same after loading, and after pickling."""
     if extension == "parquet":
         pytest.importorskip("pyarrow", exc_type=ImportError)
@@ -166,7 +162,7 @@ def test_files_keep_it(extension: str, tmp_path: Path) -> None:
             assert back.arrays()[name].dtype == log.arrays()[name].dtype
 
 
-def test_table_that_a_spreadsheet_saved(tmp_path: Path) -> None:
+def test_table_that_a_spreadsheet_saved(tmp_path) -> None:
     """It writes TRUE and FALSE."""
     log, _ = moved()
     log.save(path := tmp_path / "log.csv")

@@ -1,7 +1,5 @@
 """Intervals of a mask, and tables as text."""
 
-from __future__ import annotations
-
 import numpy as np
 from isaacsim.core.experimental.actuators.tools.recording.intervals import intervals, longest, text_table
 

@@ -1,10 +1,5 @@
 """Electrical side of motors in recordings: currents, voltages, power, losses, and the table of them."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
@@ -24,7 +19,7 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.setattr(assembly, "_use_native", lambda device: False)
 
 
-def moved(signals: Any = None, second: Any = PD) -> aa.Recording:
+def moved(signals=None, second=PD) -> aa.Recording:
     """Two joints of two robots, by default the second one without a winding, from rest to a target."""
     leg = aa.ActuatedArrays(["hip", "knee"], {"hip": [*PD, WINDING], "knee": second}, num_robots=2)
     q, qd, target = np.zeros((3, 2, 2), np.float32)
@@ -60,7 +55,7 @@ def test_losses_are_what_does_not_become_motion() -> None:
     np.testing.assert_allclose(missing[:-1], -late[:-1], rtol=2e-3, atol=2e-3)
 
 
-def test_table_of_motors(capsys: pytest.CaptureFixture[str]) -> None:
+def test_table_of_motors(capsys) -> None:
     """One line for each motor with a winding, the warmest first."""
     log = moved()
     table = log.motors()
@@ -95,7 +90,7 @@ def test_losses_bring_what_they_follow_from() -> None:
     assert {"electrical_power", "motor_efforts", "velocities", "losses"} == {*log.signals}
 
 
-def test_files_keep_them(tmp_path: Path) -> None:
+def test_files_keep_them(tmp_path) -> None:
     """Each format; a picture has a panel for currents and one for voltages."""
     log = moved(second=[*PD, WINDING])
     for ending in (".npz", ".csv"):

@@ -1,7 +1,5 @@
 """Stability of robots, compared with their motion in a simulator; and the warning when physics starts."""
 
-from __future__ import annotations
-
 import json
 import warnings
 from collections.abc import Iterator, Sequence
@@ -15,7 +13,6 @@ import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators.base.errors import HostError
 from isaacsim.core.experimental.actuators.simulators.mujoco.host import MujocoArticulation
-from leg import Leg
 from own_components import OwnController
 from physics_engines import ENGINES, installed, set_iterations
 from places import ROBOTS
@@ -64,7 +61,7 @@ class Bench:
         delay: int,
         engine: str = "mujoco",
         stage: Usd.Stage | None = None,
-        more: Sequence[Any] = (),
+        more: Sequence = (),
     ) -> None:
         self.rest = np.array(rest, np.float32)
         self.sim = aa.Simulation(weightless(name) if stage is None else stage, dt, engine=installed(engine))
@@ -76,7 +73,7 @@ class Bench:
     def set_gains(self, kp: np.ndarray, kd: np.ndarray) -> None:
         """Copies, one per joint."""
         for number, actuator in enumerate(self.actuators.actuators):
-            controller: Any = actuator.controller
+            controller = actuator.controller
             mine = slice(number, number + 1) if len(self.actuators.actuators) > 1 else slice(None)
             for name, values in (("kp", kp), ("kd", kd)):
                 setattr(controller, name, wp.array(values[mine], dtype=wp.float32, device="cpu"))
@@ -114,7 +111,7 @@ def gains(inertia: np.ndarray, dt: float, stiff: float) -> tuple[np.ndarray, np.
 
 @pytest.mark.parametrize(("dt", "delay"), list(product(STEPS, DELAYS)))
 @pytest.mark.parametrize("engine", ENGINES)
-def test_pendulum_vibrates_from_the_limit_on(engine: str, dt: float, delay: int) -> None:
+def test_pendulum_vibrates_from_the_limit_on(engine, dt, delay) -> None:
     """Within 5 %, at any step, share of stiffness and delay of targets: 30 combinations on each simulator."""
     bench = Bench("pendulum", "/World/Pendulum", [0.0], dt, delay, engine)
     for stiff in STIFF[engine]:
@@ -127,7 +124,7 @@ def test_pendulum_vibrates_from_the_limit_on(engine: str, dt: float, delay: int)
 
 
 @pytest.mark.parametrize("iterations", [1, 2, 4, 32, 255])
-def test_iterations_of_physx_count(iterations: int) -> None:
+def test_iterations_of_physx_count(iterations) -> None:
     """Each has its own limit, within 5 %."""
     stage = weightless("pendulum")
     set_iterations(stage, "/World/Pendulum", iterations)
@@ -141,7 +138,7 @@ def test_iterations_of_physx_count(iterations: int) -> None:
 
 
 @pytest.mark.parametrize("dt", [1 / 60, 1 / 240, 1 / 1000])
-def test_stiffness_demands_damping_on_physx(dt: float) -> None:
+def test_stiffness_demands_damping_on_physx(dt) -> None:
     """Below it motion grows at any gains of that proportion, above it decays; within 5 %."""
     bench = Bench("pendulum", "/World/Pendulum", [0.0], dt, 0, "physx")
     kp, _ = gains(np.array([0.3]), dt, 0.2)
@@ -153,7 +150,7 @@ def test_stiffness_demands_damping_on_physx(dt: float) -> None:
         assert bench.actuators.stability().stable and not bench.grows()
 
 
-LATE: dict[str, list[Any]] = {
+LATE: dict[str, list] = {
     "encoder in seconds": [aa.EncoderConfig(latency=0.008)],
     "encoder in steps": [aa.EncoderConfig(latency_steps=1.5, velocity="register")],
     "filtered velocity": [aa.EncoderConfig(velocity_filter=0.01)],
@@ -179,7 +176,7 @@ LATENCIES = {
 
 @pytest.mark.parametrize("delay", DELAYS)
 @pytest.mark.parametrize("name", LATE)
-def test_late_pendulum_vibrates_from_the_limit_on(name: str, delay: int) -> None:
+def test_late_pendulum_vibrates_from_the_limit_on(name, delay) -> None:
     """Within 5 %, with latency of the encoder and of the effort; the delay of targets does not enter."""
     bench = Bench("pendulum", "/World/Pendulum", [0.0], 1 / 500, delay, more=LATE[name])
     kp, kd = np.array([400.0]), np.array([12.0])
@@ -216,7 +213,7 @@ def test_gains_that_a_latency_makes_vibrate_are_told_at_play() -> None:
 
 @pytest.mark.parametrize(("dt", "delay"), [(1 / 60, 0), (1 / 240, 2), (1 / 1000, 0)])
 @pytest.mark.parametrize("engine", ENGINES)
-def test_arm_vibrates_from_the_limit_on(engine: str, dt: float, delay: int) -> None:
+def test_arm_vibrates_from_the_limit_on(engine, dt, delay) -> None:
     """Within 10 %, for any of its joints: 12 combinations on each simulator."""
     bench = Bench("arm_2dof", "/World/Arm", [0.3, 0.2], dt, delay, engine)
     for stiff, shares in product((0.1, {"mujoco": 0.7, "physx": 0.4}[engine]), ([1.0, 0.4], [0.4, 1.0])):
@@ -228,7 +225,7 @@ def test_arm_vibrates_from_the_limit_on(engine: str, dt: float, delay: int) -> N
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_coupled_arm_vibrates_from_the_limit_on(engine: str) -> None:
+def test_coupled_arm_vibrates_from_the_limit_on(engine) -> None:
     """The whole robot decides: each joint of the Panda alone has a larger margin than all together."""
     pose = [0.0, -0.6, 0.0, -2.2, 0.5, 1.6, 0.8]
     bench = Bench("franka_panda", "/World/Panda", pose, 1 / 240, 0, engine)
@@ -247,7 +244,7 @@ def test_coupled_arm_vibrates_from_the_limit_on(engine: str) -> None:
 
 @pytest.mark.parametrize("stiff", [0.4, 0.8])
 @pytest.mark.parametrize("engine", ENGINES)
-def test_implicit_coupled_arm_vibrates_from_the_limit_on(engine: str, stiff: float) -> None:
+def test_implicit_coupled_arm_vibrates_from_the_limit_on(engine, stiff) -> None:
     """Coupled joints that follow loads at once have a limit of stiffness, within 5 %; each of them alone has none."""
     pose = [0.0, -0.6, 0.0, -2.2, 0.5, 1.6, 0.8]
     bench = Bench("franka_panda", "/World/Panda", pose, 1 / 240, 0, engine, more=[aa.ImplicitConfig(load_share=1.0)])
@@ -261,7 +258,7 @@ def test_implicit_coupled_arm_vibrates_from_the_limit_on(engine: str, stiff: flo
 
 
 @pytest.fixture
-def panda() -> Iterator[Any]:
+def panda() -> Iterator:
     """The Panda with the documentation's gains and without armature; a function of step and armature."""
     sims = []
 
@@ -280,7 +277,7 @@ def panda() -> Iterator[Any]:
 @pytest.mark.parametrize("rate", PANDA_ARMATURE)
 @pytest.mark.filterwarnings("ignore:.*will vibrate")
 @pytest.mark.slow
-def test_panda_needs_the_armature_that_it_was_measured_to_need(panda: Any, rate: int) -> None:
+def test_panda_needs_the_armature_that_it_was_measured_to_need(panda, rate) -> None:
     """The smallest ones of the measurements in `docs/tutorials/tips.md`."""
     verdicts = {
         armature: panda(1 / rate, armature).stability().stable for armature in (0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
@@ -290,7 +287,7 @@ def test_panda_needs_the_armature_that_it_was_measured_to_need(panda: Any, rate:
 
 @pytest.mark.filterwarnings("ignore:.*will vibrate")
 @pytest.mark.slow
-def test_cures_cure(panda: Any) -> None:
+def test_cures_cure(panda) -> None:
     """With the armatures of the table, or the step, the robot is stable; with a little less of either it is not."""
     table = panda(1 / 240, 0.0).stability()
     assert not table.stable and table.robots[0].robot == table.joints[0].robot == "/World/Panda"
@@ -302,7 +299,7 @@ def test_cures_cure(panda: Any) -> None:
     assert panda(step, 0.0).stability().stable and not panda(step * 1.01, 0.0).stability().stable
 
 
-def test_warning_gives_the_numbers_once(panda: Any) -> None:
+def test_warning_gives_the_numbers_once(panda) -> None:
     """Also if physics already runs when the wrapper is made; it names the joints and remedies."""
     with pytest.warns(UserWarning, match="will vibrate") as told:
         actuators = panda(1 / 240, 0.0)
@@ -315,7 +312,7 @@ def test_warning_gives_the_numbers_once(panda: Any) -> None:
         actuators.physics_ready()
 
 
-def pendulums(dt: float, kd: float, num_envs: int = 1, *more: Any) -> tuple[aa.Simulation, aa.ArticulationActuators]:
+def pendulums(dt: float, kd: float, num_envs: int = 1, *more) -> tuple[aa.Simulation, aa.ArticulationActuators]:
     """Pendulums with a motor, before play."""
     sim = aa.Simulation(ROBOTS / "pendulum.usda", dt, num_envs)
     motor = {"hinge": [aa.PDControlConfig(100.0, kd), aa.MaxEffortClampingConfig(10.0), *more]}
@@ -337,7 +334,7 @@ def test_warning_comes_with_play_and_once() -> None:
 
 
 @pytest.mark.parametrize(("viscous", "warns"), [(0.0, True), (2.0, False)])
-def test_too_little_damping_is_told_where_the_simulator_divides_its_step(viscous: float, warns: bool) -> None:
+def test_too_little_damping_is_told_where_the_simulator_divides_its_step(viscous, warns) -> None:
     """More damping helps, an armature does not; friction counts as damping."""
     stage = weightless("pendulum")
     stage.GetPrimAtPath("/World/Pendulum/joints/hinge").CreateAttribute("newton:damping", Sdf.ValueTypeNames.Float).Set(
@@ -349,7 +346,7 @@ def test_too_little_damping_is_told_where_the_simulator_divides_its_step(viscous
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         sim.play()
-    robot: Any = actuators.articulation
+    robot = actuators.articulation
     assert robot.get_dof_friction_properties()[2].numpy() == pytest.approx(viscous)
     texts = [str(one.message) for one in told if "will vibrate" in str(one.message)]
     assert bool(texts) is warns
@@ -381,7 +378,7 @@ def test_robots_with_gains_of_their_own_have_rows_of_their_own() -> None:
     """Chosen by index; equal robots are computed once and each is named."""
     sim, actuators = pendulums(1 / 60, 5.0, 4)
     sim.play()
-    controller: Any = actuators.actuators[0].controller
+    controller = actuators.actuators[0].controller
     controller.kd = wp.array([5.0, 60.0, 5.0, 5.0], dtype=wp.float32, device="cpu")
     table = actuators.stability()
     assert [robot.stable for robot in table.robots] == [True, False, True, True]
@@ -391,7 +388,7 @@ def test_robots_with_gains_of_their_own_have_rows_of_their_own() -> None:
     assert actuators.stability(indices=[1], dt=1 / 1000).stable
 
 
-def test_joints_without_known_law_are_named(robots: Path) -> None:
+def test_joints_without_known_law_are_named(robots) -> None:
     """A network has no gains; a joint without an actuator is free."""
     sim = aa.Simulation(robots / "arm_2dof.usda")
     ones = [wp.ones(1, dtype=wp.float32, device="cpu") for _ in range(5)]
@@ -414,7 +411,7 @@ def test_floating_robot_is_free_to_recoil() -> None:
     assert [row.inertia for row in actuators.stability().joints] == pytest.approx(expected, rel=1e-6)
 
 
-def test_simulator_without_mass_matrices_says_so(leg: Leg) -> None:
+def test_simulator_without_mass_matrices_says_so(leg) -> None:
     """There is no warning at play either."""
     actuators = leg.wrap("hip")
     leg.host.play()
@@ -429,9 +426,7 @@ def test_stopped_physics_says_so() -> None:
 
 
 @pytest.mark.parametrize(("assumed", "chatters"), [(0.5, False), (1.9, False), (2.6, True)])
-def test_friction_that_assumes_too_much_inertia_is_named(
-    assumed: float, chatters: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_friction_that_assumes_too_much_inertia_is_named(assumed, chatters, monkeypatch) -> None:
     """Where laws get no inertia; margins are those of the gains, with or without friction."""
     stage = ROBOTS / "pendulum.usda"
     monkeypatch.delattr(MujocoArticulation, "joint_signals")
@@ -466,7 +461,7 @@ def test_inertia_of_the_simulator_is_not_assumed() -> None:
     assert actuators.stability().chatter == ()
 
 
-def test_viscous_friction_of_an_actuator_counts_as_damping(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_viscous_friction_of_an_actuator_counts_as_damping(monkeypatch) -> None:
     """As that of its joint does: the warning of vibration does not come, the margins stay those of the gains."""
     # a simulator that divides its step needs damping
     weight = 33 / 64
@@ -516,9 +511,7 @@ GRIPPER = """<mujoco model="gripper"><option timestep="0.002" gravity="0 0 0"/><
 @pytest.mark.parametrize("is_sparse", [False, True])
 @pytest.mark.parametrize("joints", ["left", ".*"])
 @pytest.mark.parametrize(("base", "is_held"), [("", "false"), ("<freejoint/>", "true")])
-def test_stability_of_joints_that_are_tied(
-    base: str, is_held: str, joints: str, is_sparse: bool, tmp_path: Path
-) -> None:
+def test_stability_of_joints_that_are_tied(base, is_held, joints, is_sparse, tmp_path) -> None:
     """A follower counts, and a loop, as soft as MuJoCo has them: robots are at rest up to the margin."""
     text = GRIPPER.format(base, is_held).replace("<option", f'<option jacobian="{"sparse" if is_sparse else "dense"}"')
     (file := tmp_path / "gripper.xml").write_text(text)

@@ -1,7 +1,5 @@
 """The map of physics steps, compared with joints that are stepped one step at a time."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.tools.stability.step_matrix import StepMatrix
@@ -37,7 +35,7 @@ ALONE = {
 
 @pytest.mark.parametrize("weight", [1.0, 33 / 64])
 @pytest.mark.parametrize("name", ALONE)
-def test_radius_is_the_growth_of_a_joint_stepped_one_by_one(name: str, weight: float) -> None:
+def test_radius_is_the_growth_of_a_joint_stepped_one_by_one(name, weight) -> None:
     """With an inertia of 0.25, at 500 Hz."""
     inverse = np.array([[4.0]])
     grown = Reference(inverse, [ALONE[name]], DT, weight).growth()
@@ -53,7 +51,7 @@ def test_radius_is_the_growth_of_a_joint_stepped_one_by_one(name: str, weight: f
         (Joint((400.0, 8.0, 0.0)), Joint((300.0, 1.0, 0.0), latency=4.0)),
     ],
 )
-def test_coupled_joints_with_latencies_of_their_own(first: Joint, second: Joint) -> None:
+def test_coupled_joints_with_latencies_of_their_own(first, second) -> None:
     """Also at rates of their own, which repeat after some steps."""
     inverse = np.linalg.inv([[0.5, 0.1], [0.1, 0.05]])
     joints = [first, second]

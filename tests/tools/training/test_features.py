@@ -1,9 +1,5 @@
 """Inputs of a network for a log equal those at run time."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.laws.networks.metadata import Metadata
@@ -12,7 +8,7 @@ from isaacsim.core.experimental.actuators.tools.training.log import ActuatorLog
 
 
 @pytest.mark.parametrize(("fill", "before"), [("zeros", [0.0, 0.0]), ("first", [3.0, 2.0])])
-def test_rows_before_the_first_are_filled(fill: Any, before: list[float]) -> None:
+def test_rows_before_the_first_are_filled(fill, before) -> None:
     """With zeros, or with the first row."""
     q, qd, target = np.float32([[0, 1, 2], [1, 2, 3], [3, 3, 3]])
     said = Metadata("mlp", input_idx=(0, 2), vel_scale=2.0, history_fill=fill)

@@ -1,10 +1,6 @@
 """Logs: invalid ones, and files."""
 
-from __future__ import annotations
-
 import pickle
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +17,7 @@ knee,0.005,50,60,70,80,d
 """
 
 
-def made(**given: Any) -> ActuatorLog:
+def made(**given) -> ActuatorLog:
     """A log of three steps of two joints, with some changes."""
     return ActuatorLog(**{"dt": DT, **{name: np.zeros((3, 2)) for name in SIGNALS}, **given})
 
@@ -57,7 +53,7 @@ def test_one_joint_is_a_column() -> None:
         ({"velocity": [[0, 0], [0, np.inf], [0, 0]]}, r"velocity\[1, 1\] = inf: must be finite"),
     ],
 )
-def test_refused(given: dict[str, Any], said: str) -> None:
+def test_refused(given, said) -> None:
     """The error names the signal."""
     with pytest.raises(ValueError, match=said):
         made(**given)
@@ -65,7 +61,7 @@ def test_refused(given: dict[str, Any], said: str) -> None:
 
 @pytest.mark.parametrize("extension", [".npz", ".csv", ".CSV"])
 @pytest.mark.parametrize("joints", [1, 3])
-def test_file_gives_the_same_log_back(extension: str, joints: int, tmp_path: Path) -> None:
+def test_file_gives_the_same_log_back(extension, joints, tmp_path) -> None:
     """Bit-identical, also as text."""
     log = pd_log(0, 50, joints)
     log.save(tmp_path / f"log{extension}")
@@ -73,7 +69,7 @@ def test_file_gives_the_same_log_back(extension: str, joints: int, tmp_path: Pat
 
 
 @pytest.mark.parametrize("turns", [True, False, None])
-def test_arrays_keep_whether_joints_turn(turns: bool | None, tmp_path: Path) -> None:
+def test_arrays_keep_whether_joints_turn(turns, tmp_path) -> None:
     """A table does not; parts of a log do."""
     log = made(turns=turns)
     for ending, kept in ((".npz", turns), (".csv", None)):
@@ -82,7 +78,7 @@ def test_arrays_keep_whether_joints_turn(turns: bool | None, tmp_path: Path) -> 
     assert log.cut(0, 2).turns is turns
 
 
-def test_table_of_others(tmp_path: Path) -> None:
+def test_table_of_others(tmp_path) -> None:
     """Lines by time or by joint, columns in any order, with additional ones."""
     path = tmp_path / "log.csv"
     path.write_text(TABLE, "utf-8")
@@ -95,7 +91,7 @@ def test_table_of_others(tmp_path: Path) -> None:
     assert_same(ActuatorLog.load(path), log)
 
 
-def test_step_may_be_given(tmp_path: Path) -> None:
+def test_step_may_be_given(tmp_path) -> None:
     """For rounded or missing times."""
     path = tmp_path / "log.csv"
     path.write_text(TABLE.replace("0.005", "0.004"), "utf-8")
@@ -118,7 +114,7 @@ def test_step_may_be_given(tmp_path: Path) -> None:
         ("", "has nothing"),
     ],
 )
-def test_table_refused(text: str, said: str, tmp_path: Path) -> None:
+def test_table_refused(text, said, tmp_path) -> None:
     """The error has the line, or the missing column."""
     path = tmp_path / "log.csv"
     path.write_text(text, "utf-8")
@@ -126,7 +122,7 @@ def test_table_refused(text: str, said: str, tmp_path: Path) -> None:
         ActuatorLog.load(path)
 
 
-def test_archive_refused(tmp_path: Path) -> None:
+def test_archive_refused(tmp_path) -> None:
     """Missing arrays, other files, and pickles, which are not loaded."""
     path = tmp_path / "log.npz"
     arrays = {name: np.zeros(3) for name in SIGNALS}
@@ -143,7 +139,7 @@ def test_archive_refused(tmp_path: Path) -> None:
             ActuatorLog.load(path, DT)
 
 
-def test_other_extension_refused(tmp_path: Path) -> None:
+def test_other_extension_refused(tmp_path) -> None:
     """For both writing and reading."""
     for act in (made().save, ActuatorLog.load):
         with pytest.raises(ValueError, match=r"log\.txt: must end with \.npz or \.csv"):
@@ -158,6 +154,6 @@ def test_cut() -> None:
 
 @pytest.mark.parametrize("extension", [".npz", ".csv"])
 @needs_pipes
-def test_pipe_is_refused(extension: str, tmp_path: Path) -> None:
+def test_pipe_is_refused(extension, tmp_path) -> None:
     """Loading does not wait for another program to write."""
     require_refused(ActuatorLog.load, tmp_path / f"file{extension}")

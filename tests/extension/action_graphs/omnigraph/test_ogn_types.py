@@ -1,7 +1,5 @@
 """Attribute types: which values each takes, and what they become."""
 
-from __future__ import annotations
-
 import math
 import re
 from typing import Any
@@ -65,7 +63,7 @@ UNKNOWN_TYPES = ["real", "float[5]", "float[3", "union", "floats[]", ""]
 
 
 @pytest.mark.parametrize(("declared", "given", "seen"), VALUES)
-def test_value_is_seen_as_its_type(declared: str, given: Any, seen: Any) -> None:
+def test_value_is_seen_as_its_type(declared, given, seen) -> None:
     """Scalars become Python's, arrays NumPy's of the declared precision."""
     converted = parse_type(declared).convert(given)
     if isinstance(converted, np.ndarray):
@@ -74,21 +72,21 @@ def test_value_is_seen_as_its_type(declared: str, given: Any, seen: Any) -> None
 
 
 @pytest.mark.parametrize(("declared", "given", "remedy"), REFUSED)
-def test_value_of_another_type_is_refused(declared: str, given: Any, remedy: str) -> None:
+def test_value_of_another_type_is_refused(declared, given, remedy) -> None:
     """The message names value, type and what to give."""
     with pytest.raises(ValueError, match=re.escape(f": must be {declared}. {remedy}")):
         parse_type(declared).convert(given)
 
 
 @pytest.mark.parametrize(("declared", "given", "seen"), VALUES)
-def test_default_is_a_value_of_the_type(declared: str, given: Any, seen: Any) -> None:
+def test_default_is_a_value_of_the_type(declared, given, seen) -> None:
     """Defaults convert to themselves."""
     kind = parse_type(declared)
     np.testing.assert_equal(kind.convert(kind.default()), kind.default())
 
 
 @pytest.mark.parametrize("declared", UNKNOWN_TYPES)
-def test_unknown_type_is_refused(declared: str) -> None:
+def test_unknown_type_is_refused(declared) -> None:
     """Unknown types are not guessed."""
     with pytest.raises(ValueError, match="must be a type of OmniGraph"):
         parse_type(declared)

@@ -1,7 +1,5 @@
 """Fixtures of the tests of graphs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -22,7 +20,7 @@ def runs() -> list[tuple[str, Any]]:
     """
     order: list[tuple[str, Any]] = []
 
-    def note(db: Any) -> bool:
+    def note(db) -> bool:
         order.append((db.node.path.rpartition("/")[2], db.inputs.value))
         if db.inputs.fails == "raise":
             raise ArithmeticError("no way")
@@ -35,7 +33,7 @@ def runs() -> list[tuple[str, Any]]:
         )
 
         @staticmethod
-        def compute(db: Any) -> bool:
+        def compute(db) -> bool:
             db.outputs.value = db.inputs.value
             db.outputs.execOut = True
             return note(db)
@@ -44,7 +42,7 @@ def runs() -> list[tuple[str, Any]]:
         PORTS = NodePorts(inputs={"value": "any", "other": "any", "fails": "token"}, outputs={"value": "any"})
 
         @staticmethod
-        def compute(db: Any) -> bool:
+        def compute(db) -> bool:
             db.outputs.value = db.inputs.value
             return note(db)
 

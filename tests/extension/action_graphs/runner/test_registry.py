@@ -1,12 +1,9 @@
 """Node types of users."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from graph_stages import ACTUATORS, GRAPH, TICK, graph, node, pulse, stage_with
@@ -45,7 +42,7 @@ released = []
 
 
 @pytest.fixture
-def extension(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def extension(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator:
     """A module with a node class, and its `.ogn` file beside it, as an extension has them."""
     (tmp_path / "OgnScale.py").write_text(CODE)
     (tmp_path / "OgnScale.ogn").write_text(OGN)
@@ -60,7 +57,7 @@ def scaling(node_type: str = "my.extension.Scale") -> Graph:
     return made
 
 
-def test_own_node_runs_unchanged(extension: Any) -> None:
+def test_own_node_runs_unchanged(extension) -> None:
     """Ports from its `.ogn` file, state for each node, notified when it ends."""
     register_node_type("my.extension.Scale", extension.OgnScale)
     made = scaling()
@@ -71,13 +68,13 @@ def test_own_node_runs_unchanged(extension: Any) -> None:
     assert extension.released == [f"{GRAPH}/S"]
 
 
-def test_stage_alone_brings_no_node(extension: Any) -> None:
+def test_stage_alone_brings_no_node(extension) -> None:
     """A module that can be imported is not a node type: nothing in a stage chooses code."""
     with pytest.raises(GraphError, match=r"my\.extension\.Scale"):
         scaling()
 
 
-def test_nodes_of_one_type_remember_apart(extension: Any) -> None:
+def test_nodes_of_one_type_remember_apart(extension) -> None:
     """State belongs to a node, also where two graphs are loaded from one stage."""
     register_node_type("my.extension.Scale", extension.OgnScale)
     first, second = scaling(), scaling()
@@ -98,7 +95,7 @@ def test_type_can_be_registered_again() -> None:
             )
 
             @staticmethod
-            def compute(db: Any) -> bool:
+            def compute(db) -> bool:
                 db.outputs.sum = db.inputs.factor * db.inputs.number
                 return True
 
@@ -109,7 +106,7 @@ def test_type_can_be_registered_again() -> None:
 
 
 @pytest.mark.parametrize("name", [TICK, ACTUATORS])
-def test_shipped_type_is_refused(name: str, extension: Any) -> None:
+def test_shipped_type_is_refused(name, extension) -> None:
     """A graph means the same everywhere."""
     with pytest.raises(ValueError, match="is a shipped one"):
         register_node_type(name, extension.OgnScale)
@@ -121,7 +118,7 @@ def test_class_without_compute_is_refused() -> None:
         register_node_type("my.extension.Nothing", type("Nothing", (), {}))
 
 
-def test_class_without_ports_is_refused(extension: Any, tmp_path: Path) -> None:
+def test_class_without_ports_is_refused(extension, tmp_path) -> None:
     """Neither a list nor a file."""
     (tmp_path / "OgnScale.ogn").unlink()
     with pytest.raises(FileNotFoundError, match=r"OgnScale\.ogn"):
@@ -129,7 +126,7 @@ def test_class_without_ports_is_refused(extension: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("port", ["number", ("double", "many")])
-def test_wrong_port_is_refused_by_name(port: Any) -> None:
+def test_wrong_port_is_refused_by_name(port) -> None:
     """An unknown type, or a default of another one."""
     ports = NodePorts(inputs={"x": port})
     with pytest.raises(ValueError, match=r"^my\.extension\.Wrong: inputs:x: "):

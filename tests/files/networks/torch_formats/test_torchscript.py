@@ -1,7 +1,5 @@
 """TorchScript archives made without PyTorch: their code is interpreted, and unknown operations are refused."""
 
-from __future__ import annotations
-
 import os
 import warnings
 from collections.abc import Callable
@@ -87,7 +85,7 @@ ELEMENTWISE: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 
 @pytest.mark.parametrize("code", ELEMENTWISE)
-def test_operations(code: str) -> None:
+def test_operations(code) -> None:
     found = network(f"y = {code}\nreturn {LAST.format('y')}", constants=(np.array(5.0),))
     expected = linear(ELEMENTWISE[code](X))
     np.testing.assert_allclose(evaluate(found, X)[0], expected, rtol=1e-6, atol=1e-6)
@@ -105,7 +103,7 @@ def test_operations(code: str) -> None:
         ("torch.squeeze(torch.linear(x, self.w, self.b))", {}),
     ],
 )
-def test_forms_of_a_linear_layer(code: str, attributes: dict[str, object]) -> None:
+def test_forms_of_a_linear_layer(code, attributes) -> None:
     np.testing.assert_allclose(evaluate(network(f"return {code}"), X)[0], linear(X), rtol=1e-6)
 
 
@@ -146,7 +144,7 @@ CONTROL = {
 
 
 @pytest.mark.parametrize("body", CONTROL)
-def test_the_code_is_walked_over(body: str) -> None:
+def test_the_code_is_walked_over(body) -> None:
     lines = "".join(f"    {line}\n" for line in f"{body}\nreturn {LAST.format('y')}".splitlines())
     code = {
         "__torch__": f"class M(Module):\n  def forward(self: __torch__.M, x: Tensor) -> Tensor:\n{lines}"
@@ -192,7 +190,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("code", REFUSED)
-def test_what_cannot_be_said_is_refused_and_named(code: str) -> None:
+def test_what_cannot_be_said_is_refused_and_named(code) -> None:
     with pytest.raises(NetworkError, match=REFUSED[code]) as error:
         network(f"y = {code}\nreturn {LAST.format('y')}")
     assert str(error.value).startswith("__torch__.M.forward, line 3: ")
@@ -247,7 +245,7 @@ def test_lstm_of_two_layers() -> None:
         (lstm(first=False), "batch_first"),
     ],
 )
-def test_states_that_are_not_kept_as_they_are_refused(made: tuple[bytes, object], told: str) -> None:
+def test_states_that_are_not_kept_as_they_are_refused(made, told) -> None:
     with pytest.raises(NetworkError, match=told):
         reader.read(made[0])
 
@@ -300,7 +298,7 @@ BAD = bad_archives()
 
 
 @pytest.mark.parametrize("bad", BAD)
-def test_what_a_file_must_not_do(bad: str) -> None:
+def test_what_a_file_must_not_do(bad) -> None:
     from isaacsim.core.experimental.actuators.files.networks.torch_formats import state_dict
 
     data, told = BAD[bad]
