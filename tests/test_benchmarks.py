@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from places import REPOSITORY
+from refusals import refused
 from warm_python import warm_python
 
 # they are run from the repository root and not installed
@@ -287,8 +288,7 @@ def test_tree_is_this_repository(tmp_path) -> None:
 @pytest.mark.parametrize("what", [[], ["main", "--tree", "."]], ids=["neither", "both"])
 def test_revision_or_tree(what, capsys) -> None:
     """One of the two."""
-    with pytest.raises(SystemExit):
-        against.main(what)
+    refused(SystemExit, lambda: against.main(what))
     assert "--tree" in capsys.readouterr().err
 
 
@@ -420,8 +420,7 @@ def test_whole_loops_are_compared_before_they_are_timed(monkeypatch) -> None:
     assert len({row[0] for row in rows}) == len(rows) >= 16
     monkeypatch.setattr(loops, "KP", 21.0)
     monkeypatch.setattr(loops.Script, "tick", lambda *_: [np.zeros(12), np.zeros(12), np.zeros(7)])
-    with pytest.raises(AssertionError, match="Not equal to tolerance"):
-        list(loops.jobs(1))
+    refused(AssertionError, lambda: list(loops.jobs(1)), "Not equal to tolerance")
 
 
 @pytest.mark.slow
@@ -429,8 +428,7 @@ def test_new_arrays_are_compared_before_they_are_timed(monkeypatch) -> None:
     """Efforts that are not the same are not timed."""
     assert len(list(new_arrays.rows(["numpy"], [1], 1, 1e-3))) == 1
     monkeypatch.setattr(new_arrays.Theirs, "step", lambda self: np.ones((1, 12)))
-    with pytest.raises(AssertionError):
-        list(new_arrays.rows(["numpy"], [1], 1, 1e-3))
+    refused(AssertionError, lambda: list(new_arrays.rows(["numpy"], [1], 1, 1e-3)))
 
 
 @pytest.mark.slow

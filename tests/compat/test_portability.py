@@ -22,6 +22,7 @@ from isaacsim.core.experimental.actuators.files.networks import onnx
 from isaacsim.core.experimental.actuators.specs.transmission import at_joint
 from newton_drives import DT, motion
 from pxr import Usd
+from refusals import refused
 from small_networks import numbers
 from small_stages import wrist
 
@@ -264,8 +265,7 @@ def test_delay_that_is_not_authored_is_one_step(robots, tmp_path) -> None:
 def test_delay_of_none_is_refused(robots, tmp_path) -> None:
     """Here it is none."""
     file = file_with(tmp_path, robots, (aa.PDControlConfig(10.0, 0.0), [], aa.DelayConfig(0)))
-    with pytest.raises(ValueError, match="max_delay must be >= 1"):
-        Theirs(file)
+    refused(ValueError, lambda: Theirs(file), "max_delay must be >= 1")
     assert ramp(Ours(file)) == [[10.0, 10.0], [20.0, 20.0], [30.0, 30.0]]
 
 
@@ -275,8 +275,7 @@ def test_axis_of_a_generic_joint_is_refused(robots, tmp_path) -> None:
     (first, second) = aa.add_motors("/World/Arm", {"wrist:.*": [aa.PDControlConfig(10.0, 0.0)]}, stage=stage)
     stage.GetRootLayer().Export(str(tmp_path / "wrist.usda"))
     assert [prim.GetName() for prim in (first, second)] == ["wrist_rotY", "wrist_rotZ"]
-    with pytest.raises(ValueError, match=r"wrist\.rotY' which does not exist"):
-        Theirs(tmp_path / "wrist.usda")
+    refused(ValueError, lambda: Theirs(tmp_path / "wrist.usda"), r"wrist\.rotY' which does not exist")
 
 
 def test_every_target_is_driven(robots, tmp_path) -> None:
@@ -307,8 +306,7 @@ def test_limit_that_is_no_number_is_refused(robots, tmp_path) -> None:
     motor = aa.PDControlConfig(10.0, 0.0), [aa.MaxEffortClampingConfig(5.0)], None
     file = file_with(tmp_path, robots, motor, lambda prim: prim.GetAttribute("newton:maxEffort").Set(float("nan")))
     assert Theirs(file).efforts(*signals()).tolist() == [10.0, 5.0]
-    with pytest.raises(ActuatorParseError, match=r"shoulder>\.newton:maxEffort = nan"):
-        Ours(file)
+    refused(ActuatorParseError, lambda: Ours(file), r"shoulder>\.newton:maxEffort = nan")
 
 
 def test_plain_limit_is_the_last(robots, tmp_path) -> None:
@@ -326,8 +324,7 @@ def test_infinite_saturation_effort_is_no_speed_curve(robots, tmp_path) -> None:
     """newton refuses it beside a velocity limit that is finite."""
     motor = aa.PDControlConfig(1000.0, 0.0), [aa.DCMotorClampingConfig(100.0, 10.0, 50.0)], None
     file = file_with(tmp_path, robots, motor, lambda prim: prim.RemoveProperty("newton:saturationEffort"))
-    with pytest.raises(ValueError, match="saturation_effort must be finite"):
-        Theirs(file)
+    refused(ValueError, lambda: Theirs(file), "saturation_effort must be finite")
     with pytest.warns(UserWarning, match="newton:velocityLimit = 10 has no effect"):
         ours = Ours(file)
     assert ours.efforts(*signals(qd=15.0)).tolist() == [50.0, -50.0]

@@ -9,6 +9,7 @@ import warp as wp
 from isaacsim.core.experimental.actuators import ControllerPID, Delay
 from isaacsim.core.experimental.actuators.laws.contract.base import Clamping, Controller, actuator_axis
 from isaacsim.core.experimental.actuators.laws.contract.catalogue import build
+from refusals import refused
 
 
 def array(values, dtype=wp.float32) -> wp.array:
@@ -53,14 +54,12 @@ def test_bad_arguments_are_refused_by_name(component, given) -> None:
 
 def test_arrays_of_different_shape_are_refused() -> None:
     """Constructors check shapes, and say which array is wrong."""
-    with pytest.raises(ValueError, match=r"kd has shape \(3,\).*\(2,\)"):
-        aa.ControllerPD(array([1, 2]), array([1, 2, 3]))
+    refused(ValueError, lambda: aa.ControllerPD(array([1, 2]), array([1, 2, 3])), r"kd has shape \(3,\).*\(2,\)")
 
 
 def test_negative_largest_delay_is_refused() -> None:
     """0 is no delay; less is nothing."""
-    with pytest.raises(ValueError, match="max_delay = -1"):
-        Delay(array([0], wp.int32), -1)
+    refused(ValueError, lambda: Delay(array([0], wp.int32), -1), "max_delay = -1")
 
 
 def test_config_becomes_a_component() -> None:
@@ -85,8 +84,7 @@ def test_pd_gathers_by_its_index_arrays() -> None:
 
 def test_base_classes_are_contracts() -> None:
     """A family's base computes nothing by itself."""
-    with pytest.raises(NotImplementedError):
-        Clamping().modify_forces(*[None] * 6)
+    refused(NotImplementedError, lambda: Clamping().modify_forces(*[None] * 6))
     assert not Controller().is_stateful()
 
 
@@ -166,16 +164,14 @@ def test_own_law_is_prepared_when_called_by_itself() -> None:
 )
 def test_law_that_does_not_fit_is_refused(names: dict, words: str) -> None:
     """The message says what it takes and what it must take."""
-    with pytest.raises(TypeError, match=words):
-        type("Scaled2", (Scaled,), names).kernel()
+    refused(TypeError, lambda: type("Scaled2", (Scaled,), names).kernel(), words)
 
 
 def test_neutral_values_are_those_of_the_family_or_the_class() -> None:
     """0 for controllers, inf for limits, unless the class says otherwise."""
     assert (Scaled.neutral(), Divided.neutral()) == ((0.0,), (np.inf,))
     assert type("Own", (Divided,), {"NEUTRAL": (1.0,)}).neutral() == (1.0,)
-    with pytest.raises(NotImplementedError, match="Divided has no curve 'limit'"):
-        Divided(array([1.0])).curve("limit")
+    refused(NotImplementedError, lambda: Divided(array([1.0])).curve("limit"), "Divided has no curve 'limit'")
 
 
 def test_axis_of_a_state_array_is_declared() -> None:
@@ -203,15 +199,13 @@ def test_axis_of_a_state_array_is_declared() -> None:
 )
 def test_array_that_is_not_given_is_refused(make, name) -> None:
     """By class and parameter."""
-    with pytest.raises(ValueError, match=f"{name} = None: must be an array"):
-        make()
+    refused(ValueError, make, f"{name} = None: must be an array")
 
 
 @pytest.mark.parametrize("longest", [True, 2.0, np.nan, "3", None, 4097, 2**58, -1])
 def test_largest_delay_out_of_range_is_refused(longest) -> None:
     """It is an integer from 0 to 4096."""
-    with pytest.raises(ValueError, match="max_delay = "):
-        Delay(array([0], wp.int32), longest)
+    refused(ValueError, lambda: Delay(array([0], wp.int32), longest), "max_delay = ")
 
 
 @pytest.mark.parametrize(("steps", "wrong"), [([0, 5], "5"), ([-3, 0], "-3")])

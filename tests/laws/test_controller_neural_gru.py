@@ -12,6 +12,7 @@ from isaacsim.core.experimental.actuators.base import native
 from isaacsim.core.experimental.actuators.base.quiet_warp import quiet_warp
 from neural_bench import COUNT, DT, array, largest_difference
 from neural_twin import Twin, random_motion, random_network, write_network
+from refusals import refused
 
 COLUMNS = ["position", "target_position", "position_error", "velocity", "target_velocity", "velocity_error"]
 
@@ -121,8 +122,7 @@ def test_column_of_the_caller_has_to_be_there_and_fit(tmp_path) -> None:
     there = actuator.sim_state()
     for of, name in ((there, "joint_q"), (there, "joint_qd"), (sim, "joint_target_q"), (sim, "joint_target_qd")):
         setattr(of, name, wp.ones(COUNT, dtype=wp.float32, device="cpu"))
-    with pytest.raises(ValueError, match="'joint_f' is None: must be an array"):
-        actuator.step(there, sim, state, state, dt=DT)
+    refused(ValueError, lambda: actuator.step(there, sim, state, state, dt=DT), "'joint_f' is None: must be an array")
     sim.joint_f = wp.zeros(COUNT, dtype=wp.float32, device="cpu")
     wrong: list[tuple[Any, type[Exception], str]] = [
         (None, RuntimeError, "knee.safetensors.*no array was supplied for input column 'load'"),
@@ -132,8 +132,7 @@ def test_column_of_the_caller_has_to_be_there_and_fit(tmp_path) -> None:
     ]
     for given, error, told in wrong:
         sim.load = given
-        with pytest.raises(error, match=told):
-            actuator.step(there, sim, state, state, dt=DT)
+        refused(error, lambda: actuator.step(there, sim, state, state, dt=DT), told)
         assert state is not None and not state.controller_state.hidden.numpy().any() and not sim.joint_f.numpy().any()
     sim.load = array([1.0] * COUNT)
     actuator.step(there, sim, state, state, dt=DT)
@@ -160,5 +159,4 @@ def test_what_cannot_be_used_is_refused(wrong, message, tmp_path) -> None:
     """One error that names the file and the key."""
     metadata = metadata_of(["velocity", "position_error"]) | wrong
     path = write_network(tmp_path / "knee.safetensors", random_network("gru", 2), metadata)
-    with pytest.raises(ValueError, match=rf"(?=.*knee.safetensors).*{message}"):
-        ControllerNeuralGRU(path)
+    refused(ValueError, lambda: ControllerNeuralGRU(path), rf"(?=.*knee.safetensors).*{message}")

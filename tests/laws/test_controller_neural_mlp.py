@@ -9,6 +9,7 @@ from isaacsim.core.experimental.actuators import Actuator, ControllerNeuralLSTM,
 from isaacsim.core.experimental.actuators.files.networks.load import load_checkpoint
 from neural_bench import COUNT, array, largest_difference
 from neural_twin import Twin, random_network, write_network
+from refusals import refused
 
 SCALES = {"pos_scale": 2.0, "vel_scale": 0.25, "effort_scale": 20.0}
 
@@ -56,8 +57,7 @@ def test_masked_reset_clears_the_columns_of_the_mask(tmp_path) -> None:
     state.reset(array([True, False, True], wp.bool))
     assert state.vel_history.numpy().tolist() == [[0.0, 1.0, 0.0]] * 4
     assert state.pos_error_history.numpy().tolist() == [[0.0, 1.0, 0.0]] * 4
-    with pytest.raises(ValueError, match=r"mask has length 2: must be 3"):
-        state.reset(array([True, False], wp.bool))
+    refused(ValueError, lambda: state.reset(array([True, False], wp.bool)), r"mask has length 2: must be 3")
     state.reset()
     assert not state.vel_history.numpy().any()
 
@@ -119,14 +119,12 @@ def test_arguments_are_resolved() -> None:
 def test_what_cannot_be_used_is_refused(kind, inputs, metadata, message, tmp_path) -> None:
     """One error that names the file and the key."""
     path = write_network(tmp_path / "knee.safetensors", random_network(kind, inputs), metadata)
-    with pytest.raises(ValueError, match=rf"(?=.*knee.safetensors).*{message}"):
-        ControllerNeuralMLP(path)
+    refused(ValueError, lambda: ControllerNeuralMLP(path), rf"(?=.*knee.safetensors).*{message}")
 
 
 def test_missing_file_is_an_os_error(tmp_path) -> None:
     """As opening any file."""
-    with pytest.raises(FileNotFoundError):
-        ControllerNeuralLSTM(tmp_path / "nothing.onnx")
+    refused(FileNotFoundError, lambda: ControllerNeuralLSTM(tmp_path / "nothing.onnx"))
 
 
 def test_step_that_the_network_was_not_trained_for(tmp_path, rng) -> None:

@@ -10,6 +10,7 @@ import pytest
 from isaacsim.core.experimental.actuators.specs.bam import MODELS
 from isaacsim.core.experimental.actuators.specs.fields import violations
 from one_inertia import efforts_of
+from refusals import refused
 
 # XL330 of the published parameters
 XL330 = {
@@ -121,12 +122,10 @@ def test_errors_name_the_file(tmp_path, text) -> None:
     """A file without parameters is refused by its path."""
     file = tmp_path / "broken.json"
     file.write_text(text, "utf-8")
-    with pytest.raises(ValueError, match=r"broken\.json.*Give"):
-        aa.FrictionConfig.from_bam(file)
+    refused(ValueError, lambda: aa.FrictionConfig.from_bam(file), r"broken\.json.*Give")
     with pytest.raises(TypeError, match="path_or_dict = 3"):
         aa.FrictionConfig.from_bam(3)  # pyright: ignore[reportArgumentType]
-    with pytest.raises(OSError, match="missing"):
-        aa.FrictionConfig.from_bam(tmp_path / "missing.json")
+    refused(OSError, lambda: aa.FrictionConfig.from_bam(tmp_path / "missing.json"), "missing")
 
 
 def test_oracle_is_the_same_model(rng) -> None:
@@ -229,7 +228,5 @@ def test_what_a_servo_lacks_is_said() -> None:
     assert lines[0].startswith("bam has no kt: must have it.")
     assert [line.split()[3] for line in lines[1:]] == ["kp:", "error_gain:", "vin:"]
     assert "Add it, or pass servo, one of MX, XL320, XL330, STS3215." in lines[1]
-    with pytest.raises(ValueError, match=r"bam.electrical.resistance = -1.0"):
-        aa.MotorConfig.from_bam(WHOLE | {"R": -1.0})
-    with pytest.raises(ValueError, match="series = 'AX12'"):
-        aa.MotorConfig.from_bam(WHOLE, servo="AX12")
+    refused(ValueError, lambda: aa.MotorConfig.from_bam(WHOLE | {"R": -1.0}), r"bam.electrical.resistance = -1.0")
+    refused(ValueError, lambda: aa.MotorConfig.from_bam(WHOLE, servo="AX12"), "series = 'AX12'")

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import ServoCalibration, load_lerobot_calibration
+from refusals import refused
 
 ARM = {
     "shoulder_pan": {"id": 1, "drive_mode": 0, "homing_offset": -1470, "range_min": 758, "range_max": 3292},
@@ -61,8 +62,7 @@ def test_unknown_units_are_refused() -> None:
     one = ServoCalibration(1, 0, 0, 0, 4095)
     with pytest.raises(ValueError, match="units = 'radians': must be one of normalized, percent, degrees, ticks"):
         one.to_joint(0.0, "radians")
-    with pytest.raises(ValueError, match="units = 'turns'"):
-        one.from_joint(0.0, "turns")
+    refused(ValueError, lambda: one.from_joint(0.0, "turns"), "units = 'turns'")
 
 
 @pytest.mark.parametrize(
@@ -82,8 +82,7 @@ def test_unknown_units_are_refused() -> None:
 )
 def test_what_is_wrong_with_a_file_is_said(content, problem, tmp_path) -> None:
     """With motor, value, rule and remedy."""
-    with pytest.raises(ValueError, match=problem):
-        load_lerobot_calibration(written(tmp_path, content))
+    refused(ValueError, lambda: load_lerobot_calibration(written(tmp_path, content)), problem)
 
 
 def test_all_problems_are_said_at_once(tmp_path) -> None:
@@ -94,7 +93,5 @@ def test_all_problems_are_said_at_once(tmp_path) -> None:
     assert len(str(caught.value).splitlines()) == 4
     assert f"{path}: a has no range_min: must have it." in str(caught.value)
     path.write_text(" " * 1_000_001)
-    with pytest.raises(ValueError, match="1000001 bytes: must be a calibration of LeRobot"):
-        load_lerobot_calibration(path)
-    with pytest.raises(OSError):
-        load_lerobot_calibration(tmp_path / "none.json")
+    refused(ValueError, lambda: load_lerobot_calibration(path), "1000001 bytes: must be a calibration of LeRobot")
+    refused(OSError, lambda: load_lerobot_calibration(tmp_path / "none.json"))

@@ -18,6 +18,7 @@ from isaacsim.core.experimental.actuators.specs.configs import (
 from isaacsim.core.experimental.actuators.specs.datasheet import from_rpm, no_load_speed, stall_torque
 from isaacsim.core.experimental.actuators.specs.motor_catalogue import MOTORS, MotorFigures, motor_figures
 from isaacsim.core.experimental.actuators.specs.motors import MotorConfig, motor_of, problems_of
+from refusals import refused
 
 PD = PDControlConfig(80.0, 2.0)
 LIMIT = MaxEffortClampingConfig(40.0)
@@ -50,8 +51,7 @@ def test_a_list_of_configs_is_a_motor() -> None:
 )
 def test_what_is_no_motor_is_refused(value, error, message) -> None:
     """With what it is, and what to pass."""
-    with pytest.raises(error, match=message):
-        motor_of(value)
+    refused(error, lambda: motor_of(value), message)
 
 
 def test_good_values_are_let_be() -> None:
@@ -116,8 +116,7 @@ def test_impossible_figures_are_all_told() -> None:
     names = ["stall_torque", "no_load_speed", "gear_ratio", "rotor_inertia", "efficiency", "max_torque"]
     assert [line.split(" = ")[0] for line in lines] == names
     assert "> 0 and <= 1" in lines[4]
-    with pytest.raises(ValueError, match=r"motor.controller.kp = -1.0"):
-        MotorConfig.from_datasheet(1.0, 1.0, kp=-1.0, kd=1.0)
+    refused(ValueError, lambda: MotorConfig.from_datasheet(1.0, 1.0, kp=-1.0, kd=1.0), r"motor.controller.kp = -1.0")
 
 
 def test_what_data_sheets_print_is_converted() -> None:
@@ -167,7 +166,5 @@ def test_figures_of_the_catalogue() -> None:
 
 def test_an_unknown_motor_is_named_with_those_that_sound_like_it() -> None:
     """And where none does, with the way without a catalogue."""
-    with pytest.raises(ValueError, match=r"motor = 'minicheeta'.*Did you mean mini_cheetah\?$"):
-        motor_figures("minicheeta")
-    with pytest.raises(ValueError, match=r"or MotorConfig\.from_datasheet"):
-        MotorConfig.from_catalogue("???", kp=1.0, kd=1.0)
+    refused(ValueError, lambda: motor_figures("minicheeta"), r"motor = 'minicheeta'.*Did you mean mini_cheetah\?$")
+    refused(ValueError, lambda: MotorConfig.from_catalogue("???", kp=1.0, kd=1.0), r"or MotorConfig\.from_datasheet")

@@ -20,6 +20,7 @@ from isaacsim.core.experimental.actuators.base.native import core
 from isaacsim.core.experimental.actuators.engine.step.native import NativeStep
 from isaacsim.core.experimental.actuators.engine.step.state import restore, save
 from isaacsim.core.experimental.actuators.laws.contract.curve import prepare_curve
+from refusals import refused
 from step_bench import NAMES, Bench, built_in_plan, draw
 
 if core is None:
@@ -360,8 +361,7 @@ def test_instruction_set_is_chosen_by_the_environment(monkeypatch) -> None:
     monkeypatch.setenv("ACTUATORS_ISA", last)
     assert Made().core.variant == last
     monkeypatch.setenv("ACTUATORS_ISA", "mmx")
-    with pytest.raises(ValueError, match=rf"ACTUATORS_ISA = mmx: must be one of .*{last}"):
-        Made()
+    refused(ValueError, Made, rf"ACTUATORS_ISA = mmx: must be one of .*{last}")
 
 
 def test_a_helping_thread_changes_no_bit(monkeypatch) -> None:
@@ -453,8 +453,7 @@ SLOT_ERRORS = [([3], "one of the slots"), ([-1], "one of the slots"), ([1, 1], "
 def test_a_plan_that_cannot_be_is_refused(changed, words) -> None:
     """By name and rule, for each of its arguments."""
     plan()
-    with pytest.raises(ValueError, match=words):
-        plan(**changed)
+    refused(ValueError, lambda: plan(**changed), words)
 
 
 @pytest.mark.parametrize(
@@ -462,8 +461,7 @@ def test_a_plan_that_cannot_be_is_refused(changed, words) -> None:
 )
 def test_arguments_of_another_kind_are_refused(argument) -> None:
     """An object that is neither text, number nor list."""
-    with pytest.raises(TypeError):
-        plan(**{argument: object()})
+    refused(TypeError, lambda: plan(**{argument: object()}))
 
 
 def gave(method: str, *arguments):
@@ -668,8 +666,7 @@ def of_state(at: int, given):
 )
 def test_bad_arguments_are_refused_by_name(call, words) -> None:
     """The binding checks type, shape, pitch and range: nothing reaches memory that it should not."""
-    with pytest.raises(ValueError, match=words):
-        call()
+    refused(ValueError, call, words)
 
 
 @pytest.mark.parametrize("count", [1, 5, 8])
@@ -701,18 +698,15 @@ def test_half_a_step_with_nothing_between_is_refused() -> None:
     """The halves have to hand something over."""
     made = Made().bind()
     for half in (lambda: made.core.command(DT), made.core.limit):
-        with pytest.raises(RuntimeError, match=r"Call hand_over\(\) first"):
-            half()
+        refused(RuntimeError, half, r"Call hand_over\(\) first")
 
 
 def test_a_step_without_arrays_or_states_is_refused() -> None:
     """There is nothing to read yet."""
-    with pytest.raises(RuntimeError, match=r"Call bind\(\) first"):
-        Made().core.step(DT)
+    refused(RuntimeError, lambda: Made().core.step(DT), r"Call bind\(\) first")
     made = plan()
     made.bind_columns([floats((2, 3)) for _ in range(5)], floats((2, 3)), [0, 1, 2])
-    with pytest.raises(RuntimeError, match=r"Call use\(\) first"):
-        made.step(DT)
+    refused(RuntimeError, lambda: made.step(DT), r"Call use\(\) first")
 
 
 @pytest.mark.parametrize("end", range(7))

@@ -16,6 +16,7 @@ from isaacsim.core.experimental.actuators.files.networks.load import (
     read_file,
 )
 from neural_twin import random_network, write_network
+from refusals import refused
 
 NETWORK = random_network("mlp", 2)
 
@@ -42,8 +43,7 @@ def test_json_beside_the_file_is_checked(text, path) -> None:
     """An error names the file, whether or not the network is in use."""
     known = load_checkpoint(path)
     path.with_suffix(".json").write_text(text, "latin-1")
-    with pytest.raises(NetworkError, match=r"knee\.safetensors: .*sidecar"):
-        load_checkpoint(path)
+    refused(NetworkError, lambda: load_checkpoint(path), r"knee\.safetensors: .*sidecar")
     assert known.metadata
 
 
@@ -70,24 +70,20 @@ def test_only_regular_files_of_bounded_size_are_read(tmp_path) -> None:
             read_file(odd)
     with open(tmp_path / "large", "wb") as large:
         large.truncate(load.LARGEST + 1)
-    with pytest.raises(ValueError, match=f"large has {load.LARGEST + 1} bytes: must be at most"):
-        read_file(tmp_path / "large")
-    with pytest.raises(FileNotFoundError):
-        read_file(tmp_path / "none")
+    refused(ValueError, lambda: read_file(tmp_path / "large"), f"large has {load.LARGEST + 1} bytes: must be at most")
+    refused(FileNotFoundError, lambda: read_file(tmp_path / "none"))
 
 
 def test_link_is_followed_only_if_asked(path, tmp_path) -> None:
     """Paths given by the program may be links."""
     (tmp_path / "link").symlink_to(path)
     assert read_file(tmp_path / "link") == path.read_bytes()
-    with pytest.raises(OSError):
-        read_file(tmp_path / "link", follow=False)
+    refused(OSError, lambda: read_file(tmp_path / "link", follow=False))
 
 
 def test_bytes_that_are_no_network(tmp_path) -> None:
     """A `ValueError` names them."""
-    with pytest.raises(NetworkError, match="knee"):
-        checkpoint_of(b"cos\nsystem\n(S'true'\ntR.", "knee")
+    refused(NetworkError, lambda: checkpoint_of(b"cos\nsystem\n(S'true'\ntR.", "knee"), "knee")
 
 
 def apart(folder: Path, location: str, *, first: int = 8, count: int = 8, content: bytes | None = None) -> Path:
@@ -141,8 +137,7 @@ def test_weights_elsewhere_are_refused(location, bytes_of, told, tmp_path) -> No
     (tmp_path / "weights.bin").write_bytes(bytes(16))
     (folder / "link.bin").symlink_to(tmp_path / "weights.bin")
     path = apart(folder, location, first=bytes_of[0], count=bytes_of[1])
-    with pytest.raises(NetworkError, match=rf"knee\.onnx: tensor 'w' .*{told}"):
-        load_checkpoint(path)
+    refused(NetworkError, lambda: load_checkpoint(path), rf"knee\.onnx: tensor 'w' .*{told}")
     # bytes without a folder have no other files
     with pytest.raises(NetworkError, match="must be inside, for this file is in no folder"):
         checkpoint_of(path.read_bytes(), "knee")

@@ -10,6 +10,7 @@ import pytest
 from isaacsim.core.experimental.actuators.base.errors import NetworkError
 from isaacsim.core.experimental.actuators.files.networks import onnx, read, safetensors
 from isaacsim.core.experimental.actuators.files.networks.read import read_checkpoint
+from refusals import refused
 from small_networks import mlp, recurrent
 
 NETWORK = mlp("tanh", inputs=2)
@@ -30,8 +31,7 @@ def test_metadata_given_go_before_the_sidecar_and_that_before_the_file() -> None
     sidecar = b'{"pos_scale": 2.0, "vel_scale": 2.0}'
     checkpoint = read_checkpoint(data, "net", metadata={"pos_scale": 3.0}, sidecar=sidecar)
     assert checkpoint.metadata == {"pos_scale": 3.0, "vel_scale": 2.0, "effort_scale": 1.0}
-    with pytest.raises(NetworkError, match=r"^net: sidecar"):
-        read_checkpoint(data, "net", sidecar=b"[]")
+    refused(NetworkError, lambda: read_checkpoint(data, "net", sidecar=b"[]"), r"^net: sidecar")
 
 
 def test_metadata_that_do_not_fit_are_refused() -> None:
@@ -46,8 +46,7 @@ def test_the_name_decides_nothing() -> None:
 
 def test_who_lacks_the_library_is_told_the_extra(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(NetworkError, match=r"^net: .*pip install .*\[nets\]'"):
-        read_checkpoint(b"\x08\x08", "net")
+    refused(NetworkError, lambda: read_checkpoint(b"\x08\x08", "net"), r"^net: .*pip install .*\[nets\]'")
 
 
 @pytest.mark.parametrize(
@@ -73,8 +72,7 @@ def test_size_is_bounded(monkeypatch) -> None:
     assert read.LARGEST == 64 * 2**20
     data = safetensors.write(NETWORK, {})
     monkeypatch.setattr(read, "LARGEST", len(data) - 1)
-    with pytest.raises(NetworkError, match="Use a smaller network"):
-        read_checkpoint(data, "net")
+    refused(NetworkError, lambda: read_checkpoint(data, "net"), "Use a smaller network")
 
 
 def test_whatever_else_fails_is_one_error(monkeypatch) -> None:

@@ -17,6 +17,7 @@ from physics_engines import qpos_of, qvel_of
 from places import ROBOTS
 from quadruped import BREADTH_FIRST, DEPTH_FIRST, quadruped, quadruped_stage
 from quadruped import HOME as QUADRUPED_HOME
+from refusals import refused
 from stages import stage_of
 
 ARM = ROBOTS / "arm_2dof.xml"
@@ -244,8 +245,7 @@ def test_a_file_is_found_by_its_kind_of_name_and_needs_no_play(tmp_path) -> None
         assert robot.dof_paths == [["/leg/hip", "/body_2/knee", "/foot/ankle", "/foot/joint_3"]]
         assert robot.link_paths == [["/leg", "/body_2", "/foot"]]
         assert robot.joint_names == ["hip", "knee", "ankle", "joint_3"]
-        with pytest.raises(ValueError, match=r"articulations here: \['/leg'\]\. Give one of these;"):
-            sim.articulation("box")
+        refused(ValueError, lambda: sim.articulation("box"), r"articulations here: \['/leg'\]\. Give one of these;")
 
 
 def test_many_environments(tmp_path) -> None:
@@ -393,8 +393,7 @@ def test_motors_of_one_robot_of_several(tmp_path) -> None:
     with aa.Simulation(written(tmp_path, text)) as sim:
         assert list(aa.motors_of(sim, "leg")) == ["hip", "knee", "ankle"]
         assert aa.motors_of(sim, "other")["swing"].clamping == [aa.MaxEffortClampingConfig(4.0)]
-        with pytest.raises(ValueError, match=r"there are 2 articulations, \['/leg', '/other'\]"):
-            aa.motors_of(sim)
+        refused(ValueError, lambda: aa.motors_of(sim), r"there are 2 articulations, \['/leg', '/other'\]")
 
 
 def test_motors_of_a_model_and_of_a_stage() -> None:
@@ -667,8 +666,7 @@ def test_without_a_stage(tmp_path) -> None:
         robot = sim.articulation("leg")
         assert sim.stage is None and robot.valid
         for call in (lambda: robot.set_dof_gains(1.0), lambda: robot.set_dof_limits(-1, 1)):
-            with pytest.raises(HostError, match=r"there is no stage to author .* on while .* Call play\(\) first"):
-                call()
+            refused(HostError, call, r"there is no stage to author .* on while .* Call play\(\) first")
         getters = [name for name in dir(robot) if name in READABLE]
         assert len(getters) == len(READABLE)
         stopped = [getattr(robot, name)() for name in getters]
@@ -772,10 +770,8 @@ def test_what_cannot_be_opened_says_where(tmp_path, case) -> None:
 
 def test_files_that_are_not_there_and_other_simulators(tmp_path) -> None:
     """Both say so."""
-    with pytest.raises(FileNotFoundError, match=r"gone\.xml: no such file"):
-        aa.Simulation(tmp_path / "gone.xml")
-    with pytest.raises(ValueError, match="engine = 'physx' reads USD only"):
-        aa.Simulation(ARM, engine="physx")
+    refused(FileNotFoundError, lambda: aa.Simulation(tmp_path / "gone.xml"), r"gone\.xml: no such file")
+    refused(ValueError, lambda: aa.Simulation(ARM, engine="physx"), "engine = 'physx' reads USD only")
 
 
 @pytest.mark.slow

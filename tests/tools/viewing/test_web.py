@@ -23,6 +23,7 @@ import pytest
 from isaacsim.core.experimental.actuators.base.errors import HostError
 from isaacsim.core.experimental.actuators.tools.viewing.view import View
 from places import ROBOTS
+from refusals import refused
 from small_stages import two_robots
 
 pytestmark = pytest.mark.skipif(find_spec("viser") is None, reason="viser is not installed")
@@ -58,8 +59,7 @@ def test_page_is_served_until_it_is_closed(sim, capsys) -> None:
         view.run(0.2)
         assert view.is_running
     assert not view.is_running
-    with pytest.raises(OSError):
-        urlopen("http://127.0.0.1:8123", timeout=2)
+    refused(OSError, lambda: urlopen("http://127.0.0.1:8123", timeout=2))
 
 
 def test_friction_has_a_strip_and_a_curve_of_its_own() -> None:
@@ -498,8 +498,7 @@ def test_name_that_somebody_else_lets_point_here_is_refused(view) -> None:
     from websockets.exceptions import InvalidStatus
 
     assert view.url is not None
-    with pytest.raises(InvalidStatus, match="403"):
-        Visitor(view, "http://evil.example", "evil.example")
+    refused(InvalidStatus, lambda: Visitor(view, "http://evil.example", "evil.example"), "403")
     with pytest.raises(HTTPError, match="403") as caught:
         urlopen(Request(view.url, headers={"Host": "evil.example"}), timeout=10)
     assert b"Host = 'evil.example': must be an address, localhost or the name of an allowed host" in caught.value.read()
@@ -588,5 +587,4 @@ def test_missing_viser_is_told(sim, monkeypatch) -> None:
     """The error has the command to install it."""
     monkeypatch.delitem(sys.modules, "isaacsim.core.experimental.actuators.tools.viewing.web", raising=False)
     monkeypatch.setitem(sys.modules, "viser", None)
-    with pytest.raises(ModuleNotFoundError, match=r"needs viser, .*pip install .*\[view\]"):
-        sim.view(native=False)
+    refused(ModuleNotFoundError, lambda: sim.view(native=False), r"needs viser, .*pip install .*\[view\]")

@@ -15,6 +15,7 @@ from isaacsim.core.experimental.actuators.extension.action_graphs.runner import 
     register_node_type,
 )
 from isaacsim.core.experimental.actuators.extension.action_graphs.runner.graph import MAX_RUNS
+from refusals import refused
 
 RECORD, PURE = "test.Record", "test.Pure"
 SEQUENCE = "omni.graph.action.Sequence"
@@ -117,8 +118,7 @@ def test_pulses_that_double_end_in_one_error(monkeypatch) -> None:
     monkeypatch.setattr("isaacsim.core.experimental.actuators.extension.action_graphs.runner.graph.MAX_RUNS", 2000)
     made = loaded(node("T", TICK), doubling(40))
     for _ in range(2):
-        with pytest.raises(GraphError, match=rf"^<{GRAPH}>: nodes run more than 2000 times in one evaluation"):
-            made.evaluate()
+        refused(GraphError, made.evaluate, rf"^<{GRAPH}>: nodes run more than 2000 times in one evaluation")
 
 
 def test_pure_nodes_count_among_the_runs(runs, monkeypatch) -> None:
@@ -132,8 +132,7 @@ def test_pure_nodes_count_among_the_runs(runs, monkeypatch) -> None:
     made = loaded(
         node("T", TICK), node("P", PURE), record("A", "T.outputs:tick", value), record("B", "A.outputs:execOut")
     )
-    with pytest.raises(GraphError, match=f"the last <{GRAPH}/B>"):
-        made.evaluate()
+    refused(GraphError, made.evaluate, f"the last <{GRAPH}/B>")
 
 
 # data
@@ -330,8 +329,7 @@ def test_only_free_inputs_can_be_set(runs, port, value, message) -> None:
     """A value on a wired input would be overwritten."""
     wired = wire("token inputs:value", "P.outputs:value")
     made = loaded(node("T", TICK), node("P", PURE), record("A", "T.outputs:tick", wired))
-    with pytest.raises(GraphError, match=re.escape(message)):
-        made.write(f"{GRAPH}/A.{port}", value)
+    refused(GraphError, lambda: made.write(f"{GRAPH}/A.{port}", value), re.escape(message))
 
 
 # variables
