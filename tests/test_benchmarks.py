@@ -442,6 +442,5 @@ def test_hidden_motors_are_found_and_errors_are_told(capsys, tmp_path) -> None:
     assert float(rows["coulomb"][0]) < 5.0
     assert float(rows["encoder_bias"][2]) < 10.0
     robot = identification.hidden_robot(tmp_path, 1, 1.0, 0)
-    again = identification.hidden_robot(tmp_path, 1, 1.0, 0)
-    assert (robot.log.position == again.log.position).all()
+    assert (robot.log.position == identification.hidden_robot(tmp_path, 1, 1.0, 0).log.position).all()
     assert set(robot.hidden) == {*identification.HIDDEN, "delay"}

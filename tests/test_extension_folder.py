@@ -224,8 +224,7 @@ def test_premake_links_everything_the_manifest_names(manifest):
     """Put every folder into the built extension that its manifest reads."""
     named = [manifest["package"][key] for key in ("changelog", "readme", "preview_image", "icon")]
     named += [module["path"] for module in manifest["python"]["module"]]
-    folders = {Path(path).parts[0] for path in named}
-    assert folders <= set(premake_paths(_read_text("premake5.lua")))
+    assert {Path(path).parts[0] for path in named} <= set(premake_paths(_read_text("premake5.lua")))
 
 
 def test_premake_has_nodes_at_the_import_path():

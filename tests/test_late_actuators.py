@@ -118,6 +118,5 @@ def test_delays_of_newton_stay_a_number_of_steps(tmp_path) -> None:
             tmp_path,
             lambda stage, delay=delay: aa.add_motors(ARM, {".*": [PD, delay]}, stage=stage, overwrite_existing=True),
         )
-        text = file.read_text("utf-8")
-        assert f"newton:delaySteps = {listed}" in text
+        assert f"newton:delaySteps = {listed}" in file.read_text("utf-8")
         assert found_in(next(iter(aa.motors_of(str(file)).values())).stages, delay) == delay

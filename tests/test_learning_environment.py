@@ -143,8 +143,7 @@ def test_policy_is_the_same_for_left_and_right() -> None:
     # y of vectors; turning about x and z; the clock half a cycle later
     mirrored[:, [1, 4, 6, 8, 33, 34]] *= -1
     legs = act(weights, seen).reshape(3, 4)
-    others = act(weights, mirrored).reshape(3, 4)
-    np.testing.assert_allclose(others[:, [2, 3, 0, 1]] * [[-1], [1], [1]], legs)
+    np.testing.assert_allclose(act(weights, mirrored).reshape(3, 4)[:, [2, 3, 0, 1]] * [[-1], [1], [1]], legs)
 
 
 class TestStableBaselines:

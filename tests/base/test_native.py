@@ -92,8 +92,7 @@ def test_a_core_cut_short_is_told(package, size) -> None:
     """What a full disk leaves of the real one: loading it would end the process."""
     if native.core is None:
         pytest.skip("the native core was not built")
-    whole = Path(native.core.__file__).read_bytes()
-    (package / f"core{SUFFIX}").write_bytes(whole[:size])
+    (package / f"core{SUFFIX}").write_bytes(Path(native.core.__file__).read_bytes()[:size])
     found, line = seen(package.parent)
     assert found == "False" and "cannot be loaded (the file is cut short)" in line
 

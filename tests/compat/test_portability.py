@@ -221,8 +221,7 @@ def test_geared_motors_come_back_from_files(robots, tmp_path) -> None:
                 assert getattr(found, name) == (value if isinstance(value, str) else pytest.approx(value, rel=1e-6)), (
                     name
                 )
-        again = {".*": motor}
-        aa.add_motors(ROOT, again, stage=stage, overwrite_existing=True)
+        aa.add_motors(ROOT, {".*": motor}, stage=stage, overwrite_existing=True)
     first = stage.GetPrimAtPath(f"{ROOT}/Actuators/shoulder")
     assert first.GetAttribute("newton:constEffort").Get() == pytest.approx(0.2 * 12.0, rel=1e-6)
     assert first.GetAttribute("newton:maxEffort").Get() == pytest.approx(36.0, rel=1e-6)

@@ -82,8 +82,7 @@ def test_values_are_copied() -> None:
     there.kp.zero_()
     assert law.kp.numpy().tolist() == [1.0, 2.0, 3.0]
     host = ours.ActuatedArrays(["hip"], [(ours.ActuatorConfig(law), "hip")], N)
-    held = to_newton(law)
-    assert held.kp.numpy().tolist() == [1.0, 2.0, 3.0]
+    assert to_newton(law).kp.numpy().tolist() == [1.0, 2.0, 3.0]
     host.close()
 
 

@@ -211,8 +211,7 @@ def test_faults_of_all_are_listed_and_cleared(rng) -> None:
 
 def test_mistakes_are_refused_before_anything_is_stepped(rng) -> None:
     """A wrong number of states, a state or an array that is missing."""
-    actuators = various(1)
-    group, (state, control) = aa.ActuatorGroup(actuators), frame(rng, 1500, 1350)
+    group, (state, control) = aa.ActuatorGroup(various(1)), frame(rng, 1500, 1350)
     states = group.state()
     with pytest.raises(ValueError, match="next_states has 3 states: must have 4"):
         group.step(state, control, states, states[:3], DT)

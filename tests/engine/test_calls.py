@@ -556,8 +556,7 @@ def test_what_was_bound_stays_alive(rng) -> None:
     for _ in range(30):
         given = frame(rng)
         actuator.step(*given, state, state, DT)
-        expected = given[1].joint_f.numpy().copy()
-        assert expected.any()
+        assert given[1].joint_f.numpy().copy().any()
         del given
         gc.collect()
     garbage = [floats(np.full(N, np.nan)) for _ in range(200)]
@@ -622,8 +621,7 @@ class OfCore:
         self.objects = [*vars(self.state_object).values(), *vars(self.control).values()]
         arrays = [array.numpy() for array in self.objects]
         at = np.arange(N, dtype=np.uint32)
-        names = [*STATE, *CONTROL, ""]
-        self.frame = [self.objects, [names], [[*arrays, None]], [[at] * 7]]
+        self.frame = [self.objects, [[*STATE, *CONTROL, ""]], [[*arrays, None]], [[at] * 7]]
 
     def add_frame(self, at: int, given) -> None:
         self.frame[at] = given

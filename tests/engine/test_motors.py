@@ -174,8 +174,7 @@ def test_a_problem_leaves_nothing_behind(host) -> None:
 
 def test_networks_are_read_from_where_the_program_says(host, tmp_path) -> None:
     """Relative to where the program is; one file serves all joints."""
-    network = random_network("mlp", 2)
-    write_network(tmp_path / "net.safetensors", network, {"model_type": "mlp"})
+    write_network(tmp_path / "net.safetensors", random_network("mlp", 2), {"model_type": "mlp"})
     from_file = efforts(host, {".*": [aa.NeuralControlConfig("net.safetensors")]})
     assert from_file.any() and (from_file == from_file[0, 0]).all()
 
@@ -410,8 +409,7 @@ def test_limit_of_the_joint_is_one_of_the_motor_before_its_gear() -> None:
         {".*": stages}, ["hip", "knee"], ["/hip", "/knee"], 1, limits=lambda: np.array([[50.0, 20.0]])
     )
     assert found.spec is not None
-    limit = found.spec.clamping[0]
-    np.testing.assert_allclose(limit.max_effort, [5.0, 5.0])
+    np.testing.assert_allclose(found.spec.clamping[0].max_effort, [5.0, 5.0])
 
 
 @pytest.mark.parametrize(("armature", "fits"), [(0.2, True), (0.205, True), (0.3, False), (None, True)])

@@ -401,8 +401,7 @@ def test_step_after_close_says_so(wrapper) -> None:
 def test_joints_of_the_same_name_are_told_apart_by_path() -> None:
     """Two joints named alike under different parents: each actuator drives the one its prim targets."""
     stage = Usd.Stage.CreateInMemory()
-    root = stage.DefinePrim("/Robot", "Xform")
-    UsdPhysics.ArticulationRootAPI.Apply(root)
+    UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim("/Robot", "Xform"))
     paths = ["/Robot/left/knee", "/Robot/right/knee"]
     for path, kp in zip(paths, (1.0, 2.0), strict=True):
         UsdPhysics.RevoluteJoint.Define(stage, path)

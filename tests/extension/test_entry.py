@@ -90,8 +90,7 @@ def test_start_tells_usd_of_our_schemas(world, monkeypatch) -> None:
 
 def test_documentation_shows_the_same_pin() -> None:
     """Keep the page that tells of the bundled extension and the log line together."""
-    text = (REPOSITORY / "docs" / "Overview.md").read_text("utf-8")
-    assert PIN in text
+    assert PIN in (REPOSITORY / "docs" / "Overview.md").read_text("utf-8")
 
 
 SETTING = f"/exts/{PACKAGE}/trustCheckpoints"
@@ -195,8 +194,7 @@ def test_reload_starts_afresh(world, extension) -> None:
     ArticulationActuators(ROBOTS)
     extension.on_shutdown()
     extension.on_startup(EXT_ID)
-    wrapper = ArticulationActuators(ROBOTS)
-    wrapper.set_dof_feedforward_effort_targets(3.0)
+    ArticulationActuators(ROBOTS).set_dof_feedforward_effort_targets(3.0)
     world.play()
     world.update()
     assert world.physics.arrays["actuation_forces"].any()
@@ -279,7 +277,6 @@ def test_node_that_cannot_be_registered_stops_nothing_else(world, monkeypatch) -
     extension.on_startup(EXT_ID)
     (line,) = world.log.error
     assert "(ArithmeticError: no node today). Use the packaged extension" in line
-    wrapper = ArticulationActuators(ROBOTS)
-    assert wrapper.actuated_dof_indices
+    assert ArticulationActuators(ROBOTS).actuated_dof_indices
     extension.on_shutdown()
     assert our_callbacks(world) == []

@@ -64,8 +64,7 @@ def test_negative_largest_delay_is_refused() -> None:
 
 def test_config_becomes_a_component() -> None:
     """Each value is repeated for every actuator."""
-    controller = build(aa.PDControlConfig(3.0, 0.5), 4, "cpu")
-    assert controller.kp.numpy().tolist() == [3.0] * 4
+    assert build(aa.PDControlConfig(3.0, 0.5), 4, "cpu").kp.numpy().tolist() == [3.0] * 4
     delay = build(aa.DelayConfig(2), 4, "cpu")
     assert (delay.delay_steps.numpy().tolist(), delay.max_delay) == ([2] * 4, 2)
 
@@ -73,8 +72,7 @@ def test_config_becomes_a_component() -> None:
 def test_pd_gathers_by_its_index_arrays() -> None:
     """Positions, velocities and both targets each have an index array of their own; feedforward goes with velocity."""
     controller = aa.ControllerPD(array([10, 20]), array([1, 2]))
-    signals = [array(np.arange(8) + 10 * n) for n in range(5)]
-    q, qd, q_target, qd_target, feedforward = signals
+    q, qd, q_target, qd_target, feedforward = [array(np.arange(8) + 10 * n) for n in range(5)]
     indices = [array(pair, wp.uint32) for pair in ([1, 2], [3, 4], [5, 6], [7, 0])]
     efforts = wp.zeros(2, dtype=wp.float32, device="cpu")
     controller.compute(q, qd, q_target, qd_target, feedforward, *indices, efforts, None, None)
@@ -235,8 +233,7 @@ def test_delay_has_the_names_of_newton() -> None:
     delay.update_state(**given, **indices, current_state=now, next_state=None)
     assert now.num_pushes.numpy().tolist() == [0]
     delay.update_state(**given, **indices, current_state=now, next_state=now)
-    later = {name: array([9.0]) for name in given}
-    delayed = delay.get_delayed_targets(**later, **indices, current_state=now)
+    delayed = delay.get_delayed_targets(**{name: array([9.0]) for name in given}, **indices, current_state=now)
     assert [values.numpy().tolist() for values in delayed] == [[1.0], [2.0], [3.0]]
 
 

@@ -31,8 +31,7 @@ LOG = [
 
 def servos(robots: int = 1, **values) -> ActuatedArrays:
     """Robots of one XL330."""
-    config = ServoControlConfig.of("XL330", **values)
-    return ActuatedArrays(["j"], {".*": [config, WINDING]}, num_robots=robots)
+    return ActuatedArrays(["j"], {".*": [ServoControlConfig.of("XL330", **values), WINDING]}, num_robots=robots)
 
 
 def duties(arrays: ActuatedArrays, targets, positions=0.0, velocities=0.0) -> np.ndarray:
@@ -104,8 +103,7 @@ def test_profile_is_the_trapezoid(distance) -> None:
         speeds.append(state_of(arrays, "setpoint_velocity")[0])
     far, fastest = abs(distance), min(top, math.sqrt(a * abs(distance)))
     wanted = far / fastest + fastest / a
-    moving = np.flatnonzero(np.abs(np.array(places) - distance) > 1e-6)
-    assert abs((moving[-1] + 2) * h - wanted) < 4 * h
+    assert abs((np.flatnonzero(np.abs(np.array(places) - distance) > 1e-6)[-1] + 2) * h - wanted) < 4 * h
     assert np.abs(speeds).max() == pytest.approx(fastest, rel=0.01, abs=a * h)
     assert (np.abs(places) <= far + 5e-6).all()
     assert np.abs(np.diff(speeds)).max() <= a * h * 1.001
@@ -175,8 +173,7 @@ def test_settles_as_a_motor_in_volts_does() -> None:
     q = v = 0.0
     for _ in range(8000):
         now, speed, target = (np.full((1, 1), one, np.float32) for one in (q, v, 0.5))
-        effort = arrays.step(now, speed, target, 0.001)[0, 0]
-        v += 0.001 * (float(effort) - 0.1) / 0.002
+        v += 0.001 * (float(arrays.step(now, speed, target, 0.001)[0, 0]) - 0.1) / 0.002
         q += 0.001 * v
     assert q == pytest.approx(0.5 - 0.1 / stiffness, rel=1e-4) and abs(v) < 1e-5
 

@@ -193,5 +193,4 @@ def test_rate_limits_a_current_that_starts_to_change(command) -> None:
     zero, big = np.zeros(1, np.float32), np.full(1, 10.0, np.float32)
     for inductance, wanted in ((L, rate * L / R * (1 - np.exp(-dt * R / L))), (0.0, rate * dt)):
         stages = [first, winding(command=command, inductance=inductance, max_current_rate=rate)]
-        effort = our_steps(dt, stages, zero, big)[0, 2]
-        assert effort == pytest.approx(K * wanted, rel=1e-5)
+        assert our_steps(dt, stages, zero, big)[0, 2] == pytest.approx(K * wanted, rel=1e-5)

@@ -147,8 +147,7 @@ def test_noise_goes_on_over_a_reset(engine) -> None:
     zeros = [np.zeros((2, 1), np.float32)] * 4
     first = stepped(arrays, [zeros] * 10, DT)
     arrays.reset()
-    second = stepped(arrays, [zeros] * 10, DT)
-    assert (first != second).all()
+    assert (first != stepped(arrays, [zeros] * 10, DT)).all()
 
 
 def test_without_latency_and_noise_nothing_is_measured_otherwise(rng) -> None:
@@ -257,8 +256,7 @@ def test_limit_behind_an_encoder_gives_what_it_gives_alone(rng) -> None:
     """It runs together with the controller; a fault there leaves the encoder as it was, and so the next efforts."""
     given = late_reference.inputs(rng, 12, 33, 2)
     motor = [aa.PDControlConfig(5.0, 0.5), aa.EncoderConfig(0.125), aa.MaxEffortClampingConfig(2.0)]
-    arrays = arrays_on(ENGINES[0], ["a", "b"], {".*": motor[:2]}, 33)
-    unlimited = stepped(arrays, given, DT)
+    unlimited = stepped(arrays_on(ENGINES[0], ["a", "b"], {".*": motor[:2]}, 33), given, DT)
     np.testing.assert_array_equal(on_both(["a", "b"], {".*": motor}, given, DT), np.clip(unlimited, -2.0, 2.0))
     given[5][2][7, 1] = np.nan
     faulty = on_both(["a", "b"], {".*": motor}, given, DT)

@@ -211,8 +211,7 @@ def test_friction_is_solved_with_the_motor(friction, limit, rng) -> None:
 def test_joint_of_any_gain_settles_where_an_explicit_one_rests(factor, told) -> None:
     """Stability numbers 0.5 … 1000 with a load, the inertia right or half of it: no sag, and no vibration."""
     inertia, load = 0.02, 5.0
-    numbers = np.array([0.5, 2.0, 20.0, 200.0, 1000.0])
-    kp = numbers * 2 * inertia / DT**2
+    kp = np.array([0.5, 2.0, 20.0, 200.0, 1000.0]) * 2 * inertia / DT**2
     motor = [aa.PDControlConfig(0.0, 0.0)]
     arrays = joints_of(motor, np.full(5, inertia * factor), np.full(5, load) if told else None)
     controller = arrays.actuators[0].controller

@@ -221,8 +221,7 @@ def test_more_friction_never_coasts_farther() -> None:
         config = aa.FrictionConfig(**{"coulomb": 0.1, "assumed_inertia": INERTIA} | {name: values})
         plant = Plant(config, INERTIA, 0.002, robots=len(values), velocity=2.0)
         plant.run(3000, effort=0.0 if name != "motor_load" else -0.05)
-        stopped = np.minimum.accumulate(plant.farthest)
-        assert (plant.farthest - stopped <= 1e-6).all(), name
+        assert (plant.farthest - np.minimum.accumulate(plant.farthest) <= 1e-6).all(), name
         assert plant.farthest[0] > plant.farthest[-1]
 
 

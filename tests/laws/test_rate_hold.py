@@ -72,8 +72,7 @@ def test_rate_is_kept_on_average() -> None:
     """300 Hz of 1 kHz: periods of 3 and 4 steps, a third of them of 4."""
     due = np.flatnonzero(dues(10000, 1000.0 / 300.0))
     assert len(due) == 3000 and set(np.diff(due)) == {3, 4}
-    rng = np.random.default_rng(0)
-    given = late_reference.inputs(rng, 400, 1, 1)
+    given = late_reference.inputs(np.random.default_rng(0), 400, 1, 1)
     found = on_both(["j"], {"j": [aa.PDControlConfig(20.0, 1.0), aa.RateConfig(frequency=300.0)]}, given, 0.001)
     runs = np.flatnonzero(np.diff(found[:, 0, 0])) + 1
     assert len(runs) == 119 and set(np.diff(runs)) == {3, 4}

@@ -92,8 +92,7 @@ def test_sagging_battery_limits_the_winding() -> None:
 
 def test_robots_are_single_robots() -> None:
     """To the bit: no robot feels the load of another."""
-    many = aa.ActuatedArrays(NAMES, {".*": MOTOR}, num_robots=5)
-    efforts = walked(many, 7)
+    efforts = walked(aa.ActuatedArrays(NAMES, {".*": MOTOR}, num_robots=5), 7)
     for robot in range(5):
         single = aa.ActuatedArrays(NAMES, {".*": MOTOR}, num_robots=1)
         rng = np.random.default_rng(7)

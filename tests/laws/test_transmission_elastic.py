@@ -50,8 +50,7 @@ def eigenvalue_period(product: float) -> float:
     a = product**2
     ahead = 0.9 * np.clip((16 * a - 1) / 3, 0, 1)
     after = np.array([-a, 1.0]) / (1 + ahead * a)
-    step = np.array([np.array([1.0, 0.0]) + after, after])
-    return 2 * math.pi / abs(np.angle(np.linalg.eigvals(step)[0]))
+    return 2 * math.pi / abs(np.angle(np.linalg.eigvals(np.array([np.array([1.0, 0.0]) + after, after]))[0]))
 
 
 def test_period_is_that_of_a_fine_step() -> None:
@@ -156,14 +155,12 @@ def test_damped_teeth_stop_where_they_touch() -> None:
             gear(backlash=0.02, damping=damping, stiffness=1.0), np.array([np.inf]), 0.015, rotor_velocity=1.0
         )
         masses.step()
-        ahead = masses.rotors[0][0]
-        assert 0.01 - 1e-7 <= ahead < 0.015 and masses.effort[0] < 0.0 + ROTOR / 0.015
+        assert 0.01 - 1e-7 <= masses.rotors[0][0] < 0.015 and masses.effort[0] < 0.0 + ROTOR / 0.015
 
 
 def test_drag_alone_slows_the_rotor_in_the_gap() -> None:
     """Backward Euler of a viscous friction at the motor."""
-    config = gear(backlash=10.0, rotor_damping=2e-4)
-    masses = TwoMasses(config, np.array([JOINT]), DT, rotor_velocity=1.0)
+    masses = TwoMasses(gear(backlash=10.0, rotor_damping=2e-4), np.array([JOINT]), DT, rotor_velocity=1.0)
     drag = 2e-4 * 50.0**2
     for number in range(1, 50):
         masses.step()
@@ -194,8 +191,7 @@ def test_spring_carries_a_load(told, backlash) -> None:
 @pytest.mark.parametrize("product", [0.3, 1.0, 10.0])
 def test_a_stiff_spring_is_a_rigid_gear(product) -> None:
     """Rotor and joint move as one mass under a slow effort, whether the step resolves the spring or not."""
-    config = gear(stiffness=stiffness_of(product, DT))
-    masses = TwoMasses(config, np.array([JOINT]), DT)
+    masses = TwoMasses(gear(stiffness=stiffness_of(product, DT)), np.array([JOINT]), DT)
     rigid = np.zeros(2)
     for number in range(1000):
         effort = 0.4 * math.sin(2 * math.pi * number * DT)
@@ -207,8 +203,7 @@ def test_a_stiff_spring_is_a_rigid_gear(product) -> None:
 
 def test_light_rotor_hands_on_its_effort() -> None:
     """A thousandth of the inertia of the joint: its own oscillation is damped, the joint moves as it should."""
-    config = gear(rotor=JOINT / 1000, stiffness=50.0)
-    masses = TwoMasses(config, np.array([JOINT]), DT)
+    masses = TwoMasses(gear(rotor=JOINT / 1000, stiffness=50.0), np.array([JOINT]), DT)
     for _ in range(25):
         masses.step(effort=0.7)
     np.testing.assert_allclose(masses.effort, 0.7 * 1000 / 1001, rtol=1e-3)

@@ -125,8 +125,7 @@ def test_what_is_written_into_arrays_counts(library) -> None:
     first = actuated.step(q, qd, target, DT)
     assert float(first.numpy()[0, 0] if library != "numpy" else first[0, 0]) == 0.0
     target.fill_(0.5) if library != "numpy" else target.fill(0.5)
-    again = actuated.step(q, qd, target, DT)
-    assert again is first
+    assert actuated.step(q, qd, target, DT) is first
     assert float(first.numpy()[0, 0] if library != "numpy" else first[0, 0]) == 5.0
 
 

@@ -68,8 +68,7 @@ def test_worlds_have_those_of_the_data() -> None:
         data = mujoco.MjData(mjm)
         data.qpos[:], data.qvel[:] = qpos, qvel
         mujoco.mj_forward(mjm, data)
-        inverse = np.linalg.inv(dense(mjm, data))[joints, joints]
-        return 1.0 / np.diag(inverse), data.qfrc_bias[joints]
+        return 1.0 / np.diag(np.linalg.inv(dense(mjm, data))[joints, joints]), data.qfrc_bias[joints]
 
     with wp.ScopedDevice("cpu"):
         model, data = mujoco_warp.put_model(mjm), mujoco_warp.make_data(mjm, nworld=2)
@@ -120,8 +119,7 @@ def test_newton_models_have_those_of_the_state() -> None:
         newton.eval_fk(model, model.joint_q, model.joint_qd, state)
         with ActuatedModel(model, STICKY) as actuated:
             actuated.step(state, control, DT)
-            masses = newton.eval_mass_matrix(model, state).numpy().astype(float)
-            inverse = np.linalg.inv(masses)[:, 6:8, 6:8]
+            inverse = np.linalg.inv(newton.eval_mass_matrix(model, state).numpy().astype(float))[:, 6:8, 6:8]
             wanted = 1.0 / np.diagonal(inverse, axis1=1, axis2=2)
             np.testing.assert_allclose(told(actuated)["inertia"], wanted, rtol=1e-4)
             assert not actuated.faults

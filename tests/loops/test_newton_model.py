@@ -80,8 +80,7 @@ def test_column_of_the_caller_stands_by_joint() -> None:
     """Where the joint stands among all of its robot, though only driven ones are looked at."""
     model = model_of(LEG)
     actuated, state = ActuatedModel(model, [(aa.ActuatorConfig(Loaded()), "knee")]), state_of(model)
-    load = np.arange(20, dtype=np.float32).reshape(2, 10)
-    actuated.set_custom_input("load", load)
+    actuated.set_custom_input("load", np.arange(20, dtype=np.float32).reshape(2, 10))
     actuated.step(state, state, DT)
     assert state.joint_f.numpy()[[9, 19]].tolist() == [-9.0, -19.0]
 

@@ -132,8 +132,7 @@ def geared_steps(torch, first, given: dict, step):
     """The mean square of the last angles of pendulums, `step` gives the efforts; 150 steps."""
     q, qd = first
     for _ in range(150):
-        effort = step(q, qd, given["target"])
-        qd = qd + DT * (effort - 2.0 * torch.sin(q))
+        qd = qd + DT * (step(q, qd, given["target"]) - 2.0 * torch.sin(q))
         q = q + DT * qd
     return q.square().sum()
 
@@ -216,8 +215,7 @@ def test_reset_of_some_robots_ends_theirs(torch) -> None:
             actuated.detach()
         elif ended == "restored":
             actuated.restore_state(actuated.save_state())
-        other = q.detach().clone().requires_grad_()
-        actuated.step(other, zero, zero, DT)[:, 0].sum().backward()
+        actuated.step(q.detach().clone().requires_grad_(), zero, zero, DT)[:, 0].sum().backward()
         if ended in ("all", "restored"):
             assert q.grad is None
         else:
@@ -449,8 +447,7 @@ def test_reset_of_some_robots_ends_those_of_networks(torch, tmp_path) -> None:
 
 def test_network_is_trained_and_saved(torch, tmp_path) -> None:
     """In the loop that it drives; the file that is written computes the same, and the old one stays."""
-    network = as_network("mlp", modules(torch)["mlp"])
-    file = write_network(tmp_path / "knee.safetensors", network, SAID["mlp"])
+    file = write_network(tmp_path / "knee.safetensors", as_network("mlp", modules(torch)["mlp"]), SAID["mlp"])
     motors = {"hip|knee": [aa.NeuralControlConfig(str(file))]}
     actuated = aa.ActuatedArrays(["hip", "knee"], motors, 16, requires_grad=True)
     weights = actuated.weights("knee")

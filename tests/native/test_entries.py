@@ -39,8 +39,7 @@ def test_every_entry_is_tried() -> None:
             found |= {name, *inside} - MADE
         elif callable(value):
             found.add(name)
-    known = {name for name in core_objects.entries() if "," not in name}
-    assert found == known | WITHOUT_ARGUMENTS | MEASURES
+    assert found == {name for name in core_objects.entries() if "," not in name} | WITHOUT_ARGUMENTS | MEASURES
 
 
 @pytest.mark.parametrize("name", core_objects.entries())
@@ -68,8 +67,7 @@ def test_an_object_without_init_is_refused(kind) -> None:
         if name.startswith("_"):
             continue
         with pytest.raises(TypeError):
-            found = getattr(empty, name)
-            found(*{"step": [DT], "command": [DT], "read": [empty, 0]}.get(name, []))
+            getattr(empty, name)(*{"step": [DT], "command": [DT], "read": [empty, 0]}.get(name, []))
     refused(TypeError, lambda: Bench().plan.use(empty, empty))
 
 

@@ -87,8 +87,7 @@ def test_joints_are_in_every_mode_that_they_can_have() -> None:
 @pytest.mark.spread(3)
 def test_kind_that_no_file_knows_is_in(monkeypatch) -> None:
     """A line of the table of kinds and one of the table of laws are enough."""
-    law = made_up_law(MADE_UP)
-    add_to_table(monkeypatch, MADE_UP, law)
+    add_to_table(monkeypatch, MADE_UP, made_up_law(MADE_UP))
     every = all_joints.__wrapped__()
     names = {joint.name for joint in every}
     assert {"ResistanceWindage", "ResistanceWindage alone", "ResistanceWindage geared"} <= names

@@ -218,8 +218,7 @@ def test_use_host_nests_with_itself() -> None:
 def test_current_stage_is_the_hosts() -> None:
     """Whatever it calls a stage."""
     stage = object()
-    mine = host(stage=stage)
-    enter(mine)
+    enter(host(stage=stage))
     assert current_stage() is stage
 
 

@@ -67,8 +67,7 @@ def test_equal_efficiencies_have_equal_loads() -> None:
     """η = η_b = 0.8 gives (1 − η)/(1 + η), not 1 − η."""
     assert losses(0.8, 0.8) == pytest.approx((0.2 / 1.8, 0.2 / 1.8), rel=1e-12)
     assert losses(1.0, 1.0) == (0.0, 0.0)
-    arrays = losses(np.array([0.8, 1.0]), np.array([0.8, 1.0]))
-    np.testing.assert_allclose(arrays, [[0.2 / 1.8, 0.0]] * 2)
+    np.testing.assert_allclose(losses(np.array([0.8, 1.0]), np.array([0.8, 1.0])), [[0.2 / 1.8, 0.0]] * 2)
 
 
 def test_loads_are_not_negative() -> None:

@@ -110,8 +110,7 @@ def test_files_read_back_as_written(suffix, tmp_path) -> None:
     """Of motors, by pattern; a servo alone is refused where the file is used."""
     config = aa.ServoControlConfig(100.0, 0.01, 12.0, 0.9, 0.1, 0.02, 5.0, 30.0, 4.0, 8.0)
     aa.save_motors(tmp_path / f"motors.{suffix}", {"j": [config, VOLTS]})
-    motor = aa.load_motors(tmp_path / f"motors.{suffix}")["j"]
-    assert motor == motor_of([config, VOLTS])
+    assert aa.load_motors(tmp_path / f"motors.{suffix}")["j"] == motor_of([config, VOLTS])
     aa.save_motors(tmp_path / f"alone.{suffix}", {"j": [config]})
     with pytest.raises(ValueError, match="returns a voltage"):
         aa.ActuatedArrays(["j"], aa.load_motors(tmp_path / f"alone.{suffix}"))

@@ -116,8 +116,7 @@ def run_plan(plan) -> None:
 def run_gradients(of) -> None:
     """Forward and back."""
     gradients, note, back = of
-    noted = gradients.note(*note)
-    gradients.back(noted, *back)
+    gradients.back(gradients.note(*note), *back)
 
 
 class OneJoint:

@@ -370,8 +370,7 @@ def elastic_law(effort, q, qd, h, told, load, whole, th, thd, qd_before, f_befor
     e = d - edge
     product = h**2 * k * (1 / M + 1 / inertia)
     theta = 0.9 * np.minimum(np.maximum((16 * product - 1) / 3, 0), 1)
-    ahead = np.where((backlash > 0) & (e * (free - edge) < 0), 1.0, theta)
-    a = ahead * h * k + c
+    a = np.where((backlash > 0) & (e * (free - edge) < 0), 1.0, theta) * h * k + c
     det = M * inertia + h * a * (M + inertia)
     f = (M * inertia * k * e + a * (inertia * P - M * Q)) / det
     w = ((inertia + h * a) * P - h * inertia * k * e + h * a * Q) / det

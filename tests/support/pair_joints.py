@@ -279,8 +279,7 @@ def refused(joint: Joint) -> bool:
     """True if a joint cannot be made, as an error says: its stages do not go together."""
     names, stages = named_stages([joint], 1)
     try:
-        motors = motors_of(names, stages)
-        aa.ActuatedArrays(names, motors).close()
+        aa.ActuatedArrays(names, motors_of(names, stages)).close()
     except (TypeError, ValueError) as error:
         return any(one in str(error) for one in _REFUSALS)
     return False

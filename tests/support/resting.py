@@ -145,8 +145,7 @@ def rest_on_arrays(names: list[str], robot: Held, dt: float, load: float, second
 
     def step() -> tuple[np.ndarray, np.ndarray]:
         q[:], qd[:] = position, velocity
-        effort = friction.step(q, qd, target, dt)[0]
-        velocity[:] += dt * np.linalg.solve(robot.masses, effort + push)
+        velocity[:] += dt * np.linalg.solve(robot.masses, friction.step(q, qd, target, dt)[0] + push)
         position[:] += dt * velocity
         return position.copy(), velocity.copy()
 

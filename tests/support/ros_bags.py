@@ -30,8 +30,7 @@ class BagWriter:
         typesys = pytest.importorskip("rosbags.typesys", exc_type=ImportError)
         self.store = typesys.get_typestore(typesys.Stores.ROS2_HUMBLE)
         self.store.register(typesys.get_types_from_msg(_CONTROLLER.format(field=reference), CONTROLLER))
-        plugin = rosbag2.StoragePlugin[storage.upper()]
-        self.writer = rosbag2.Writer(path, version=9, storage_plugin=plugin)
+        self.writer = rosbag2.Writer(path, version=9, storage_plugin=rosbag2.StoragePlugin[storage.upper()])
         self.reference, self.connections = reference, {}
 
     def __enter__(self) -> BagWriter:

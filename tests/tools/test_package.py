@@ -332,8 +332,7 @@ def test_version_is_that_of_the_changelog(root, manifest) -> None:
 
 def test_icon_is_square(root, manifest) -> None:
     """256 x 256."""
-    head = (root / manifest["package"]["icon"]).read_bytes()[:24]
-    assert struct.unpack(">II", head[16:24]) == (256, 256)
+    assert struct.unpack(">II", (root / manifest["package"]["icon"]).read_bytes()[:24][16:24]) == (256, 256)
 
 
 def test_modules_lie_under_the_root(root, manifest) -> None:

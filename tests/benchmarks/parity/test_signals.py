@@ -14,8 +14,7 @@ from benchmarks.parity.signals import (
 
 def test_edges_occur(rng) -> None:
     """A tenth each at rest, at the target and at an edge, of the motor in this column alone."""
-    edges = [Edges([0.5], [3.0, -3.0]), Edges()]
-    (given,) = islice(random_signals(rng, 4000, edges), 1)
+    (given,) = islice(random_signals(rng, 4000, [Edges([0.5], [3.0, -3.0]), Edges()]), 1)
     shares = [
         (given.velocities == 0.0).mean(),
         (given.position_targets == given.positions).mean(),

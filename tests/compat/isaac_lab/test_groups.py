@@ -231,8 +231,7 @@ def panda_of_nine(folder: Path) -> Path:
     """A stage with an arm and fingers that says what the documentation's robot says."""
     stage = Usd.Stage.CreateNew(str(folder / "panda.usda"))
     UsdPhysics.Scene.Define(stage, "/scene")
-    root = stage.DefinePrim("/Panda", "Xform")
-    UsdPhysics.ArticulationRootAPI.Apply(root)
+    UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim("/Panda", "Xform"))
 
     def body(name: str) -> str:
         prim = stage.DefinePrim(f"/Panda/{name}", "Xform")

@@ -78,8 +78,7 @@ def test_delays_are_drawn_at_reset_for_each_robot() -> None:
     """The command of so many steps ago since the reset, at most the first; none before the first reset."""
     cfg = lab.DelayedPDActuatorCfg(**SPRING, min_delay=1, max_delay=4)
     model = built(cfg, seed=5)
-    first = [applied(model, target=k)[:, 0].tolist() for k in range(3)]
-    assert first == [[k] * ENVS for k in range(3)]
+    assert [applied(model, target=k)[:, 0].tolist() for k in range(3)] == [[k] * ENVS for k in range(3)]
     drawn: list[list[int]] = []
     for ids in (None, [1], np.array([True, False, True]), slice(0, 2), [0, 1, 2]):
         before = model.time_lags
@@ -161,11 +160,9 @@ def test_networks_take_their_scales_from_the_cfg(kind, tmp_path) -> None:
 
     model = built(cfg())
     first = applied(model, target=0.4, speed=0.3)
-    second = applied(model, target=0.4, speed=0.3)
-    assert np.allclose(first, second) == (kind == "mlp")
+    assert np.allclose(first, applied(model, target=0.4, speed=0.3)) == (kind == "mlp")
     model.reset([1])
-    third = applied(model, target=0.4, speed=0.3)
-    np.testing.assert_allclose(third[1], first[1], rtol=1e-6)
+    np.testing.assert_allclose(applied(model, target=0.4, speed=0.3)[1], first[1], rtol=1e-6)
     if kind == "mlp":
         weights = list(checkpoint_files.weights("mlp").values())
         hidden = np.tanh(weights[0] @ np.array([0.4 * 0.5, 0.3 * 2.0], np.float32) + weights[1])
@@ -294,8 +291,7 @@ OF_CFG = {
 
 def of_ones_own(name: str, clip):
     """A model of a subclass with limits of its own."""
-    kind = type("Own", (getattr(lab, name),), {"_clip_effort": clip})
-    return kind(OF_CFG[name], JOINTS, [0, 1], ENVS, "cpu")
+    return type("Own", (getattr(lab, name),), {"_clip_effort": clip})(OF_CFG[name], JOINTS, [0, 1], ENVS, "cpu")
 
 
 @pytest.mark.parametrize("name", OF_CFG)

@@ -87,8 +87,7 @@ def test_a_stage_with_groups_moves_as_the_groups_do(tmp_path) -> None:
         "wrist: patterns of joint_names_expr, effort_limit: prims name each joint",
     ]
     by_groups = driven(lambda: aa.ArticulationActuators.from_groups(PANDA, GROUPS), ROBOTS / "franka_panda.usda")
-    by_prims = driven(lambda: aa.ArticulationActuators(PANDA), file)
-    np.testing.assert_allclose(by_prims, by_groups, atol=1e-6)
+    np.testing.assert_allclose(driven(lambda: aa.ArticulationActuators(PANDA), file), by_groups, atol=1e-6)
     again = driven(lambda: aa.ArticulationActuators.from_groups(PANDA, groups_of(stage, PANDA)), file)
     np.testing.assert_allclose(again, by_groups, atol=1e-6)
 

@@ -253,8 +253,7 @@ def in_place(actuator: Actuator, steps: int) -> list[tuple]:
 
 def one_each(actuator: Actuator, steps: int) -> list[tuple]:
     """A state for each step."""
-    all_of_them = [actuator.state() for _ in range(steps + 1)]
-    return list(itertools.pairwise(all_of_them))
+    return list(itertools.pairwise([actuator.state() for _ in range(steps + 1)]))
 
 
 def assert_same(found: Values, expected: Values, tolerance: float = 2e-4) -> None:
@@ -464,8 +463,7 @@ def test_computed_efforts_have_gradients() -> None:
 def test_indices_may_come_twice_and_in_any_order() -> None:
     """What several joints read gets the sum."""
     actuator, arrays = pd(4, requires_grad=True)
-    places = array([2, 0, 2, 3], False, wp.uint32)
-    actuator.pos_indices = places
+    actuator.pos_indices = array([2, 0, 2, 3], False, wp.uint32)
     arrays["limit"].fill_(1000.0)
     with wp.Tape() as tape:
         actuator.step(arrays, arrays)

@@ -165,8 +165,7 @@ def test_positions_are_rounded_as_in_the_step() -> None:
     given["resolution"][:] = resolution
     state = [*np.full((2, count), np.nan, np.float32), *np.zeros((2, count), np.float32)]
     rings = list(np.zeros((2, 4, count), np.float32))
-    index = np.arange(count, dtype=np.uint32)
-    signals, indices = [positions, zero[:, 0], None, None, None], [index] * 5
+    signals, indices = [positions, zero[:, 0], None, None, None], [np.arange(count, dtype=np.uint32)] * 5
     noted = Measured(Recorded(), count, 0).note(
         signals, indices, list(given.values()), (None, [*state, *rings]), None, 0.002
     )

@@ -210,8 +210,7 @@ def test_a_joint_rests_at_any_stability_number(stiffness) -> None:
     kp = 2 * stiffness * inertia / h**2
     kd = stiffness * inertia / h
     state = SimpleNamespace(joint_q=floats([0.5]), joint_qd=floats([3.0]))
-    zero = {name: floats([0.0]) for name in TARGETS}
-    control = SimpleNamespace(**zero, joint_f=floats([0.0]))
+    control = SimpleNamespace(**{name: floats([0.0]) for name in TARGETS}, joint_f=floats([0.0]))
     actuator = aa.Actuator(indices([0]), aa.ControllerPD(floats([kp]), floats([kd])))
     actuator.set_effort_mode_implicit(aa.JointSpaceResponse.from_matrices([[[inertia]]]))
     for _ in range(200):
@@ -412,8 +411,7 @@ def test_a_joint_with_a_bad_input_has_no_effort_and_others_are_solved(engine) ->
     actuator.set_effort_mode_implicit(aa.JointSpaceResponse.from_matrices(mass_matrices(1, 2)))
     actuator.step(state, control, dt=DT)
     assert actuator.faults == []
-    goal = control.joint_target_q.numpy().copy()
-    control.joint_target_q.assign([np.nan, goal[1]])
+    control.joint_target_q.assign([np.nan, control.joint_target_q.numpy().copy()[1]])
     control.joint_f.zero_()
     actuator.step(state, control, dt=DT)
     alone = aa.Actuator(indices([1]), aa.ControllerPD(*(floats(one[1:]) for one in gains(2, 3))))

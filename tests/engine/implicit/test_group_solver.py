@@ -90,8 +90,7 @@ def test_steps_are_halved_where_whole_ones_jump() -> None:
     found = {}
     for tries in (0, 12):
         problem = Problem([2], lambda q, v: 40.0 * np.tanh(9.0 * (-1.5 - v) ** 3), max_iters=12, ls_iterations=tries)
-        effort = problem.solve()
-        found[tries] = np.abs(problem.left(effort)).max()
+        found[tries] = np.abs(problem.left(problem.solve())).max()
     assert found[12] < 1e-2 < found[0]
 
 

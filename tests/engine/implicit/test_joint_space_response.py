@@ -97,8 +97,7 @@ def test_matrices_of_a_solver_are_read_by_columns() -> None:
         solution.assign(np.stack([np.linalg.solve(*pair) for pair in zip(masses, right.numpy(), strict=True)]))
 
     response = JointSpaceResponse(model)
-    order = wp.array([[1, -1, 0], [3, -1, 2]], dtype=wp.int32, device="cpu")
-    response.refresh_from_solve(solve, order)
+    response.refresh_from_solve(solve, wp.array([[1, -1, 0], [3, -1, 2]], dtype=wp.int32, device="cpu"))
     expected = np.linalg.inv(masses)[:, [2, 0]][:, :, [2, 0]]
     np.testing.assert_allclose(response.inverse_blocks.numpy(), expected, rtol=1e-5)
     masses = mass_matrices(2, 2, 5)

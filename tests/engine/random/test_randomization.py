@@ -112,8 +112,7 @@ def test_a_reset_draws_for_its_robots_only() -> None:
     np.testing.assert_array_equal(before, kp(twin, 0))
     actuated.reset(indices=[3, 7])
     after = kp(actuated, 0)
-    changed = np.flatnonzero(before != after).tolist()
-    assert changed == [3, 7]
+    assert np.flatnonzero(before != after).tolist() == [3, 7]
     twin.reset(indices=[7])
     twin.reset(indices=[3, 0])
     np.testing.assert_array_equal(kp(twin, 0)[[3, 7]], after[[3, 7]])
@@ -432,8 +431,7 @@ def test_joints_made_anew_can_be_too_light_for_what_is_taken_off() -> None:
 def test_ratios_are_drawn_and_inertias_of_rotors_are_armatures() -> None:
     """A ratio is never 0; what no law takes is refused with what has its effect."""
     gear = aa.TransmissionConfig(-10.0, rotor_inertia=1e-4, efficiency=0.9, backdriving_efficiency=0.9)
-    motor = [aa.PDControlConfig(1.0, 0.0), gear]
-    joints = aa.ActuatedArrays(["j"], {"j": motor}, num_robots=64)
+    joints = aa.ActuatedArrays(["j"], {"j": [aa.PDControlConfig(1.0, 0.0), gear]}, num_robots=64)
     joints.randomize({"ratio": aa.Uniform(0.9, 1.1, operation="scale"), "offset": aa.Uniform(-0.1, 0.1)}, seed=2)
     (stage,) = [one for one in joints.actuators[0].stages if isinstance(one, aa.TransmissionGear)]
     assert -11.0 <= stage.ratio.numpy().min() < -10.5 and -9.5 < stage.ratio.numpy().max() <= -9.0

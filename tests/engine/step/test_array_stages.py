@@ -126,8 +126,7 @@ def run(own: tuple[bool, ...], kind: str = "columns", faults: bool = False) -> t
         inputs = inputs[:, :, 1:] if alone else inputs
         if step == 17:
             bench.step.reset([1])
-        efforts = bench.take(inputs)
-        found.append([efforts, bench.step.observed()[0].copy()])
+        found.append([bench.take(inputs), bench.step.observed()[0].copy()])
         if kind == "indices":
             np.testing.assert_array_equal(bench.computed, found[-1][1])
     return np.array(found), bench.step.faults()

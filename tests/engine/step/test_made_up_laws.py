@@ -811,8 +811,7 @@ def test_networks_see_what_sensors_give(rng) -> None:
         inputs[1, :, 1] *= np.float32(1.5)
         found, other = (bench.step(inputs) for bench in benches)
         np.testing.assert_allclose(found, other, atol=1e-5, rtol=1e-5)
-        good = np.isfinite(inputs[:, :, 0]).all(axis=0)
-        seen = np.where(good, found[:, 1] - 0.5 * inputs[1, :, 0], 0)
+        seen = np.where(np.isfinite(inputs[:, :, 0]).all(axis=0), found[:, 1] - 0.5 * inputs[1, :, 0], 0)
         np.testing.assert_allclose(found[:, 0], seen, atol=1e-4)
     for one, two in zip(steps[0].now.laws, steps[1].now.laws, strict=True):
         for values, others in zip(one, two, strict=True):

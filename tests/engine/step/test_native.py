@@ -1171,6 +1171,5 @@ print("done")
 @pytest.mark.slow
 def test_a_step_by_a_finaliser_or_the_garbage_collector_never_blocks() -> None:
     """While faults and states are read, and when arrays go that others take the place of."""
-    here = os.path.dirname(sys.modules["step_bench"].__file__ or "")
-    found = run_apart(BLOCKING.format(here=here))
+    found = run_apart(BLOCKING.format(here=os.path.dirname(sys.modules["step_bench"].__file__ or "")))
     assert found.stdout.split()[-1:] == ["done"], found.stderr

@@ -185,8 +185,7 @@ def test_indices_add_to_what_is_there(rng) -> None:
     found = bench.arrays[5].numpy()
     np.testing.assert_allclose(found[bench.at].reshape(ROBOTS, -1).ravel()[1:], 100 + expected.ravel()[1:], rtol=1e-6)
     assert found[bench.at[0]] == 100 and bench.computed.numpy()[bench.at[0]] == 0
-    others = np.setdiff1d(np.arange(len(found)), bench.at)
-    assert (found[others] == 100).all()
+    assert (found[np.setdiff1d(np.arange(len(found)), bench.at)] == 100).all()
 
 
 def test_columns_write_their_own_only(rng) -> None:

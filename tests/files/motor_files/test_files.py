@@ -141,8 +141,7 @@ def test_networks_are_found_beside_the_file(tmp_path, monkeypatch) -> None:
     (tmp_path / "a.json").write_text('{".*": {"controller": {"law": "neural", "model_path": "nets/knee.onnx"}}}')
     monkeypatch.chdir(tmp_path)
     for name in ("a.json", tmp_path / "a.json"):
-        controller = aa.load_motors(name)[".*"].controller
-        assert controller.model_path == str(tmp_path / "nets" / "knee.onnx")
+        assert aa.load_motors(name)[".*"].controller.model_path == str(tmp_path / "nets" / "knee.onnx")
 
 
 def named(folder: Path, path: str) -> Path:

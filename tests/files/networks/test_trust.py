@@ -47,8 +47,7 @@ def test_folder_and_what_lies_below_it(tmp_path) -> None:
 def test_a_single_path_is_one_path(tmp_path) -> None:
     """A string is not read as a list of its characters, one of which is the root folder."""
     (tmp_path / "a.pt").touch()
-    permission = trust_checkpoints(str(tmp_path / "a.pt"))
-    assert permission.paths == (str(tmp_path / "a.pt"),)
+    assert trust_checkpoints(str(tmp_path / "a.pt")).paths == (str(tmp_path / "a.pt"),)
     assert is_trusted(tmp_path / "a.pt") and not is_trusted(tmp_path / "b.pt")
 
 

@@ -331,8 +331,7 @@ def test_reports_a_lost_actuator(layout, targets):
 
 def test_finds_an_actuator_outside_the_robot():
     """An actuator is found by its targets, at any place."""
-    stage = Usd.Stage.Open(layer(world(actuator(name="far"), robot())))
-    assert spec(stage).path == "/World/far"
+    assert spec(Usd.Stage.Open(layer(world(actuator(name="far"), robot())))).path == "/World/far"
 
 
 @pytest.mark.parametrize("instanceable", ["false", "true"])

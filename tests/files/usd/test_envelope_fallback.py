@@ -110,8 +110,7 @@ def test_stronger_layer_keeps_its_envelope() -> None:
     stage = made.stage
     made.stage.GetPrimAtPath(HINGE).AddAppliedSchema("PhysxDrivePerformanceEnvelopeAPI:angular")
     made.attribute(HINGE, "physxDrivePerformanceEnvelope:angular:maxActuatorVelocity", 90.0)
-    session = stage.GetSessionLayer()
-    stage.SetEditTarget(session)
+    stage.SetEditTarget(stage.GetSessionLayer())
     made.attribute(HINGE, "physxDrivePerformanceEnvelope:angular:maxActuatorVelocity", 45.0)
     stage.SetEditTarget(stage.GetRootLayer())
     with pytest.warns(UserWarning, match="stronger layer.*in place of that of the actuator"):

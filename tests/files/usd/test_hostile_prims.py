@@ -398,8 +398,7 @@ def expected_value(rule: Rule, opinions: list[Opinion | None]) -> tuple[bool, An
     first = next((each for each in stack if each.samples or each.spline or each.default is not NOTHING), None)
     varies = first is not None and (first.samples or first.spline)
     if first is None or (first.default is BLOCK and not varies):
-        connected = any(opinion.connected for opinion in stack)
-        return not connected and rule.kind != "file", rule.fallback
+        return not any(opinion.connected for opinion in stack) and rule.kind != "file", rule.fallback
     winner = next((opinion for opinion in stack if opinion.default is not NOTHING), None)
     if winner is None or winner.default is BLOCK:
         return False, None

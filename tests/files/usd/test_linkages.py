@@ -86,8 +86,7 @@ def test_simulation_has_the_armature_and_the_motion(tmp_path) -> None:
             made = ways[not from_file]()
             robot = made.articulation
             columns = [robot.dof_names.index(name) for name in NAMES]
-            armatures = robot.get_dof_armatures().numpy()[0, columns]
-            np.testing.assert_allclose(armatures, 2 * 1e-4 * 100, rtol=1e-6)
+            np.testing.assert_allclose(robot.get_dof_armatures().numpy()[0, columns], 2 * 1e-4 * 100, rtol=1e-6)
             robot.set_dof_position_targets(np.array([[0.3, -0.2]], np.float32), dof_indices=columns)
             sim.step(200)
             ends.append(robot.get_dof_positions().numpy()[0, columns])

@@ -124,5 +124,4 @@ def test_root_may_lack_the_schema(schema, root):
 @pytest.mark.parametrize(("path", "near"), [("/World/A/mesh", True), ("/World/B/mesh", False), ("/mesh", False)])
 def test_nearness_is_a_matter_of_place(path, near):
     """Know what lies at this robot."""
-    stage = stage_with(roots=("/World/A", "/World/B"))
-    assert Ownership(stage, "/World/A", []).is_near(path) is near
+    assert Ownership(stage_with(roots=("/World/A", "/World/B")), "/World/A", []).is_near(path) is near

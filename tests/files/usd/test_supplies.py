@@ -138,8 +138,7 @@ def test_inactive_actuators_are_left_out(tmp_path) -> None:
 @pytest.mark.parametrize("ending", ["yaml", "toml", "json"])
 def test_motor_files_have_the_supply(ending, tmp_path) -> None:
     """And robot files written of them, and stages that a simulation exports."""
-    motors = {".*": [*motor(BATTERY), aa.DelayConfig(1)]}
-    save_motors(tmp_path / f"motors.{ending}", motors)
+    save_motors(tmp_path / f"motors.{ending}", {".*": [*motor(BATTERY), aa.DelayConfig(1)]})
     loaded = load_motors(tmp_path / f"motors.{ending}")
     file = edited(tmp_path, lambda stage: aa.add_motors(ARM, loaded, stage=stage, overwrite_existing=True))
     with aa.Simulation(file) as sim:

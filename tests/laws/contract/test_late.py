@@ -141,8 +141,7 @@ def test_seconds_and_steps_add_up(rng) -> None:
     np.testing.assert_array_equal(both, on_both(["a"], {"a": [PD, aa.EffortDelayConfig(steps=2.5)]}, given, DT))
     for engine in ENGINES:
         arrays = arrays_on(engine, ["a"], {"a": [PD, aa.EffortDelayConfig(seconds=0.01)]}, 2)
-        plain = arrays_on(engine, ["a"], {"a": [PD]}, 2)
-        undelayed = stepped(plain, given, DT)
+        undelayed = stepped(arrays_on(engine, ["a"], {"a": [PD]}, 2), given, DT)
         stepped(arrays, given[:10], 0.005)
         # two steps of 5 ms, one of 10 ms
         np.testing.assert_array_equal(stepped(arrays, given[10:], 0.01), undelayed[9:-1])

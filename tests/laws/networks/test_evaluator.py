@@ -269,8 +269,7 @@ def test_a_bad_row_gets_nan_keeps_its_state_and_touches_no_other(name, value, en
 )
 def test_extreme_inputs_saturate(function, limits, engine) -> None:
     """Functions are saturated at both ends; the smallest numbers give the result of zero, or themselves."""
-    network = Network(1, (Unary(function, 0, NUMBERS.get(function, ())),))
-    given = Rows(engine, network, 4)
+    given = Rows(engine, Network(1, (Unary(function, 0, NUMBERS.get(function, ())),)), 4)
     low, high, tiny, zero = given.step(np.float32([[-1e30], [1e30], [1e-42], [0]]))
     np.testing.assert_allclose([low, high], limits, rtol=1e-6, atol=1e-37)
     assert abs(tiny - zero) <= 2e-42

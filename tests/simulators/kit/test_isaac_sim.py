@@ -440,8 +440,7 @@ def test_targets_of_a_callback_registered_before_act_in_the_same_step(world) -> 
     wrapper = aa.ArticulationActuators(ROBOTS)
     world.play()
     world.update()
-    hip = robots.dof_names.index("hip")
-    assert world.physics.arrays["actuation_forces"][0, hip] == 10.0
+    assert world.physics.arrays["actuation_forces"][0, robots.dof_names.index("hip")] == 10.0
     wrapper.close()
 
 

@@ -17,8 +17,7 @@ def switches_of(groups: np.ndarray, bits: np.ndarray) -> Switches:
 
 def test_those_of_silent_axes_are_off() -> None:
     """An axis may have several, or none."""
-    silent = np.array([[True, False, True], [False, True, False]])
-    off = actuators_off(silent, {0: [1, 3], 1: [0]}, 4)
+    off = actuators_off(np.array([[True, False, True], [False, True, False]]), {0: [1, 3], 1: [0]}, 4)
     np.testing.assert_array_equal(off, [[False, True, False, True], [True, False, False, False]])
 
 

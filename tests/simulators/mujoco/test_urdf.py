@@ -156,8 +156,7 @@ def test_meshes_of_packages(tmp_path) -> None:
     inside = seen("package://arm_description/meshes/visual/part.stl") + seen(
         "package://arm_description/meshes/collision/part.stl", "collision"
     )
-    scaled = seen("near.STL").replace("/></geo", ' scale="2 2 2"/></geo')
-    text = link("base", inside + scaled, box=False)
+    text = link("base", inside + seen("near.STL").replace("/></geo", ' scale="2 2 2"/></geo'), box=False)
     text += link("upper", seen("near.STL"), box=False) + joint("shoulder", "revolute", "base", "upper", LIMIT)
     with aa.Simulation(urdf(root / "urdf", text)) as sim:
         model = sim._host.model
@@ -230,8 +229,7 @@ def test_links_that_have_no_mass(tmp_path) -> None:
         robot = aa.Articulation("base")
         assert robot.link_names == ["base", "upper", "lower", "tool", "frame", "plug", "dummy"]
         np.testing.assert_array_equal(robot.get_link_inertias().numpy()[0, 4:6], 0)
-        masses = robot.get_link_masses().numpy().ravel().tolist()
-        assert masses == pytest.approx([1, 1, 1, 1, 0, 0, 0.001])
+        assert robot.get_link_masses().numpy().ravel().tolist() == pytest.approx([1, 1, 1, 1, 0, 0, 0.001])
 
 
 @pytest.mark.parametrize("kind", ["fixed", "continuous"])

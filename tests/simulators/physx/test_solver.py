@@ -48,8 +48,7 @@ def stepped(made: Usd.Stage, root: str, rest: list[float]) -> tuple[np.ndarray, 
         robot.set_dof_gains(0.0, 0.0)
         robot.set_dof_positions(np.array(rest, np.float32))
         gained = 0.5 * np.resize([1.0, -0.7, 0.4], len(rest))
-        mass = robot.get_mass_matrices().numpy()[0].astype(float)
-        robot.set_dof_efforts(mass @ gained / dt)
+        robot.set_dof_efforts(robot.get_mass_matrices().numpy()[0].astype(float) @ gained / dt)
         before = robot.get_dof_positions().numpy()[0].astype(float)
         sim.step()
         travel = (robot.get_dof_positions().numpy()[0] - before) / dt

@@ -30,8 +30,7 @@ def with_shape(kind: str, scale: Sequence[float] = (1, 1, 1), **values: object) 
     """A body away from the origin and turned, with one collider that is scaled."""
     made = SmallStage()
     made.body("/World/body", (1, 2, 3), turn=((1, 2, 3), 50))
-    prim = made.shape(PATH, kind, **values)
-    UsdGeom.Xformable(prim).AddScaleOp().Set(Gf.Vec3f(*map(float, scale)))
+    UsdGeom.Xformable(made.shape(PATH, kind, **values)).AddScaleOp().Set(Gf.Vec3f(*map(float, scale)))
     return made
 
 
@@ -188,8 +187,7 @@ def test_flat_mesh_is_left_out_with_a_warning() -> None:
 def test_mesh_may_be_approximated(approximation, kind, size, position) -> None:
     """A bounding shape replaces the mesh; a convex mesh is its own hull, without a warning."""
     made = pyramid()
-    prim = made.stage.GetPrimAtPath(PATH)
-    UsdPhysics.MeshCollisionAPI.Apply(prim).CreateApproximationAttr(approximation)
+    UsdPhysics.MeshCollisionAPI.Apply(made.stage.GetPrimAtPath(PATH)).CreateApproximationAttr(approximation)
     shape = the_shape(made)
     assert shape.kind == kind
     np.testing.assert_allclose(shape.size, size, rtol=1e-6)

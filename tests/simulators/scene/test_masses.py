@@ -283,6 +283,5 @@ def test_density_of_a_body_goes_before_that_of_its_material() -> None:
 
 def test_centre_of_mass_is_scaled_with_its_body() -> None:
     made = SmallStage()
-    body = made.body("/World/body", com=(1, 1, 1))
-    UsdGeom.Xformable(body).AddScaleOp().Set(Gf.Vec3d(2, 3, 4))
+    UsdGeom.Xformable(made.body("/World/body", com=(1, 1, 1))).AddScaleOp().Set(Gf.Vec3d(2, 3, 4))
     np.testing.assert_allclose(one_body(made.stage).com, (2, 3, 4), rtol=1e-6)

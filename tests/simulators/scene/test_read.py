@@ -641,8 +641,7 @@ def test_limit_that_is_no_number_is_refused_by_name() -> None:
 
 def test_colliders_that_are_switched_off_are_no_shapes() -> None:
     made = SmallStage()
-    prim = made.shape("/World/ball", "Sphere")
-    UsdPhysics.CollisionAPI(prim).CreateCollisionEnabledAttr(False)
+    UsdPhysics.CollisionAPI(made.shape("/World/ball", "Sphere")).CreateCollisionEnabledAttr(False)
     assert read_scene(made.stage).shapes == []
 
 

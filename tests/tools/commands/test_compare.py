@@ -97,8 +97,7 @@ def test_two_simulators(capsys) -> None:
 def test_a_robot_of_isaac_lab(tmp_path, capsys) -> None:
     """Against motors in USD, as exported, and with one fault; the words name whose model it is."""
     robot = str(usd_file(tmp_path, joint_motors()))
-    lab = str(lab_file(tmp_path, joint_motors()))
-    assert main(["compare", robot, "--lab", lab, *SHORT]) == 0
+    assert main(["compare", robot, "--lab", str(lab_file(tmp_path, joint_motors())), *SHORT]) == 0
     text = capsys.readouterr().out
     assert "The motions agree: 1 s, largest difference 0 mrad" in text
     assert "this package's implementation of its models; Isaac Lab does not run." in text

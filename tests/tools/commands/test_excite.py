@@ -61,8 +61,7 @@ def test_joints_by_pattern(tmp_path, capsys) -> None:
 def test_errors_are_a_line_and_write_nothing(given, said, tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["excite", *given]) == 1
-    error = capsys.readouterr().err
-    assert said in error
+    assert said in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 

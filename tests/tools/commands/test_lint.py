@@ -15,8 +15,7 @@ BARE = number(OF_SHOULDER, "newton:kd", 0.0)
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, Any]:
-    code = main(["lint", *map(str, arguments), "--json"])
-    return code, json.loads(capsys.readouterr().out)
+    return main(["lint", *map(str, arguments), "--json"]), json.loads(capsys.readouterr().out)
 
 
 def test_shipped_robots_are_in_order(capsys) -> None:

@@ -24,8 +24,7 @@ def test_single_motors_have_their_sources(capsys) -> None:
     assert len(shown.rows) == 2
     assert len(sources.rows) == sum(len(MOTORS[name].sources) for name in ("mini_cheetah", "feetech_sts3215"))
     assert all(row["value"] is not None and row["source"] for row in sources.rows)
-    unitless = {row["figure"] for row in sources.rows if not row["unit"]}
-    assert unitless == {"gear_ratio"}
+    assert {row["figure"] for row in sources.rows if not row["unit"]} == {"gear_ratio"}
     assert main.main(["motors", "mini_cheetah", "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert said["motors"][0]["armature"] == 0.0023 and "ICRA 2019" in said["sources"][0]["source"]

@@ -62,8 +62,7 @@ def test_friction_that_chatters_is_wrong_and_said_once(tmp_path, capsys, monkeyp
         friction = aa.FrictionConfig(coulomb=1.0, assumed_inertia=inertia)
         motor = [aa.PDControlConfig(200.0, 20.0), aa.MaxEffortClampingConfig(60.0), friction]
         aa.save_motors(file := tmp_path / "motors.yaml", {".*": motor})
-        arm = str(ROBOTS / "arm_2dof.usda")
-        assert main(["stability", arm, "--config", str(file), "--json"]) == code
+        assert main(["stability", str(ROBOTS / "arm_2dof.usda"), "--config", str(file), "--json"]) == code
         shown = capsys.readouterr()
         said = json.loads(shown.out)
         assert shown.err == "" and said["robots"][0]["verdict"] == "stable"

@@ -63,8 +63,7 @@ CHANGES = {
 
 def test_every_kind_of_stage_belongs_to_one_cause() -> None:
     """A kind that is new needs a line."""
-    kinds = [kind for some in STAGES.values() for kind in some]
-    assert sorted(kinds) == sorted(KINDS)
+    assert sorted([kind for some in STAGES.values() for kind in some]) == sorted(KINDS)
     assert set(STAGES) <= set(BY_NAME)
 
 

@@ -66,8 +66,7 @@ def test_joints_of_their_own_names_are_an_order(tmp_path) -> None:
     plan = plan_of(side, side, seconds=0.01)
     runs = [run(one, plan) for one in (side, other)]
     assert exchanged_places(*(one.values for one in runs)) == {}
-    exchanged = exchanged_joints(*runs)
-    right = with_order(other, exchanged)
+    right = with_order(other, exchanged_joints(*runs))
     assert {joint: right.own(joint) for joint in side.joints} == {joint: joint for joint in side.joints}
     assert exchanged_joints(runs[0], run(right, plan)) == {}
     first, second = side_of(ARM_XML), dataclasses.replace(side_of(exchanged_names(tmp_path)), order=SWAPPED)

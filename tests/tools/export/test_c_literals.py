@@ -28,8 +28,7 @@ def test_numbers_keep_their_bits() -> None:
     bits[:100] &= np.uint32(0x807FFFFF)
     numbers = bits.view(np.float32)
     numbers = numbers[np.isfinite(numbers)]
-    again = np.float32([c_float(one).removesuffix("f") for one in numbers])
-    assert again.tobytes() == numbers.tobytes()
+    assert np.float32([c_float(one).removesuffix("f") for one in numbers]).tobytes() == numbers.tobytes()
 
 
 def test_strings() -> None:

@@ -75,8 +75,7 @@ PROPERTIES = {"armature": 0.02, "friction": 0.3, "viscous_friction": 0.4}
 def exported(base, **properties: float) -> ExportedJoint:
     """The joint of a motor with a stage, beside a PD law if it is none itself."""
     stages = [base] if base.KIND == "controller" else [aa.PDControlConfig(1.0, 0.1), base]
-    motor = aa.MotorConfig(**parts_of(stages), **properties)
-    return read_robot(ARM, {".*": motor}).joints[0]
+    return read_robot(ARM, {".*": aa.MotorConfig(**parts_of(stages), **properties)}).joints[0]
 
 
 def test_each_attribute_is_a_feature() -> None:
@@ -184,8 +183,7 @@ def test_zeros_are_those_of_given_motors() -> None:
     motors = {"shoulder": aa.MotorConfig(aa.PDControlConfig(1.0, 0.1), friction=0.0, armature=0.5)}
     joint = read_robot(ARM, motors).joints[0]
     assert joint.zeros == ("friction",) and "friction" not in joint.features
-    names = {"armature": "a", "friction": "f", "viscous_friction": "v"}
-    assert joint.stated(names) == {"a": "0.5", "f": "0"}
+    assert joint.stated({"armature": "a", "friction": "f", "viscous_friction": "v"}) == {"a": "0.5", "f": "0"}
     assert read_robot(ARM).joints[0].zeros == ()
 
 

@@ -67,8 +67,7 @@ def test_a_robot_with_these_attributes_has_them(tmp_path) -> None:
         <limit lower="0" upper="1" effort="1" velocity="9"/></joint></robot>"""
     )
     for name in ("upper", "lower"):
-        link = ElementTree.SubElement(root, "link", name=name)
-        inertial = ElementTree.SubElement(link, "inertial")
+        inertial = ElementTree.SubElement(ElementTree.SubElement(root, "link", name=name), "inertial")
         ElementTree.SubElement(inertial, "mass", value="1")
         ElementTree.SubElement(inertial, "inertia", ixx="1", iyy="1", izz="1", ixy="0", ixz="0", iyz="0")
     for said in ElementTree.fromstring(urdf_text(exported, [])).findall("joint"):
@@ -114,8 +113,7 @@ def test_a_whole_robot_has_the_limits(robot, tmp_path) -> None:
 
 def test_all_else_of_the_robot_stays(tmp_path) -> None:
     """Comments and digits as well; what a motor does not say stays."""
-    file = urdf(tmp_path)
-    export(read_robot(file, {"extension": MOTOR}), "urdf", tmp_path / "out.urdf", lossy=True)
+    export(read_robot(urdf(tmp_path), {"extension": MOTOR}), "urdf", tmp_path / "out.urdf", lossy=True)
     text = (tmp_path / "out.urdf").read_text()
     told = [line for line in text.splitlines() if "Lost" in line or "No motor" in line]
     assert len(told) == 3

@@ -29,8 +29,7 @@ class Valley:
 
 
 def test_the_least_is_found() -> None:
-    valley = Valley()
-    least = least_squares(valley, np.array([-1.2, 1.0]), BOX, 1e-6)
+    least = least_squares(Valley(), np.array([-1.2, 1.0]), BOX, 1e-6)
     np.testing.assert_allclose(least.x, 1.0, atol=1e-6)
     np.testing.assert_allclose(least.residuals, 0.0, atol=1e-6)
     assert least.jacobian.shape == (3, 2)
@@ -57,8 +56,7 @@ def test_it_ends_after_a_small_promise_that_was_broken(waves) -> None:
 def test_parameters_stay_in_range(start) -> None:
     valley = Valley()
     box = Box(np.array([-5.0, -5.0]), np.array([0.5, 5.0]), np.ones(2))
-    least = least_squares(valley, np.array(start), box, 1e-9)
-    np.testing.assert_allclose(least.x, [0.5, 0.25], atol=1e-3)
+    np.testing.assert_allclose(least_squares(valley, np.array(start), box, 1e-9).x, [0.5, 0.25], atol=1e-3)
     assert all((call >= box.lower).all() and (call <= box.upper).all() for call in valley.calls)
 
 

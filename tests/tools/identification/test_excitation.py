@@ -51,8 +51,7 @@ def test_motions_stay_within_limits(robot, kind) -> None:
 
 def test_the_prediction_is_what_a_simulation_does() -> None:
     """Of the true motors: a log without noise repeats it."""
-    motors = {"hinge": known_motor()}
-    found = excitation(PENDULUM, motors, SHORT)
+    found = excitation(PENDULUM, {"hinge": known_motor()}, SHORT)
     with Simulation(PENDULUM) as simulation:
         assert list(simulation.articulation("/").dof_names) == list(found.joints)
     log = hidden_log(PENDULUM, {"hinge": hidden_motor(0, 0, 0, 0, 0)}, ["hinge"], command=found.command, dt=0.01)
@@ -120,8 +119,7 @@ def test_what_was_reduced_and_what_is_unknown_is_said() -> None:
     assert "No speed limit in file and motors, taken as 3 rad/s or 0.3 m/s: shoulder, extension." in text
     assert "collisions were not looked for" in text
     assert "No effort limit" not in text
-    bare = {"hinge": MotorConfig(PDControlConfig(40.0, 1.0))}
-    text = " ".join(excitation(PENDULUM, bare, SHORT).notes)
+    text = " ".join(excitation(PENDULUM, {"hinge": MotorConfig(PDControlConfig(40.0, 1.0))}, SHORT).notes)
     assert "No effort limit in file and motors, none was checked: hinge." in text
     assert "No two position limits, amplitude taken as 0.5 rad or 0.05 m: hinge." in text
 

@@ -14,8 +14,7 @@ from places import ROBOTS
 
 @pytest.fixture(scope="module")
 def found() -> Excitation:
-    plan = ExcitationPlan(seconds=8.0, rate=100.0, kinds=["holds"])
-    return excitation(ROBOTS / "arm_2dof.usda", plan=plan)
+    return excitation(ROBOTS / "arm_2dof.usda", plan=ExcitationPlan(seconds=8.0, rate=100.0, kinds=["holds"]))
 
 
 def test_a_table_becomes_a_log_with_positions(found, tmp_path) -> None:

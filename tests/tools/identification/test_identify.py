@@ -79,8 +79,7 @@ def test_slow_logs_keep_armatures() -> None:
 @pytest.mark.slow
 def test_a_joint_at_its_limit_is_named() -> None:
     """The extension cannot go below 0, where its command goes."""
-    motors = {name: hidden_motor() for name in JOINTS}
-    log = hidden_log(ARM, motors, JOINTS, seconds=2.0)
+    log = hidden_log(ARM, {name: hidden_motor() for name in JOINTS}, JOINTS, seconds=2.0)
     found = identify(ARM, [log], {".*": known_motor()}, FitOptions(models=["viscous friction"], held_out=0))
     assert any(one.startswith("extension: it is at a position limit") for one in found.warnings), found.warnings
 
@@ -88,8 +87,7 @@ def test_a_joint_at_its_limit_is_named() -> None:
 def test_links_that_are_wrong_are_noticed() -> None:
     """A log of one robot does not fit another: the table shows it, and no error is small."""
     log = hidden_log(PENDULUM, {"hinge": hidden_motor()}, ["hinge"])
-    swapped = type(log)(log.time, ["shoulder"], log.signals)
-    found = identify(ARM, [swapped], {".*": known_motor()}, COULOMB)
+    found = identify(ARM, [type(log)(log.time, ["shoulder"], log.signals)], {".*": known_motor()}, COULOMB)
     assert found.error > 5e-3
 
 

@@ -55,8 +55,7 @@ def test_a_mean_of_logs_has_the_interval_of_a_mean() -> None:
     error = np.std(LEVELS, ddof=1) / np.sqrt(8)
     assert width_of(cases_of()) == pytest.approx(stats.t.ppf(0.95, 3) * error)
     assert width_of(cases_of()[::-1]) == pytest.approx(width_of(cases_of()))
-    means = np.mean(np.reshape(LEVELS, (4, 2)), axis=1)
-    error = np.std(means, ddof=1) / 2
+    error = np.std(np.mean(np.reshape(LEVELS, (4, 2)), axis=1), ddof=1) / 2
     assert width_of(cases_of(sittings=[0, 0, 1, 1, 2, 2, 3, 3])) == pytest.approx(stats.t.ppf(0.95, 3) * error)
 
 

@@ -44,11 +44,9 @@ def test_what_is_left_is_the_friction_that_a_motor_lacks(case) -> None:
     left = left_over(known_motor(), [case], 0, VALUES)
     speed = left.velocity[:, 0]
     friction = -np.sign(speed) * np.interp(np.abs(speed), SPEEDS, EFFORTS)
-    apart = np.abs(left.effort[:, 0] - friction)
-    assert np.median(apart) < 0.1
+    assert np.median(np.abs(left.effort[:, 0] - friction)) < 0.1
     assert np.corrcoef(left.effort[:, 0], friction)[0, 1] > 0.95
-    nothing = left_over(odd_motor(), [case], 0, VALUES)
-    assert np.abs(nothing.effort).mean() < 0.15 * np.abs(left.effort).mean()
+    assert np.abs(left_over(odd_motor(), [case], 0, VALUES).effort).mean() < 0.15 * np.abs(left.effort).mean()
 
 
 def test_a_joint_that_hardly_moves_is_refused(case) -> None:

@@ -15,8 +15,7 @@ def test_derivatives_of_a_sine(dt) -> None:
 
 
 def test_short_logs_have_a_shorter_filter() -> None:
-    positions = np.linspace(0.0, 0.6, 7)[:, None]
-    velocity, acceleration = motion_of(positions, 0.1)
+    velocity, acceleration = motion_of(np.linspace(0.0, 0.6, 7)[:, None], 0.1)
     np.testing.assert_allclose(velocity, 1.0)
     np.testing.assert_allclose(acceleration, 0.0, atol=1e-9)
 

@@ -23,8 +23,7 @@ def test_a_motor_has_what_it_was_given(name) -> None:
     rule = PARAMETERS[name]
     assert math.isnan(before) == (rule.law is not None or not rule.places)
     assert has_place(motor, name)
-    given = with_values(motor, {name: 0.25})
-    assert value_of(given, name) == 0.25
+    assert value_of(with_values(motor, {name: 0.25}), name) == 0.25
     assert value_of(motor, name) == pytest.approx(before, nan_ok=True)
 
 

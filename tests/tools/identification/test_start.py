@@ -26,8 +26,7 @@ def cases() -> list[Decoupled]:
 
 def test_a_long_delay_is_found(cases) -> None:
     start = {"viscous": 0.05, "coulomb": 0.05, "delay": 0.005}
-    fixed = {name: TRUE[name] for name in ("armature", "encoder_bias")}
-    found = starts(BENCH, cases, start, fixed, 0)[0]
+    found = starts(BENCH, cases, start, {name: TRUE[name] for name in ("armature", "encoder_bias")}, 0)[0]
     assert found["delay"] == pytest.approx(TRUE["delay"], abs=0.02)
     assert found["viscous"] == 0.05
 
@@ -40,8 +39,7 @@ def test_gains_are_found_below_and_above_the_known_ones(cases, factor) -> None:
     found = starts(BENCH, cases, start, fixed, 0)
     assert found == starts(BENCH, cases, start, fixed, 0)
     assert 1 < len(found) <= 3
-    fits = [BENCH.fit(cases, one, fixed) for one in found]
-    best = min(fits, key=lambda fit: fit.error)
+    best = min([BENCH.fit(cases, one, fixed) for one in found], key=lambda fit: fit.error)
     assert best.values["kp"] == pytest.approx(40.0, rel=0.02)
     # which damps the joint likewise
     assert best.values["kd"] + best.values["viscous"] == pytest.approx(1.2, rel=0.02)

@@ -46,20 +46,16 @@ def test_a_slower_pace_is_slower(kind) -> None:
 
 def test_accelerations_are_bounded_at_high_frequencies() -> None:
     """A chirp of full amplitude at 5 Hz would have 25 times the acceleration of one at 1 Hz."""
-    found = made("chirp", span())
-    acceleration = np.diff(found, 2, axis=0) / 0.005**2
+    acceleration = np.diff(made("chirp", span()), 2, axis=0) / 0.005**2
     assert np.abs(acceleration).max() < 1.6 * (2 * np.pi) ** 2
 
 
 def test_holds_rest_and_move_at_constant_speed() -> None:
     speed = np.abs(np.diff(made("holds", span(1))[:, 0])) / 0.005
     assert (speed < 1e-9).mean() > 0.4
-    moving = speed[speed > 0.9 * speed.max()]
-    assert len(moving) > 50
+    assert len(speed[speed > 0.9 * speed.max()]) > 50
 
 
 def test_joints_of_a_multisine_share_no_frequency() -> None:
-    of = span()
-    lines = np.abs(np.fft.rfft(made("multisine", of), axis=0))
-    owners = (lines > 0.3 * lines.max(axis=0)).sum(axis=1)
-    assert owners.max() == 1
+    lines = np.abs(np.fft.rfft(made("multisine", span()), axis=0))
+    assert (lines > 0.3 * lines.max(axis=0)).sum(axis=1).max() == 1

@@ -16,8 +16,7 @@ def test_limits_that_are_near_are_drawn() -> None:
             turns=[True, False],
         )
     )
-    panels = drawn.axes
-    hip, knee, speed, effort = panels
+    hip, knee, speed, effort = drawn.axes
     assert [hip.get_ylabel(), knee.get_ylabel()] == ["position [rad]", "position [m]"]
     # command, position, and the lower limit, and the begin of the part
     assert len(hip.lines) == 4

@@ -113,8 +113,7 @@ def test_bands_hold_their_share_of_the_samples() -> None:
     """Bands around the median, labelled from the outside in."""
     _, (panel,) = style.panels(4, 3)
     found = panel
-    samples = np.tile(np.arange(101.0), (2, 1))
-    style.bands(panel, [0.0, 1.0], samples, "robots", (50, 100))
+    style.bands(panel, [0.0, 1.0], np.tile(np.arange(101.0), (2, 1)), "robots", (50, 100))
     reached = [band.get_paths()[0].get_extents().intervaly.tolist() for band in found.collections]
     assert reached == [[25.0, 75.0], [0.0, 100.0]]
     assert found.lines[0].get_ydata().tolist() == [50.0, 50.0]

@@ -56,8 +56,7 @@ def test_power_of_friction_is_what_the_motion_loses(way) -> None:
     log, energies = moved()
     np.testing.assert_allclose(log.power[:, 0] * DT, np.diff(energies, axis=0), atol=1e-6)
     motor = log.motor_efforts * (log.power / np.where(log.applied_efforts, log.applied_efforts, np.nan))
-    power = np.nan_to_num(log.power - motor)
-    np.testing.assert_allclose(log.passive_power, power, atol=1e-4)
+    np.testing.assert_allclose(log.passive_power, np.nan_to_num(log.power - motor), atol=1e-4)
     # the law is one step late on jolts, and may then return a little
     assert log.passive_power.max() * DT < 1e-4 < -log.passive_power.sum() * DT
     assert float(log.passive_power[:, 0, 1].sum()) == 0.0
@@ -118,8 +117,7 @@ def test_table_of_friction() -> None:
     sticking = log.sticking[:, 0, 0]
     assert isinstance(table, aa.FrictionTable) and (one.robot, one.joint) == ("robot 0", "hip")
     assert one.sticking == pytest.approx(sticking.mean())
-    runs = "".join(map(str, sticking.astype(int))).split("0")
-    assert one.longest == pytest.approx(max(map(len, runs)) * DT)
+    assert one.longest == pytest.approx(max(map(len, "".join(map(str, sticking.astype(int))).split("0"))) * DT)
     assert one.largest_effort == pytest.approx(float(np.abs(log.passive_efforts).max()))
     assert one.dissipated == pytest.approx(-float(log.passive_power.sum(dtype=float)) * DT) and one.dissipated > 0.0
     head, row = str(table).splitlines()

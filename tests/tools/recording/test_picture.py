@@ -150,5 +150,4 @@ def test_units_are_those_of_the_joints(tmp_path) -> None:
         position, effort, power = one.plot().axes
         assert words(position) == {f"{turn} [rad]", f"{slide} [m]"}
         assert words(effort) == {f"{turn} [N·m]", f"{slide} [N]"} and words(power) == {turn, slide}
-    unknown = recorded().plot("knee")
-    assert unknown.axes[0].get_ylabel() == "position [rad or m]"
+    assert recorded().plot("knee").axes[0].get_ylabel() == "position [rad or m]"

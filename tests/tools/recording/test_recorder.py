@@ -167,8 +167,7 @@ def test_a_reset_and_random_delays_in_between(way) -> None:
         for step in range(12):
             if step == 6:
                 leg.actuated.reset(indices=[1])
-            delay = leg.actuated.actuators[0].delay
-            lags.append(delay.delay_steps.numpy().reshape(ROBOTS, -1)[:, 0].copy())
+            lags.append(leg.actuated.actuators[0].delay.delay_steps.numpy().reshape(ROBOTS, -1)[:, 0].copy())
             leg.step()
     targets = np.array([given[2] for given in leg.given])
     assert len({*np.ravel(lags).tolist()}) > 1

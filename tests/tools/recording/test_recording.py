@@ -145,10 +145,8 @@ def test_files_that_are_something_else_are_refused(tmp_path) -> None:
     (tmp_path / "other.csv").write_text("time,robot\n0,1\n")
     with pytest.raises(ValueError, match=r"other.csv has no joint, dt, max_effort: must be what"):
         aa.Recording.load(tmp_path / "other.csv")
-    log = recorded(("positions",))
-    log.save(tmp_path / "cut.csv")
-    text = (tmp_path / "cut.csv").read_text().splitlines()
-    (tmp_path / "cut.csv").write_text("\n".join(text[:-1]))
+    recorded(("positions",)).save(tmp_path / "cut.csv")
+    (tmp_path / "cut.csv").write_text("\n".join((tmp_path / "cut.csv").read_text().splitlines()[:-1]))
     with pytest.raises(
         ValueError, match=r"cut.csv has no line of time = 0.07, robot = 'robot 1', joint = 'knee', 1 of 32"
     ):

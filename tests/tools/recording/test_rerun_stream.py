@@ -59,8 +59,7 @@ def test_each_joint_is_an_entity_with_what_was_recorded(tmp_path) -> None:
                 table = tables[f"/{robot}/{joint}/{place}"]
                 np.testing.assert_array_equal(np.ravel(table["Scalars:scalars"]), array[:, row, column])
                 assert table["step"] == [*range(8)]
-                seconds = [one.total_seconds() for one in table["time"]]
-                np.testing.assert_allclose(seconds, log.time, atol=1e-6)
+                np.testing.assert_allclose([one.total_seconds() for one in table["time"]], log.time, atol=1e-6)
     limits = [tables[f"/robot 1/knee/effort/{which}"] for which in ("largest", "least")]
     assert [np.ravel(table["Scalars:scalars"]).tolist() for table in limits] == [[5.0, 5.0], [-5.0, -5.0]]
     assert limits[0]["step"] == [0, 7]

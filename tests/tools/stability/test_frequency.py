@@ -62,8 +62,7 @@ def test_phase_margin_is_what_a_lag_may_take(case) -> None:
     assert found.gain_crossover is not None and found.phase_margin is not None and 0 < found.phase_margin < 90
     at = np.argmin(np.abs(found.frequencies - found.gain_crossover))
     assert abs(found.open_loop[at]) == pytest.approx(1.0, abs=0.01)
-    lag = np.exp(-1j * np.radians(found.phase_margin))
-    assert abs(found.open_loop[at] * lag + 1) < 0.01
+    assert abs(found.open_loop[at] * np.exp(-1j * np.radians(found.phase_margin)) + 1) < 0.01
 
 
 def test_delay_turns_the_closed_loop_alone() -> None:

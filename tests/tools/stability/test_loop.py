@@ -85,8 +85,7 @@ def test_radius_is_the_growth_of_steps_taken_one_by_one(rng, ki, weight) -> None
 
 def test_joints_without_gains_are_free() -> None:
     """They neither vibrate nor affect the others."""
-    inverse = np.linalg.inv(np.array([[2.0, 0.9], [0.9, 1.0]]))
-    both = loop(inverse, [100.0, 0.0], [10.0, 0.0])
+    both = loop(np.linalg.inv(np.array([[2.0, 0.9], [0.9, 1.0]])), [100.0, 0.0], [10.0, 0.0])
     assert both.margin(0.01) == pytest.approx(both.joint(0).margin(0.01), rel=1e-9)
     assert both.joint(1).margin(0.01) == both.joint(1).largest_step(0.01) == np.inf
 

@@ -184,5 +184,4 @@ def test_known_actuator_is_learned(torch, monkeypatch) -> None:
     monkeypatch.syspath_prepend(REPOSITORY / "standalone_examples")
     from bench import record
 
-    trained = train_actuator(record(1, 12.0), epochs=50, progress=False)
-    assert trained.errors_on(record(2, 12.0)).relative < 0.05
+    assert train_actuator(record(1, 12.0), epochs=50, progress=False).errors_on(record(2, 12.0)).relative < 0.05

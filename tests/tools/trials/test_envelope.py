@@ -102,8 +102,7 @@ def test_motor_without_clamps_has_no_bounds() -> None:
     found = envelope(leg(), "knee")
     assert np.isnan(found.whole).all()
     assert (found.stall_effort, found.corner_speed, found.no_load_speed) == (None, None, None)
-    drawn = draw_envelope(found)
-    assert drawn.axes[0].get_title("left") == "Nothing limits its effort; commands act at once"
+    assert draw_envelope(found).axes[0].get_title("left") == "Nothing limits its effort; commands act at once"
 
 
 def test_picture_names_clamps_and_figures() -> None:

@@ -60,8 +60,7 @@ def write(folder: Path, text: str) -> Path:
 
 def test_file_is_interpolated_and_others_hold(tmp_path) -> None:
     """Joints by name, in any order."""
-    path = write(tmp_path, "time [s], d, b\n0, 5, -1\n\n2, 6, 0\n")
-    target, last = from_csv(path, "abcd", ROOM)
+    target, last = from_csv(write(tmp_path, "time [s], d, b\n0, 5, -1\n\n2, 6, 0\n"), "abcd", ROOM)
     assert last == 2.0
     np.testing.assert_allclose(target(1.0)[0], [0.0, -0.5, 0.01, 5.5])
     np.testing.assert_allclose(target(9.0)[0], [0.0, 0.0, 0.01, 6.0])

@@ -40,8 +40,7 @@ class Graph:
     def __init__(self, robots: int = 1) -> None:
         self.stage = Usd.Stage.CreateInMemory()
         for path in ("/World/Leg", "/World/Leg_0"):
-            root = self.stage.DefinePrim(path, "Xform")
-            UsdPhysics.ArticulationRootAPI.Apply(root)
+            UsdPhysics.ArticulationRootAPI.Apply(self.stage.DefinePrim(path, "Xform"))
             for joint in JOINTS:
                 UsdPhysics.RevoluteJoint.Define(self.stage, f"{path}/joints/{joint}")
             limit = [aa.MaxEffortClampingConfig(5.0)]

@@ -142,8 +142,7 @@ def test_input_that_is_not_there_is_warned_of() -> None:
 @pytest.mark.parametrize("port", ["double outputs:time = 3", "double outputs:unknown = 3", "int state:count = 1"])
 def test_saved_outputs_and_state_do_not_count(port) -> None:
     """They are computed."""
-    loaded = load(node("T", TICK, f"custom {port}"))
-    assert loaded.read(f"{GRAPH}/T.outputs:time") == 0.0
+    assert load(node("T", TICK, f"custom {port}")).read(f"{GRAPH}/T.outputs:time") == 0.0
 
 
 # what is wrong with a wire
@@ -257,8 +256,7 @@ def test_unsupported_setting_is_an_issue(settings, message) -> None:
 
 def test_physics_steps_need_a_graph_on_demand() -> None:
     """As in Isaac Sim, where the node would stay silent."""
-    found = issue(node("S", STEP))
-    assert f"<{GRAPH}>.pipelineStage must be pipelineStageOnDemand" in found
+    assert f"<{GRAPH}>.pipelineStage must be pipelineStageOnDemand" in issue(node("S", STEP))
     assert load(node("S", STEP), ON_DEMAND).runs_at_physics_steps
 
 

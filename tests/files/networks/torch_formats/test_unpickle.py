@@ -20,8 +20,7 @@ from torch_corpus import bad_pickles
 
 def loaded(value):
     writer = Writer()
-    data = writer.pickle(value)
-    return load(data, lambda key: writer.storages[int(key)])
+    return load(writer.pickle(value), lambda key: writer.storages[int(key)])
 
 
 @pytest.mark.parametrize(

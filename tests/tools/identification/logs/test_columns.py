@@ -64,8 +64,7 @@ def test_several_joints(tmp_path, extension) -> None:
     told = ["time=:ms", "command=:deg", "position=:mrad"]
     if extension == "npz":
         path, signals = tmp_path / "log.npz", {"command": np.degrees(log.command), "position": 1e3 * log.position}
-        arrays = {"time": 1e3 * log.time, "joints": ["hip", "knee"], **signals}
-        np.savez(path, **arrays)
+        np.savez(path, **{"time": 1e3 * log.time, "joints": ["hip", "knee"], **signals})
     else:
         table = {"time": 1e3 * log.time}
         for column, joint in enumerate(log.joints):

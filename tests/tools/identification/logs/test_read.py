@@ -193,8 +193,7 @@ def test_pipe_is_refused(tmp_path, extension) -> None:
 
 def test_npz_by_column(tmp_path) -> None:
     log = following()
-    arrays = {"kp": 40, **columns_of(log)}
-    np.savez(tmp_path / "log.npz", **arrays)
+    np.savez(tmp_path / "log.npz", **{"kp": 40, **columns_of(log)})
     back = read_log(tmp_path / "log.npz", log.joints)
     require_same(back, log)
     assert back.settings == {"kp": 40.0}

@@ -162,8 +162,7 @@ ARRAY = "omni.graph.nodes.ConstructArray"
 )
 def test_array_is_made_of_its_inputs(runs, ports, expected) -> None:
     """As many as its size says."""
-    got = shown(runs, ARRAY, "outputs:array", *ports)
-    np.testing.assert_array_equal(got, expected)
+    np.testing.assert_array_equal(shown(runs, ARRAY, "outputs:array", *ports), expected)
 
 
 @pytest.mark.parametrize(
