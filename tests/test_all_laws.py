@@ -79,12 +79,10 @@ def test_mixed_robot_agrees_with_oracle_and_newton(rng) -> None:
             wrapper.set_dof_feedforward_effort_targets(signals[4])
             host.step(DT)
             ours = arrays.efforts.reshape(robots, -1)
-
             expected = np.empty_like(ours, np.float64)
             for robot, column in np.ndindex(expected.shape):
                 expected[robot, column] = joints[robot][column].step(*(s[robot, column] for s in signals), DT)
             np.testing.assert_allclose(ours, expected, atol=2e-4, rtol=0)
-
             q, qd, q_target, qd_target, ff = (wp.array(values.ravel(), **device) for values in signals)
             state = SimpleNamespace(joint_q=q, joint_qd=qd)
             forces = wp.zeros(len(q), **device)

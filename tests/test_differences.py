@@ -9,7 +9,6 @@ from places import REPOSITORY
 
 PAGE = REPOSITORY / "docs" / "Differences.md"
 TESTS = REPOSITORY / "tests"
-
 AUTHOR, DISCOVER = "files/usd/test_author.py", "files/usd/test_discover.py"
 WRAPPER, ATTACHMENT = "extension/test_articulation_actuators.py", "extension/test_attachment.py"
 ISAAC_SIM, PROPERTIES = "simulators/kit/test_isaac_sim.py", "simulators/test_dof_properties.py"

@@ -18,7 +18,6 @@ from stages import stage_of
 from torch_stand_in import run_by_torch, unknown_file
 
 __all__ = ["run_by_torch"]
-
 ROOT, DT, ROBOTS = "/Robot", 0.005, 3
 NORMALIZATION = {
     "inputs": {"mean": {"velocity": 0.1, "position_error": -0.2}, "std": {"velocity": 2.0, "position_error": 0.5}},

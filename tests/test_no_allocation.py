@@ -17,7 +17,6 @@ from isaacsim.core.experimental.actuators.base.native import core
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 
 pytestmark = pytest.mark.skipif(core is None, reason="the native core was not built")
-
 TICKS, ROBOTS, DT = 10_000, 3, 0.005
 
 
@@ -50,7 +49,6 @@ def test_ten_thousand_ticks_keep_no_memory(wrapper) -> None:
     """At most a handful of Python objects more than before, and less than a kilobyte in between."""
     # a worker's own threads allocate too, now and then: what a tick keeps, it keeps in every turn
     assert min(kept_by_ticks(wrapper) for _ in range(3)) <= 4
-
     tracemalloc.start()
     try:
         wrapper.step_actuators(DT)

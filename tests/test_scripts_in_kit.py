@@ -14,7 +14,6 @@ from warm_python import warm_python
 
 # each test starts a Python
 pytestmark = pytest.mark.slow
-
 SCRIPTS = REPOSITORY / "standalone_examples"
 ISAAC_SIM_PYTHON = REPOSITORY / "tests" / "support" / "isaac_sim_python.py"
 EXTENSION_ID = f"{NAME}-{package.__version__}"

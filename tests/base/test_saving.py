@@ -61,7 +61,6 @@ def test_device_is_written_and_not_replaced() -> None:
 
 
 def test_paths_are_from_a_folder(tmp_path) -> None:
-    """With slashes."""
     assert relative_path(tmp_path / "a" / "b.obj", tmp_path / "c") == "../a/b.obj"
 
 

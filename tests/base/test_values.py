@@ -85,7 +85,6 @@ def test_values_broadcast_as_numpy_does(values: object, expected: object) -> Non
 
 
 def test_values_become_float32() -> None:
-    """Whatever they were."""
     assert broadcast(np.arange(3, dtype=np.int64), (2, 3), "targets").dtype == np.float32
 
 

@@ -87,7 +87,6 @@ def test_values_are_copied() -> None:
 
 
 def test_config_has_as_many_values_as_asked_for() -> None:
-    """One by default."""
     drive = to_newton(ours.PIDControlConfig(1.0, 2.0, 3.0, 4.0, 5.0), num_actuators=2)
     assert {
         name: getattr(drive, name).numpy().tolist() for name in ("kp", "ki", "kd", "integral_max", "const_effort")
@@ -101,7 +100,6 @@ class Own(ours.Controller):
 
 
 def test_what_has_no_counterpart_is_refused() -> None:
-    """By name."""
     base = catalogue.later_name("Controller") if "DriveBase" in vars(newton) else "Controller"
     with pytest.raises(
         ValueError, match=f"Own: newton.actuators has no class for it. Write one as a subclass of {base}"

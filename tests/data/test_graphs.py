@@ -16,7 +16,6 @@ SCRIPT = REPOSITORY / "tools" / "write_graphs.py"
 NAMES = ["feedforward", "manual_stepping", "pd_from_usd"]
 ROBOTS = {"feedforward": "/World/Arm", "manual_stepping": "/World/Pendulum", "pd_from_usd": "/World/Panda"}
 POSE = np.array([0.6, 0.2, -0.6, -1.4, 0.6, 2.2, 1.4])
-
 Recorded = tuple[np.ndarray, np.ndarray]
 ByHand = Callable[[Simulation, Any], Callable[[int], None]]
 

@@ -9,7 +9,6 @@ from isaacsim.core.experimental.actuators.engine.entry import ActuatorEntry
 from isaacsim.core.experimental.actuators.engine.step.fault import FAULT_INPUTS
 
 pytestmark = pytest.mark.usefixtures("engine_kind")
-
 ROBOTS = 3
 
 

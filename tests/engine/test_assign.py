@@ -108,7 +108,6 @@ def with_more() -> Own:
     ],
 )
 def test_states_that_do_not_fit_are_refused(mine, other, kind, said) -> None:
-    """By name."""
     with pytest.raises(kind, match=said):
         Actuator.State(drive_state=mine).assign(Actuator.State(drive_state=other))
 

@@ -17,7 +17,6 @@ from pxr import Usd
 from small_stages import SmallStage, pendulum
 
 mujoco = pytest.importorskip("mujoco")
-
 HINGE = f"{ROOT}/hinge"
 PD = aa.PDControlConfig(0.0, 0.0)
 SOFT = [0.9, 0.95, 0.001, 0.5, 2.0]
@@ -274,7 +273,6 @@ def test_a_stage_replaces_the_friction_of_the_file(engine) -> None:
 
 
 def test_components_replace_it_too() -> None:
-    """Those of `from_actuators`."""
     with playing(with_friction(0.1, 0.3)) as (_, robot):
         pair = aa.ActuatorConfig(PD, others=[aa.FrictionConfig(0.5)]), "hinge"
         with aa.ArticulationActuators.from_actuators(ROOT, [pair]):

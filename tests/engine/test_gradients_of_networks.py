@@ -306,7 +306,6 @@ def test_where_a_function_has_two_slopes_it_is_that_of_torch(function, taken, pl
 @pytest.mark.parametrize("isa", native.core.variants() if native.core else [])
 @pytest.mark.parametrize("kind", MODELS)
 def test_every_instruction_set(kind, isa, tmp_path, monkeypatch) -> None:
-    """Alike."""
     rollout = Rollout(tmp_path, MODELS[kind], METADATA[kind], 2)
     expected = rollout.on_tape(swapped)
     monkeypatch.setenv("ACTUATORS_ISA", isa)

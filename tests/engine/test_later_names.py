@@ -53,7 +53,6 @@ def test_drive_is_the_controller() -> None:
     actuator.step(state, control, bias_force=full(100.0))
     assert control.joint_f.numpy().tolist() == [4.0, 4.0]
     assert actuator.controller is second
-
     pid = package.Actuator(INDICES, drive=package.ControllerPID(full(1), full(1), full(1), full(1)))
     now = pid.state()
     assert now.drive_state is now.controller_state
@@ -65,7 +64,6 @@ def test_drive_is_the_controller() -> None:
 
 @pytest.mark.parametrize("given", [{}, {"controller": 1, "drive": 1}])
 def test_one_control_law_is_given(given) -> None:
-    """Under either name."""
     laws = {name: package.ControllerPD(full(1.0), full(0.0)) for name in given}
     with pytest.raises(TypeError, match="must be one control law"):
         package.Actuator(INDICES, **laws)
@@ -103,7 +101,6 @@ def test_explicit_effort_mode_is_the_one_there_is() -> None:
 
 
 def test_unsafe_checkpoints_are_trusted_ones(monkeypatch) -> None:
-    """By newton's name."""
     said: list[bool] = []
     monkeypatch.setattr(discover, "parse_prim", lambda prim, *, files, trusted: said.append(trusted))
     package.parse_actuator_prim(None, allow_unsafe_torch_checkpoints=True)

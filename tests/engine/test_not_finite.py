@@ -19,7 +19,6 @@ from neural_twin import random_network
 from own_components import OwnController, OwnLimit
 
 pytestmark = pytest.mark.usefixtures("engine_kind")
-
 NAMES, DT = ["hip", "knee", "ankle"], 0.01
 # the joint that gets the bad number, and when: all three joints have the same pipeline
 JOINT, BROKEN, RESET, END = "knee", 6, 12, 18

@@ -5,7 +5,6 @@ import pytest
 from isaacsim.core.experimental.actuators import ActuatedArrays, LinkageConfig, PDControlConfig, TransmissionConfig
 
 mujoco = pytest.importorskip("mujoco")
-
 CRANK, ROD, ANCHOR, AXIS = 0.05, 0.3, (-0.05, 0.04, -0.02), (0.0, 0.04, 0.28)
 DT, STIFFNESS, DAMPING = 2e-4, 60.0, 1.5
 FOOT = """

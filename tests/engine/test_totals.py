@@ -50,7 +50,6 @@ def array(value: float, robots: int = ROBOTS) -> wp.array:
     ],
 )
 def test_a_class_that_says_other_things_is_refused(law, said, words) -> None:
-    """By name."""
     odd = type("ThermalOdd", (law,), said)(*[array(1.0)] * len(law.PARAMETERS))
     own = {"clamping": [odd]} if law is heated.ClampingDerated else {"others": [odd]}
     entry = ActuatorEntry("/A/hip", ("hip",), aa.ControllerPD(array(1), array(1)), own.pop("clamping", []), None, **own)

@@ -226,7 +226,6 @@ def test_a_wrapper_is_not_copied(leg, duplicate) -> None:
 
 @pytest.mark.parametrize("duplicate", COPIES, ids=["copy", "deepcopy", "pickle", "inside"])
 def test_a_simulation_is_not_copied(robots, duplicate) -> None:
-    """It goes on."""
     with aa.Simulation(robots / "pendulum.usda") as sim:
         sim.play()
         refused(TypeError, lambda: duplicate(sim), r"^Simulation cannot be copied or pickled: .*open another one")
@@ -379,7 +378,6 @@ def test_close_does_what_can_be_done(leg, broken, monkeypatch) -> None:
     leg.host.play()
     wrapper = leg.wrap("hip", "knee")
     leg.host.arrays().efforts[:] = 5.0
-
     with monkeypatch.context() as patch:
         patch.setattr(type(wrapper.articulation), broken, _fail)
         for _ in range(2):

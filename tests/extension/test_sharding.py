@@ -54,7 +54,6 @@ def test_every_environment_belongs_to_one_rank(data) -> None:
 
 
 def test_numpy_integers_are_taken() -> None:
-    """They are integers."""
     assert Shard.of(np.int64(8), np.int32(1), np.uint8(2)) == Shard(1, 2, 4, 4, 0)
 
 

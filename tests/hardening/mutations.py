@@ -69,7 +69,6 @@ KEPT = ROOT / "build" / "reached.json"
 LOADED = ("numpy.testing", "hypothesis.strategies", "_pytest.pytester", "xdist.plugin", "warp", "pxr.UsdPhysics")
 # of each thread: a process that runs its tests, and what they said
 LOCAL = threading.local()
-
 STEPS = ["tests/engine/step/test_native.py", "tests/engine/step/test_same_bits.py"]
 # what is tested elsewhere than at its path, the quickest first
 TESTS = {
@@ -100,7 +99,6 @@ COMPILING = ["tests/engine/step/test_made_up_laws.py"]
 # all forms of a law, which are written from its file
 LAWS = "tests/laws/test_conformance_of_laws.py"
 GENERATED = NATIVE / "generated_laws.h"
-
 Edit = tuple[int, int, str, str]
 
 

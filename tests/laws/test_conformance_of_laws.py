@@ -73,7 +73,6 @@ each_with_curve = pytest.mark.parametrize(
 each_by_itself = pytest.mark.parametrize("law", [law for law in LAWS if runs_by_itself(law)], ids=lambda law: law.name)
 each_table = pytest.mark.parametrize("table", range(len(TABLES)))
 needs_core = pytest.mark.skipif(core is None, reason="the native core was not built")
-
 SIGNAL_EDGES = [0.0, -0.0, 1.0, -2.0, 1e-30, 3.5e12, math.inf, -math.inf, math.nan]
 PARAMETER_EDGES = [0.0, -0.0, 1e-30, 1.0, 1e6, math.inf, -1.0, math.nan]
 

@@ -12,7 +12,6 @@ PD, DELAY = aa.PDControlConfig(20.0, 1.0), aa.EffortDelayConfig(steps=2)
 
 
 def test_limits_see_the_delayed_effort_at_the_present_velocity(rng) -> None:
-    """A DC motor."""
     given = late_reference.inputs(rng, 30, 2, 1)
     computed = on_both(["j"], {"j": [PD]}, given, DT)
     found = on_both(["j"], {"j": [PD, DELAY, aa.DCMotorClampingConfig(9.0, 3.0, 7.0)]}, given, DT)

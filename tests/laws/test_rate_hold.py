@@ -109,7 +109,6 @@ def test_limits_act_at_every_step(rng) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_computed_efforts_are_the_held_ones(engine, rng) -> None:
-    """In recordings."""
     given = late_reference.inputs(rng, 20, 2, 1)
     arrays = arrays_on(engine, ["j"], {"j": [PID, aa.RateConfig(5), aa.MaxEffortClampingConfig(2.0)]}, 2)
     with arrays.record() as log:

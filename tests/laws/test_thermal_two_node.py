@@ -255,7 +255,6 @@ def test_saved_heat_goes_on_to_the_bit() -> None:
 
 
 def test_robots_are_single_robots(rng) -> None:
-    """To the bit."""
     many, singles = two_joints(5), [two_joints(1) for _ in range(5)]
     rest = np.zeros((5, 2), np.float32)
     for _ in range(40):

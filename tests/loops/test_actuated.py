@@ -117,7 +117,6 @@ def test_reset_forgets_what_is_under_way() -> None:
 
 
 def test_a_saved_state_goes_on_as_if_nothing_had_been() -> None:
-    """Bit for bit."""
     one, other = (aa.ActuatedArrays(NAMES, [(config(lag=3), "hip")], ROBOTS) for _ in range(2))
     targets = np.random.default_rng(3).normal(size=12)
     for target in targets[:6]:

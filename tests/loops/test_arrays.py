@@ -345,7 +345,6 @@ def test_what_cannot_be_used_is_refused_by_name(change, message) -> None:
 
 
 def test_jax_arrays_cannot_be_written_to() -> None:
-    """By name."""
     out = make_of("jax")(np.zeros((3, 4), np.float32))
     arrays = next(signals(1))[:3]
     with pytest.raises(ValueError, match="out is an array of JAX: must be one that can be written to"):

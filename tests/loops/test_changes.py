@@ -31,7 +31,6 @@ def model() -> Model:
 
 
 def test_the_last_change_is_given_back_first() -> None:
-    """And only once."""
     one = model()
     owner = Owner(one)
     assert one.gains.numpy().tolist() == [0, 9, 9, 3] and one.name == "changed"
@@ -43,7 +42,6 @@ def test_the_last_change_is_given_back_first() -> None:
 
 
 def test_who_is_dropped_gives_back() -> None:
-    """Without being closed."""
     one = model()
     owner = weakref.ref(Owner(one))
     gc.collect()

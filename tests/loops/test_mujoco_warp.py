@@ -11,7 +11,6 @@ from isaacsim.core.experimental.actuators import ActuatedWorlds
 from places import ROBOTS
 
 mujoco = pytest.importorskip("mujoco")
-
 DT, WORLDS = 0.002, 3
 PD = [aa.PDControlConfig(10.0, 1.0)]
 # positions of the arm stand one further than velocities, those behind the ball joint two

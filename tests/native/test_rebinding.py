@@ -87,7 +87,6 @@ ODD: dict[str, tuple[int, Callable[[], Any]]] = {
 
 @pytest.mark.parametrize(("number", "make"), ODD.values(), ids=ODD)
 def test_an_array_that_lies_otherwise_is_not_taken(number, make) -> None:
-    """And nothing changes."""
     bound = Bound()
     given = [*bound.given]
     given[number] = make()
@@ -141,7 +140,6 @@ def test_what_is_let_go_may_bind_others() -> None:
 
 
 def test_it_ends_when_the_plan_is_bound_to_others() -> None:
-    """Whoever bound it."""
     bound = Bound()
     first = bound.follow
     bound.bind()
@@ -203,7 +201,6 @@ def test_a_call_takes_no_memory() -> None:
 
 @pytest.mark.parametrize("name", ["torch", "jax.numpy"])
 def test_arrays_of_other_libraries_are_followed(name) -> None:
-    """Where they lie."""
     library = pytest.importorskip(name, reason=f"{name} is not installed")
     if name == "torch" and not hasattr(library.Tensor, "__dlpack_c_exchange_api__"):
         pytest.skip("this version of Torch has no table of DLPack")

@@ -46,7 +46,6 @@ def test_robots_are_environments_of_their_own() -> None:
 
 
 def test_arrays_are_zero_after_play() -> None:
-    """All of them."""
     host = ArraysHost(NAMES, 3)
     host.play()
     assert not any(array.any() for array in vars(host.arrays()).values())
@@ -130,7 +129,6 @@ def test_play_starts_from_zero_again() -> None:
 
 
 def test_stage_is_what_was_given() -> None:
-    """None by default."""
     stage = object()
     assert (ArraysHost(NAMES).stage, ArraysHost(NAMES, stage=stage).stage) == (None, stage)
 

@@ -204,7 +204,6 @@ def test_setter_writes_those_and_no_others(
 
 @pytest.mark.parametrize(("setter", "getter", "name"), STATE)
 def test_setter_places_rows_in_the_order_of_indices(host, legs, setter, getter, name) -> None:
-    """Descending indices too."""
     getattr(legs, setter)([[1, 2], [3, 4]], indices=[3, 0], dof_indices=[2, 1])
     assert (grid(host, name)[3, [2, 1]].tolist(), grid(host, name)[0, [2, 1]].tolist()) == ([1, 2], [3, 4])
 
@@ -239,7 +238,6 @@ def test_getter_returns_a_copy(host, legs, getter) -> None:
 
 @pytest.mark.parametrize("getter", GETTERS)
 def test_getter_returns_float32_on_the_cpu(legs, getter) -> None:
-    """A Warp array."""
     got = getattr(legs, getter)()
     assert (got.dtype, str(got.device)) == (wp.float32, "cpu")
 
@@ -268,7 +266,6 @@ def test_wrong_arguments_change_nothing(host, legs, setter, values, arguments, m
 @pytest.mark.parametrize("getter", [*GETTERS, "get_dof_gains"])
 @pytest.mark.parametrize("arguments", [{"indices": [4]}, {"dof_indices": [-1]}])
 def test_getter_refuses_indices_out_of_range(legs, getter, arguments) -> None:
-    """Negative ones too."""
     refused(ValueError, lambda: getattr(legs, getter)(**arguments), "must be in 0 … ")
 
 
@@ -296,7 +293,6 @@ def test_gains_are_set_as_far_as_given(host, legs, given, expected) -> None:
 
 
 def test_gains_are_read_back_bit_equal(legs, rng) -> None:
-    """In float32."""
     gains = rng.uniform(0, 1e4, (2, ROBOTS, 3)).astype(np.float32)
     legs.set_dof_gains(*gains)
     np.testing.assert_array_equal([got.numpy() for got in legs.get_dof_gains()], gains)

@@ -201,7 +201,6 @@ def test_rows_and_links_are_those_asked_for(getter) -> None:
 
 
 def test_copies_are_placed_one_by_one() -> None:
-    """The others stay."""
     sim = Simulation(floating_pair().stage, num_envs=3)
     sim.play()
     robots = sim.articulation(ROOT)

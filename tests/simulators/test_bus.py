@@ -74,7 +74,6 @@ def test_callbacks_run_by_order_then_registration(bus, event, orders, expected) 
 
 
 def test_emitting_again_calls_again(bus, event) -> None:
-    """Subscriptions stay."""
     subscribe, emit, arguments = event
     heard: list[tuple] = []
     getattr(bus, subscribe)(lambda *args: heard.append(args))
@@ -127,7 +126,6 @@ def test_function_is_held(bus) -> None:
 
 
 def test_closed_subscription_is_silent(bus, event) -> None:
-    """Whatever the event."""
     subscribe, emit, _ = event
     heard: list[tuple] = []
     getattr(bus, subscribe)(lambda *args: heard.append(args)).close()
@@ -149,7 +147,6 @@ def test_close_twice_takes_out_one(bus) -> None:
 
 
 def test_num_callbacks_counts_every_kind(bus) -> None:
-    """One of each."""
     for subscribe, _, _ in EVENTS.values():
         getattr(bus, subscribe)(lambda *_: None)
     assert bus.num_callbacks == len(EVENTS)
@@ -180,7 +177,6 @@ def test_callback_closed_by_an_earlier_one_is_not_called(bus) -> None:
 
 
 def test_callback_registered_during_an_event_waits_for_the_next(bus) -> None:
-    """No endless loops."""
     heard: list[str] = []
     bus.on_ready(lambda: bus.on_ready(lambda: heard.append("new")) and None)
     bus.emit_ready()
@@ -188,7 +184,6 @@ def test_callback_registered_during_an_event_waits_for_the_next(bus) -> None:
 
 
 def test_error_in_a_callback_reaches_the_caller(bus, event) -> None:
-    """Nothing is swallowed."""
     subscribe, emit, _ = event
 
     def fail(*_: object) -> None:
@@ -249,7 +244,6 @@ def test_bus_is_ready_inside_ready_callbacks(bus) -> None:
 
 
 def test_bus_is_not_ready_inside_stop_callbacks(bus) -> None:
-    """They may not."""
     seen: list[bool] = []
     bus.emit_ready()
     bus.on_stop(lambda: seen.append(bus.ready))

@@ -142,7 +142,6 @@ def test_wrong_patterns_are_told(links, message) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_they_need_running_physics_and_mujoco(engine) -> None:
-    """PhysX has none."""
     sim = Simulation(tower(), engine=installed(engine))
     robot = sim.articulation(ROOT)
     if engine == "physx":

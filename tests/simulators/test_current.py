@@ -36,14 +36,12 @@ def test_no_host_says_how_to_open_one() -> None:
 
 
 def test_entered_host_is_current() -> None:
-    """Until it leaves."""
     mine = host()
     enter(mine)
     assert current_host() is mine
 
 
 def test_last_entered_host_is_current() -> None:
-    """The innermost wins."""
     first, last = host(), host()
     enter(first)
     enter(last)
@@ -51,7 +49,6 @@ def test_last_entered_host_is_current() -> None:
 
 
 def test_leaving_gives_back_the_one_before() -> None:
-    """As blocks nest."""
     first, last = host(), host()
     enter(first)
     enter(last)
@@ -60,7 +57,6 @@ def test_leaving_gives_back_the_one_before() -> None:
 
 
 def test_outer_host_may_leave_first() -> None:
-    """In any order."""
     first, last = host(), host()
     enter(first)
     enter(last)
@@ -152,7 +148,6 @@ def test_bus_without_a_member_is_refused(missing) -> None:
 
 
 def test_all_that_is_missing_is_named_at_once() -> None:
-    """One message."""
     with pytest.raises(HostError, match=r"^Partial has no ready, on_stop: "):
         aa.use_host(Partial(stage=None, bus=Partial(on_ready=None, on_pre_step=None), articulation=None)).__enter__()
 
@@ -191,7 +186,6 @@ def test_bus_made_anew_each_time_is_refused() -> None:
 
 
 def test_refused_host_is_not_current() -> None:
-    """Nothing was changed."""
     outer = host()
     with aa.use_host(outer):
         refused(HostError, lambda: aa.use_host(Partial()).__enter__(), "has no")
@@ -355,7 +349,6 @@ def test_host_without_stage_hides_kits_stage() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_stage_in_kit_is_said(kind) -> None:
-    """As outside."""
     with KitWorld(kind), pytest.raises(HostError, match="no USD stage is current"):
         current_stage()
 

@@ -48,7 +48,6 @@ def test_everything_comes_back(engine) -> None:
 
 
 def test_what_was_not_given_stays(engine) -> None:
-    """One joint alone."""
     _, robot = playing(telescope().stage, engine)
     assert robot.get_default_state() == (None,) * 7
     robot.set_default_state(dof_positions=0.25, dof_indices=[1])

@@ -104,7 +104,6 @@ def test_positions_move_with_the_velocity_that_is_told(engine) -> None:
 
 @pytest.mark.parametrize("armature", [0.0, 0.7])
 def test_mass_matrix_of_a_pendulum_is_its_inertia(engine, armature) -> None:
-    """With armature."""
     _, robot = playing(pendulum().stage, engine)
     robot.set_dof_armatures(armature)
     np.testing.assert_allclose(robot.get_mass_matrices().numpy(), [[[INERTIA + armature]]], rtol=1e-5)
@@ -112,7 +111,6 @@ def test_mass_matrix_of_a_pendulum_is_its_inertia(engine, armature) -> None:
 
 @pytest.mark.parametrize("reach", [0.0, 0.5])
 def test_mass_matrix_of_a_telescope(engine, reach) -> None:
-    """By its formula."""
     _, robot = playing(telescope().stage, engine)
     robot.set_dof_positions([[0.3, reach]])
     turning = 0.3 + 2.0 * 0.5**2 + 0.6 + 3.0 * (1 + reach) ** 2

@@ -54,7 +54,6 @@ def test_armature_is_in_the_mass_matrix_until_close(early) -> None:
 
 
 def test_friction_is_static_and_dynamic_and_given_back() -> None:
-    """Viscous friction stays."""
     with aa.Simulation(ROBOTS / "franka_panda.usda") as sim:
         sim.play()
         robot = aa.Articulation(PANDA)

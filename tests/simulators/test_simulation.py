@@ -73,20 +73,17 @@ def test_file_that_is_no_usd_is_named(tmp_path) -> None:
 
 @pytest.mark.parametrize("dt", [0.0, -0.01, float("nan"), float("inf")])
 def test_wrong_dt_is_refused(dt) -> None:
-    """With its value."""
     refused(ValueError, lambda: aa.Simulation(ARM, dt=dt), rf"dt = {dt}: must be a finite number of seconds > 0")
 
 
 @pytest.mark.parametrize("num_envs", [0, -1, 1.5, float("nan"), float("inf")])
 def test_wrong_number_of_environments_is_refused(num_envs) -> None:
-    """With its value."""
     with pytest.raises(ValueError, match=rf"num_envs = {num_envs}: must be an integer >= 1"):
         aa.Simulation(ARM, num_envs=num_envs)
 
 
 @pytest.mark.parametrize("num_envs", [2, np.int64(2), 2.0])
 def test_number_of_environments_is_any_whole_number(num_envs) -> None:
-    """NumPy's too."""
     with aa.Simulation(ARM, num_envs=num_envs) as sim:
         assert (sim.num_envs, type(sim.num_envs)) == (2, int)
 
@@ -135,7 +132,6 @@ def test_steps_and_time_are_counted_from_play(sim) -> None:
 
 
 def test_time_is_in_steps_of_dt() -> None:
-    """As given."""
     with aa.Simulation(ARM, dt=0.002) as sim:
         sim.play()
         sim.step(10)
@@ -168,14 +164,12 @@ def test_nothing_runs_before_play(sim, call) -> None:
 
 
 def test_nothing_runs_after_stop(sim) -> None:
-    """As before play."""
     sim.play()
     sim.stop()
     refused(HostError, sim.step, "physics is not running")
 
 
 def test_no_steps_are_no_steps(sim) -> None:
-    """Zero is allowed."""
     sim.play()
     sim.step(0)
     assert sim.step_count == 0
@@ -188,7 +182,6 @@ def test_negative_steps_are_refused(sim) -> None:
 
 
 def test_several_steps_are_the_same_as_one_by_one() -> None:
-    """To the bit."""
     reached = []
     for calls in ([50], [1] * 50, [20, 30]):
         with aa.Simulation(ARM) as sim:
@@ -362,7 +355,6 @@ def test_open_simulation_is_current(sim) -> None:
 
 
 def test_articulation_of_the_current_simulation(sim) -> None:
-    """Without naming it."""
     assert aa.Articulation("/World/Arm").paths == ["/World/Arm"]
 
 
@@ -381,7 +373,6 @@ def test_block_ends_with_close() -> None:
 
 
 def test_inner_simulation_is_current_and_gives_way() -> None:
-    """Blocks nest."""
     with aa.Simulation(ARM) as outer:
         with aa.Simulation(ROBOTS / "pendulum.usda") as inner:
             assert current_host() is inner
@@ -503,7 +494,6 @@ def test_edit_that_cannot_be_simulated_is_told_at_play(sim) -> None:
 
 
 def test_articulation_made_before_play_works_after(sim) -> None:
-    """Through several plays."""
     arm = aa.Articulation("/World/Arm")
     for value in (0.1, 0.2):
         sim.play()
@@ -540,12 +530,10 @@ def test_regular_expressions_select_environments(batch, paths, rows) -> None:
 
 @pytest.mark.parametrize("paths", ["/World/envs/env_3/Arm", "/World/Leg", "/World/envs/env_[/Arm"])
 def test_path_that_selects_nothing_is_refused(batch, paths) -> None:
-    """By name."""
     refused(ValueError, lambda: aa.Articulation(paths), "articulation path")
 
 
 def test_environments_go_their_own_ways(batch) -> None:
-    """They started differently."""
     positions = aa.Articulation("/World/Arm").get_dof_positions().numpy()
     assert len({row.tobytes() for row in positions}) == 3
 
@@ -565,7 +553,6 @@ def test_reset_of_one_environment_leaves_the_others_bit_identical(batch, env_ids
 
 
 def test_reset_starts_an_environment_over(batch) -> None:
-    """As after play."""
     batch.reset([1])
     arm = batch.articulation("/World/envs/env_1/Arm")
     assert (arm.get_dof_positions().numpy().tolist(), arm.get_dof_velocities().numpy().tolist()) == ([[0, 0]], [[0, 0]])
@@ -573,7 +560,6 @@ def test_reset_starts_an_environment_over(batch) -> None:
 
 @pytest.mark.parametrize("env_ids", [[3], -1, [True], [0.5]])
 def test_reset_refuses_environments_there_are_not(batch, env_ids) -> None:
-    """By index."""
     refused(ValueError, lambda: batch.reset(env_ids), "environment")
 
 
@@ -638,7 +624,6 @@ def test_different_robots_share_a_stage() -> None:
 
 
 def test_different_robots_are_no_one_articulation() -> None:
-    """Both are named."""
     made = SmallStage()
     made.reference("/World/Arm", ARM, "/World/Arm")
     made.reference("/World/Panda", ROBOTS / "franka_panda.usda", "/World/Panda", (0, 3, 0))
@@ -771,7 +756,6 @@ def test_model_and_data_are_copies(batch) -> None:
 
 @pytest.mark.parametrize("ask", [lambda sim: sim.model, lambda sim: sim.data(), lambda sim: sim.render()])
 def test_model_data_and_picture_are_there_when_physics_runs(sim, ask) -> None:
-    """Not before."""
     refused(HostError, lambda: ask(sim), r"physics is not running: call play\(\)")
 
 
@@ -785,14 +769,12 @@ def test_picture_shows_the_environment_asked_for(batch) -> None:
 
 @needs_egl
 def test_picture_leaves_physics_alone(batch) -> None:
-    """To the bit."""
     before = qpos_of(batch), qvel_of(batch)
     batch.render(64, 64, env=1)
     np.testing.assert_array_equal((qpos_of(batch), qvel_of(batch)), before)
 
 
 def test_picture_of_no_environment_is_refused(batch) -> None:
-    """By index."""
     refused(ValueError, lambda: batch.render(64, 64, env=3), "environment index 3")
 
 
@@ -853,7 +835,6 @@ def test_repr_says_what_it_is(robots) -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("file", ["unitree_go1.usda", "unitree_g1.usda"])
 def test_without_contacts_robots_fall_through_the_ground(engine, file) -> None:
-    """Freely."""
     with aa.Simulation(ROBOTS / file, engine=installed(engine)) as sim:
         robot = sim.articulation("/")
         sim.disable_contacts()

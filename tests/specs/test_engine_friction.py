@@ -62,7 +62,6 @@ def test_motors_and_authoring_refuse_it() -> None:
 
 @pytest.mark.parametrize("value", [2, "yes", None, np.True_, {"hip": True}])
 def test_the_flag_is_true_or_false(value) -> None:
-    """And nothing else."""
     (problem,) = violations(aa.FrictionConfig(in_engine=value), "FrictionConfig")
     assert problem.startswith("FrictionConfig.in_engine = ") and "must be True or False" in problem
 

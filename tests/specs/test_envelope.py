@@ -80,7 +80,6 @@ def test_other_envelopes_are_none_of_physx(name) -> None:
 
 
 def test_envelope_without_limits_has_no_table() -> None:
-    """Neither has PhysX's."""
     assert aa.EnvelopeClampingConfig.from_physx() == aa.EnvelopeClampingConfig()
     assert aa.EnvelopeClampingConfig().to_physx() == (math.inf, 0.0, math.inf, 0.0)
 

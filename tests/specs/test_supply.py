@@ -15,7 +15,6 @@ from isaacsim.core.experimental.actuators.specs.fields import parameters_of, vio
     ],
 )
 def test_wrong_numbers_are_refused(supply, said) -> None:
-    """By name."""
     (problem,) = violations(supply, "supply")
     assert problem.startswith(f"supply.{said}")
 

@@ -173,7 +173,6 @@ class Chain:
             asked |= one.published()
         # a joint by itself
         asked |= {name: asked[one.total_of] for name, one in SIGNALS.items() if one.total_of}
-
         runs, h_law = every, np.full(self.robots, h)
         if self.rate is not None:
             numbers = list(self.rate.parameters.values())

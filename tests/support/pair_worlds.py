@@ -32,7 +32,6 @@ SIGNALS = ("inertia", "coupled_inertia", "load", "load_is_whole")
 """What simulators tell of joints."""
 STATE = ("positions", "velocities", "position_targets", "velocity_targets")
 RESET_AT = 6
-
 Fault = tuple[int, int, str, int]
 """Axis, robot, what was not finite, and step."""
 

@@ -16,7 +16,6 @@ def newton_actuator(prim, column: int, robots: int, dofs: int) -> tuple[Any, lis
     """The newton actuator of a prim for one column of `(robots, dofs)`, and its two states."""
     with quiet_warp():
         import newton.actuators as peer
-
     parsed = peer.parse_actuator_prim(prim)
     drive, delay, clamping = None, None, []
     for component, given in [(parsed.drive_class, parsed.drive_kwargs), *parsed.component_specs]:

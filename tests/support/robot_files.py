@@ -10,7 +10,6 @@ from pxr import Sdf, Usd
 ARM = "/World/Arm"
 SHOULDER, EXTENSION = f"{ARM}/joints/shoulder", f"{ARM}/joints/extension"
 OF_SHOULDER, OF_EXTENSION = f"{ARM}/Actuators/shoulder", f"{ARM}/Actuators/extension"
-
 Edit = Callable[[Usd.Stage], object]
 
 

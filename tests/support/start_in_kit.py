@@ -70,7 +70,6 @@ def main(folder: Path, enable: str, *, nodes: bool) -> None:
         graph.hear_of(manager)
     else:
         sys.modules.update(dict.fromkeys(ABSENT))
-
     before, began = set(sys.modules), time.perf_counter()
     manager.launch([BUNDLED], [enable or ext_id])
     seconds, imported = time.perf_counter() - began, set(sys.modules) - before

@@ -228,7 +228,6 @@ class Owner:
 
 
 def test_bound_methods_are_held_weakly(world) -> None:
-    """Keep nobody alive."""
     owner = Owner()
     world.simulation_manager.register_callback(owner.on_event, IsaacEvents.PHYSICS_READY)
     heard = owner.heard
@@ -513,7 +512,6 @@ def test_tensors_live_from_ready_to_stop(world) -> None:
 
 
 def test_valid_ends_with_the_prims(world) -> None:
-    """Notice a deletion."""
     robots = world.articulation_class(ROBOTS)
     world.delete("/World")
     assert not robots.valid

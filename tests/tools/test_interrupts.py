@@ -37,7 +37,6 @@ def test_a_second_interrupt_is_one() -> None:
     ("error", "said"), [("KeyboardInterrupt", "Interrupted.\n"), ("ValueError('odd')", "Traceback")]
 )
 def test_a_program_ends_without_a_traceback(error, said) -> None:
-    """Only after Ctrl+C."""
     code = "from isaacsim.core.experimental.actuators.tools.interrupts import without_traceback\nwithout_traceback()\n"
     done = subprocess.run([sys.executable, "-c", f"{code}raise {error}"], capture_output=True, text=True, check=False)
     assert done.returncode != 0

@@ -331,7 +331,6 @@ def test_version_is_that_of_the_changelog(root, manifest) -> None:
 
 
 def test_icon_is_square(root, manifest) -> None:
-    """256 x 256."""
     assert struct.unpack(">II", (root / manifest["package"]["icon"]).read_bytes()[:24][16:24]) == (256, 256)
 
 
@@ -531,7 +530,6 @@ def test_repo_package_passes_arguments_on(repository) -> None:
 
 
 def test_repo_docs_fails_on_warnings(repository) -> None:
-    """Sphinx, strict."""
     printed = repo(repository, "docs").stdout
     assert "-m sphinx" in printed and "--fail-on-warning" in printed and "docs _build/docs" in printed
 

@@ -15,7 +15,6 @@ from closeness import assert_close
 from peers import newton_actuators
 
 peer = newton_actuators()
-
 N, SIZE, DT, LAG = 6, 11, 0.01, 4
 TABLE = [-1.0, -0.5, 0.0, 0.0, 0.4, 1.0], [5.0, 80.0, 60.0, 20.0, 20.0, 5.0]
 

@@ -64,7 +64,6 @@ def test_same_file_gives_the_same_efforts(file, root, robots, rng) -> None:
             wrapper.set_dof_feedforward_effort_targets(ff.reshape(count, -1))
             host.step(0.01)
             ours = articulation.get_dof_efforts().numpy().ravel()
-
             state = SimpleNamespace(joint_q=wp.array(q, **device), joint_qd=wp.array(qd, **device))
             control = SimpleNamespace(
                 joint_target_q=wp.array(q_target, **device),

@@ -22,7 +22,6 @@ from pxr import Usd, UsdPhysics
 ROBOTS, JOINTS, STEPS, DT, LONGEST = 3, 2, 12, 0.01, 4
 ROOT = "/Robot"
 SIGNALS = ("positions", "velocities", "position_targets", "velocity_targets")
-
 pytestmark = pytest.mark.usefixtures("engine_kind")
 # the engine stays the same through all examples of a test
 search = settings(

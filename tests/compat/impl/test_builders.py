@@ -46,7 +46,6 @@ CALLS = {
 
 @pytest.mark.parametrize("name", CALLS)
 def test_first_call_says_what_to_write_instead(name, fresh) -> None:
-    """And no other."""
     with pytest.warns(DeprecationWarning, match=f"{name} comes from .* Write .*{INSTEAD[name]}") as caught:
         CALLS[name]()
         CALLS[name]()
@@ -102,7 +101,6 @@ def test_delay_is_built(kwargs, steps) -> None:
     ],
 )
 def test_what_cannot_be_built_is_refused(call, said) -> None:
-    """By name."""
     with pytest.raises(ValueError, match=said):
         call()
 

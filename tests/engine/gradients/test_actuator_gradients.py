@@ -357,7 +357,6 @@ def test_swing_of_geared_joints() -> None:
         ends = [loss(exact | {name: value + sign * width}) for sign in (1, -1)]
         expected[name] = (ends[0] - ends[1]) / (2 * width)
     assert limited.any() and (limited < len(exact) * 2 * steps).all()
-
     arrays = {name: array(value) for name, value in values.items()}
     law = actuators.ControllerPID(*(arrays.get(name) for name in names["ControllerPID"]))
     limits = [actuators.ClampingDCMotor(*(arrays[name] for name in names["ClampingDCMotor"]))]

@@ -162,7 +162,6 @@ def test_laws_of_ones_own_have_the_gradients_of_finite_differences(device, depth
     lag = rng.integers(0, depth + 1, N)
     expected = differences(lambda changed: own_loss(changed, lag, weights), values)
     assert all(0 < (expected[name] != 0).sum() for name in values if not name.startswith("joint_target_qd"))
-
     given = {name: array(value, device=device) for name, value in values.items()}
     soft = Soft(given["gain"], given["damping"])
     clamping = [Grip(given["share"], given["most"], given["rate"]), actuators.ClampingMaxEffort(given["limit"])]
@@ -318,7 +317,6 @@ def test_parameter_that_is_none_has_no_gradient_whatever_the_law_makes_of_it() -
 
 
 def test_one_array_as_two_parameters_gets_both_gradients() -> None:
-    """Their sum."""
     shared, zero = array(np.full(4, 10.0)), np.zeros(4)
     arrays = {name: array(zero) for name in (*SIGNALS, "joint_f")} | {"joint_target_q": array(np.full(4, 0.5))}
     arrays["joint_qd"] = array(np.full(4, -0.25))

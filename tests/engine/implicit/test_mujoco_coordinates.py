@@ -49,7 +49,6 @@ def test_free_and_ball_joints_are_converted() -> None:
     state = model.state()
     newton.eval_fk(model, state.joint_q, state.joint_qd, state)
     expected = np.linalg.inv(newton.eval_mass_matrix(model, state).numpy()[0].astype(float))
-
     parent, body = rotation(frames[0]), rotation(state.body_q.numpy()[0][3:])
     x, y, z = body @ center
     across = np.array([[0, z, -y], [-z, 0, x], [y, -x, 0]])

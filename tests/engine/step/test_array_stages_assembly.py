@@ -14,7 +14,6 @@ from isaacsim.core.experimental.actuators.engine.entry import ActuatorEntry
 from own_components import OwnController, OwnDelay, OwnLimit, OwnMotor
 
 pytestmark = pytest.mark.usefixtures("engine_kind")
-
 ROBOTS, STEPS, DT = 3, 30, 0.01
 
 

@@ -848,7 +848,6 @@ def test_public_actuator_with_a_sensor(built_in, monkeypatch, rng) -> None:
 
 
 def test_sensors_without_a_law_are_refused() -> None:
-    """By name."""
     entry = sensing_entries()[0]
     beside = dataclasses.replace(entry, clamping=[OwnLimit(step_bench.full(8))])
     with pytest.raises(TypeError, match="FeedbackFiltered beside OwnLimit, which computes arrays"):

@@ -210,7 +210,6 @@ def test_feedforward_may_be_absent() -> None:
 
 
 def test_joints_that_share_a_place_add_up() -> None:
-    """Both efforts arrive."""
     step = WarpStep(
         compile_plan([ActuatorEntry("a", ("a",), aa.ControllerPD(full(1), full(0)), [], None)], ROBOTS), "cpu"
     )

@@ -18,7 +18,6 @@ from torch_corpus import bad_archives
 from torch_stand_in import StandIn, run_by_torch, unknown_file, unrecognised
 
 NETWORK = random_network("mlp", 2)
-
 __all__ = ["run_by_torch"]
 
 
@@ -68,7 +67,6 @@ def test_links_are_resolved(tmp_path) -> None:
 
 
 def test_permission_ends_where_it_is_taken_back(tmp_path) -> None:
-    """Permissions are independent."""
     (tmp_path / "a.pt").touch()
     first = trust_checkpoints([tmp_path / "a.pt"])
     with trust_checkpoints([tmp_path]) as second:
@@ -80,7 +78,6 @@ def test_permission_ends_where_it_is_taken_back(tmp_path) -> None:
 
 
 def test_permission_to_name_is_none_to_run(tmp_path) -> None:
-    """The opposite holds."""
     (tmp_path / "named").mkdir()
     (tmp_path / "run").mkdir()
     allow_checkpoints([tmp_path / "named"])

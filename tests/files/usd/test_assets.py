@@ -19,9 +19,7 @@ from torch_stand_in import StandIn, run_by_torch, unknown_file
 ROOT, KNEE = "/Robot", "/Robot/joints/knee"
 ACT = "/Robot/Actuators/knee"
 NETWORK = random_network("mlp", 2)
-
 __all__ = ["run_by_torch"]
-
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="paths of POSIX")
 
 

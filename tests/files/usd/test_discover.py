@@ -40,7 +40,6 @@ PD, CLAMP, DELAY = "NewtonPDControlAPI", "NewtonMaxEffortClampingAPI", "NewtonAc
 TABLE = "NewtonPositionBasedClampingAPI"
 KNOWN = ", ".join(sorted(config.SCHEMA for config in CONFIGS))
 REMEDIES = ("Author ", "Apply ", "Use ", "Correct ", "Target ", "Deactivate ", "Complete ", "Sort ")
-
 ROOT_API = '( prepend apiSchemas = ["PhysicsArticulationRootAPI"] )'
 ROBOT = """def Xform "Robot" {robot_api}
 {{
@@ -284,7 +283,6 @@ def test_robot_without_actuators_has_no_specs():
 
 
 def test_reading_leaves_the_stage_alone():
-    """Edit no layer."""
     stage = stage_of(actuator("float newton:kp = 5"))
     before = [each.ExportToString() for each in stage.GetUsedLayers()]
     specs(stage)

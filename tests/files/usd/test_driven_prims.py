@@ -191,7 +191,6 @@ def test_joints_of_one_name_are_told_apart_by_path() -> None:
 
 
 def test_actuator_built_in_python_goes_by_path_where_joints_share_a_name() -> None:
-    """As prims do."""
     paths = [HIP, KNEE, f"{ROBOT}/other/knee"]
     pd = aa.ActuatorConfig(STIFF)
     with aa.use_host(ArraysHost(["hip", "knee", "knee"], path=ROBOT, dof_paths=paths)):

@@ -38,7 +38,6 @@ def test_joints_get_coulomb_and_viscous_friction(in_engine) -> None:
 
 
 def test_newton_reads_the_fallback() -> None:
-    """Its importer."""
     newton = pytest.importorskip("newton")
     made = pendulum()
     author(made)

@@ -57,7 +57,6 @@ def test_own_name_wins_and_then_the_letter_of_the_axis(instances, read) -> None:
 
 @pytest.mark.parametrize("instance", ["linear", "transX", "left", "distance"])
 def test_drive_of_no_axis_is_named(instance) -> None:
-    """And not read."""
     stage = driven(instance)
     assert read_property(stage, "stiffnesses", [(HINGE, "angular")]).tolist() == [0.0]
     (line,) = misnamed(stage, [HINGE])

@@ -101,7 +101,6 @@ def test_other_schemas_are_read_where_that_of_the_axis_is_silent(made, attribute
 def test_newton_agrees_with_what_was_written(made) -> None:
     """Its importer reads drives and limits as they are read here."""
     newton = pytest.importorskip("newton", reason="newton is not installed")
-
     values = {"stiffnesses": 3.0, "dampings": 0.5, "position_targets": 0.2, "velocity_targets": 0.1}
     values |= {"max_efforts": 4.0, "lower_limits": -0.3, "upper_limits": 0.6}
     write_properties(made.stage, {name: np.array([value]) for name, value in values.items()}, AXIS)

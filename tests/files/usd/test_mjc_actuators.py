@@ -271,7 +271,6 @@ def test_constant_effort_belongs_to_the_drive(prims, in_mjcf, tmp_path) -> None:
             (there,) = sim._host._axes
     read = [(one.drive_stiffness, one.drive_damping, one.drive_effort) for one in (axis, there)]
     assert read == [(40.0, 8.0, -3.0)] * 2
-
     with aa.Simulation(made.stage, 0.002) as sim:
         sim.play()
         robot, host = sim.articulation(ROBOT), sim._host

@@ -57,5 +57,4 @@ def test_visible_name_is_one_word_and_comes_back(name) -> None:
 
 
 def test_long_name_is_cut() -> None:
-    """Messages stay short."""
     assert escaped("N" * 10_000) == "N" * 200 + "\N{HORIZONTAL ELLIPSIS}"

@@ -191,7 +191,6 @@ def test_other_length_units_are_refused(stage, unit):
 
 
 def test_kilograms_are_asked_for_where_properties_are_told_in_si(stage):
-    """Beside meters."""
     require_si(stage)
     stage.SetMetadata("kilogramsPerUnit", 0.001)
     refused(UnsupportedSceneError, lambda: require_si(stage), r"plain\.usda: kilogramsPerUnit = 0\.001: .* Convert the")

@@ -105,7 +105,6 @@ def test_supply_on_an_actuator_is_its_own(tmp_path) -> None:
     ],
 )
 def test_wrong_targets_are_refused(wrong, said, tmp_path) -> None:
-    """By name."""
     stage = authored(tmp_path, BATTERY, BATTERY)
     stage.GetPrimAtPath(SUPPLY).GetRelationship(ACTUATORS).SetTargets(wrong)
     with pytest.raises(ActuatorParseError) as error:

@@ -39,7 +39,6 @@ def test_coupled_inertias_bound_the_matrix(size, rng) -> None:
 
 @pytest.mark.parametrize("mass", [np.array([[1.0, 2.0], [2.0, 1.0]]), np.zeros((2, 2))], ids=["indefinite", "zero"])
 def test_what_is_no_mass_matrix_is_refused(mass) -> None:
-    """With a remedy."""
     with pytest.raises(ValueError, match="mass_matrix: must be symmetric and positive definite"):
         inertias_of(mass)
 

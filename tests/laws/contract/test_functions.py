@@ -36,7 +36,6 @@ EDGES += [16777215.0, 16777216.0, 3.4028235e38, np.inf]
 ALL = {function.key: function for function in functions.SLOPES}
 each = pytest.mark.parametrize("name", list(ALL))
 needs_core = pytest.mark.skipif(core is None, reason="the native core was not built")
-
 pytestmark = pytest.mark.usefixtures("optimized_kernels")
 
 

@@ -616,7 +616,6 @@ def with_gradients():
     ],
 )
 def test_whole_actuators_that_cannot_be_used_are_refused(host, make, said) -> None:
-    """Before anything changes."""
     refused(ValueError, lambda: wrapped((make(), "hip")), said)
 
 

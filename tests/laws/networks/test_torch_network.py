@@ -24,7 +24,6 @@ from pxr import Usd, UsdPhysics
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: nothing runs through it")
 nn = torch.nn
-
 ROOT, DT, ROBOTS = "/Robot", 0.005, 3
 IDX = {"input_idx": [0, 1, 2]}
 
@@ -336,7 +335,6 @@ def test_what_cannot_be_run_is_refused_by_name(data, metadata, message) -> None:
 
 
 def test_module_that_was_saved_while_training_evaluates() -> None:
-    """Dropout is off."""
     module = nn.Sequential(nn.Linear(2, 8), nn.Dropout(0.5), nn.Linear(8, 1)).train()
     network = network_in(pickled(module))
     y, x = np.zeros(4, np.float32), np.ones((4, 2), np.float32)

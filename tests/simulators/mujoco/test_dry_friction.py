@@ -161,7 +161,6 @@ def test_friction_that_is_set_on_an_mjcf_is_hard(tmp_path) -> None:
 
 
 def test_friction_of_an_mjcf_that_chose_its_softness_keeps_it(tmp_path) -> None:
-    """Whatever is set."""
     with aa.Simulation(written(tmp_path, ARM.format(joint='solreffriction="0.03 1"'))) as sim:
         sim.play()
         aa.Articulation("arm").set_dof_friction_properties(8.0)
@@ -170,7 +169,6 @@ def test_friction_of_an_mjcf_that_chose_its_softness_keeps_it(tmp_path) -> None:
 
 @pytest.mark.parametrize("num_envs", [1, 3])
 def test_friction_of_motors_is_hard_as_long_as_they_are_there(tmp_path, num_envs) -> None:
-    """In every environment."""
     with aa.Simulation(written(tmp_path, ARM.format(joint="")), num_envs=num_envs) as sim:
         sim.play()
         motors = driven("arm", {"hinge": aa.MotorConfig(aa.PDControlConfig(0.0, 0.0), friction=8.0)})
@@ -182,7 +180,6 @@ def test_friction_of_motors_is_hard_as_long_as_they_are_there(tmp_path, num_envs
 
 
 def test_friction_that_is_drawn_at_random_is_hard(tmp_path) -> None:
-    """In all environments."""
     with aa.Simulation(written(tmp_path, ARM.format(joint="")), num_envs=3) as sim:
         sim.play()
         actuators = driven("arm", {"hinge": aa.MotorConfig(aa.PDControlConfig(0.0, 0.0))})

@@ -769,7 +769,6 @@ def test_what_cannot_be_opened_says_where(tmp_path, case) -> None:
 
 
 def test_files_that_are_not_there_and_other_simulators(tmp_path) -> None:
-    """Both say so."""
     refused(FileNotFoundError, lambda: aa.Simulation(tmp_path / "gone.xml"), r"gone\.xml: no such file")
     refused(ValueError, lambda: aa.Simulation(ARM, engine="physx"), "engine = 'physx' reads USD only")
 

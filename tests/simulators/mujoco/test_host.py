@@ -206,7 +206,6 @@ def test_world_pose_moves_with_its_own_robot() -> None:
 
 @pytest.mark.parametrize("paths", ["/World/Arm", "/World/envs/env_1/Arm"])
 def test_mirrors_are_the_state_in_float32(arms, paths) -> None:
-    """After every step."""
     host, _ = arms
     robots = host.articulation(paths)
     for _ in range(5):
@@ -493,7 +492,6 @@ def test_gains_can_be_set_while_running(drive) -> None:
 
 
 def test_gains_of_zero_switch_the_drive_off() -> None:
-    """As actuators do."""
     host, robot = driven(stiffness=1.0, damping=1.0)
     robot.set_dof_gains(0.0, 0.0)
     robot.set_dof_position_targets(1.0)
@@ -502,7 +500,6 @@ def test_gains_of_zero_switch_the_drive_off() -> None:
 
 
 def test_authored_gains_are_read_back_in_si() -> None:
-    """N m/rad."""
     _, robot = driven(stiffness=3.0, damping=0.5)
     gains = [gain.numpy()[0, 0] for gain in robot.get_dof_gains()]
     np.testing.assert_allclose(gains, [3 * 180 / np.pi, 0.5 * 180 / np.pi], rtol=1e-6)
@@ -663,7 +660,6 @@ def test_robots_of_one_stage_share_an_environment() -> None:
 
 
 def test_two_robots_per_row_are_all_found() -> None:
-    """Environment by environment."""
     host = MujocoHost(merged("arm_2dof"), DT, 2)
     assert [robot.path for robot in host.robots()] == [
         f"/World/envs/env_{env}/{name}" for env in range(2) for name in ("Left", "Right")
@@ -778,7 +774,6 @@ def test_reset_is_announced(arms, env_ids, heard) -> None:
 
 @pytest.mark.parametrize("env_ids", [[3], [-1], 7, [True, False], [0.5], "all"])
 def test_reset_refuses_environments_there_are_not(arms, env_ids) -> None:
-    """And changes nothing."""
     host, _ = arms
     before = qpos_of(host)
     refused(ValueError, lambda: host.reset(env_ids), "environment")
@@ -809,7 +804,6 @@ def test_diverged_robot_of_a_merged_stage_is_named(name, victim) -> None:
 @pytest.mark.parametrize("name", ROOTS)
 @pytest.mark.parametrize("env", [0, 2])
 def test_diverged_row_of_a_batch_is_named(name, env) -> None:
-    """By its path."""
     path = f"/World/envs/env_{env}/{ROOTS[name]}"
     assert blow_up(running(robot_file(name), 3), path).robots == (path,)
 
@@ -958,5 +952,4 @@ def test_data_shows_what_acts_now(swing) -> None:
 
 @pytest.mark.parametrize("env", [3, -1])
 def test_data_of_no_environment_is_refused(arms, env) -> None:
-    """By its index."""
     refused(ValueError, lambda: arms[0].data(env), f"environment index {env}")

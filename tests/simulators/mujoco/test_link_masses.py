@@ -118,7 +118,6 @@ def test_principal_axes_turn_with_their_moments(robots) -> None:
     ],
 )
 def test_what_no_link_can_have_is_refused(robots, setter, value, said) -> None:
-    """And changes nothing."""
     _, found = robots
     with pytest.raises(ValueError, match=said):
         getattr(found, f"set_link_{setter}")(value)

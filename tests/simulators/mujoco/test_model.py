@@ -239,7 +239,6 @@ def test_equal_limits_lock_the_joint(angle) -> None:
 
 
 def test_a_joint_without_limits_turns_on() -> None:
-    """Many times round."""
     host = running(pendulum().stage)
     robot = host.articulation("/World/Robot")
     for _ in range(480):
@@ -352,7 +351,6 @@ def test_shape_rests_on_the_ground(add, rest) -> None:
 
 
 def test_scaled_shape_rests_higher() -> None:
-    """Scale operations count."""
     made = dropped(SHAPES["mesh"][0])
     UsdGeom.Xformable(made.stage.GetPrimAtPath("/World/thing/g")).AddScaleOp().Set((1, 1, 3))
     host = running(made.stage)
@@ -386,7 +384,6 @@ def test_concave_mesh_is_named_in_a_warning() -> None:
 
 @pytest.mark.parametrize("add", [SHAPES["mesh"][0], SHAPES["wedge"][0]])
 def test_convex_mesh_is_not_warned_about(add) -> None:
-    """Nothing is lost."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         MujocoHost(dropped(add).stage, DT, 1)
@@ -394,7 +391,6 @@ def test_convex_mesh_is_not_warned_about(add) -> None:
 
 
 def test_mesh_that_only_shows_is_not_warned_about() -> None:
-    """Concave or not."""
     made = dropped(SHAPES["sphere"][0])
     made.mesh("/World/thing/ell", *prism(ELL, -0.1, 0.1), collides=False)
     with warnings.catch_warnings(record=True) as caught:

@@ -113,7 +113,6 @@ def test_motor_moves_a_joint_as_the_actuator_did(actuator, target, factor, reach
         expected[step] = data.qpos[:2]
         limits += abs(data.qfrc_actuator[0]) == 12
     assert np.ptp(expected[:, 0]) > 0.05 and limits < STEPS / 2
-
     motors = aa.motors_of_model(model)
     assert motors["a"].armature == 0.5 and motors["a"].friction == 0.0
     data, seen = mujoco.MjData(model), np.zeros((STEPS, 2))

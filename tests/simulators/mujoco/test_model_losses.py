@@ -33,7 +33,6 @@ LOST = {
 
 @pytest.mark.parametrize("what", LOST)
 def test_what_is_lost_is_named(tmp_path, what) -> None:
-    """In one warning."""
     file = tmp_path / "leg.xml"
     file.write_text(FILE.format_map(PLAIN | LOST[what]))
     with Simulation(file) as simulation, pytest.warns(UserWarning, match=what) as said:

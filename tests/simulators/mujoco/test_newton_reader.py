@@ -80,8 +80,6 @@ def test_urdf_is_read(tmp_path) -> None:
 
 
 def test_a_version_that_does_not_fit_is_told(newton, arm, monkeypatch) -> None:
-    """With both versions."""
-
     def fail(_: object) -> None:
         raise AttributeError("mjtWrong is gone")
 

@@ -15,7 +15,6 @@ from places import ROBOTS
 from refusals import refused
 
 needs_mujoco_4 = pytest.mark.skipif(not hasattr(Batch, "expanded"), reason="batches are driven from MuJoCo 4 on")
-
 ARM = ROBOTS / "arm_2dof.xml"
 GOAL = [0.5, 0.2]
 # two arms of different names, a box that floats and a ball joint; the joint between ball and hinge has no name
@@ -435,7 +434,6 @@ def test_closed_is_closed() -> None:
 
 
 def test_batch_of_an_older_mujoco_is_told(monkeypatch) -> None:
-    """With what helps."""
     monkeypatch.delattr(Batch, "expanded", raising=False)
     model = arm()
     with pytest.raises(HostError, match=r"data is a batch of MuJoCo .*: must be of MuJoCo 4 or later. Run"):

@@ -30,7 +30,6 @@ def test_data_stands_in_the_place_of_the_spec() -> None:
 
 
 def test_gravity_that_is_off_is_none(tmp_path) -> None:
-    """By MuJoCo's flag."""
     (tmp_path / "arm.xml").write_text(
         f'<mujoco><option><flag gravity="disable"/></option><worldbody>{BALLS.format("")}</worldbody></mujoco>'
     )

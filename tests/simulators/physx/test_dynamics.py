@@ -71,13 +71,11 @@ def test_mass_matrix_is_that_of_mujoco(twins) -> None:
 
 
 def test_jacobian_is_that_of_mujoco(twins) -> None:
-    """Link by link."""
     physx, mujoco = twins
     close_to(physx.get_jacobian_matrices(), mujoco.get_jacobian_matrices())
 
 
 def test_gravity_and_coriolis_are_those_of_mujoco(twins) -> None:
-    """Of the joints."""
     physx, mujoco = twins
     for name in ("gravity", "coriolis_and_centrifugal"):
         getter = f"get_dof_{name}_compensation_forces"

@@ -16,7 +16,6 @@ from small_stages import SmallStage, many_axes, pendulum, two_robots
 from stages import stage_of
 
 pytestmark = pytest.mark.skipif(find_spec("ovphysx") is None, reason="the PhysX wheel is not installed")
-
 DT = 1 / 240
 # of the pendulum of `small_stages`, about its hinge [kg m²]
 INERTIA = 0.01 + 0.5**2
@@ -422,7 +421,6 @@ def test_gravity_efforts_are_those_of_mujoco(both) -> None:
 
 
 def test_gravity_efforts_are_those_of_the_pose_set(arm) -> None:
-    """Before any step."""
     _, robot = arm
     pose = [[0.3, 0.5, -0.2, -1.2, 0.4, 1.0, 0.1]]
     with aa.Simulation(ROBOTS / "franka_panda.usda") as sim:

@@ -13,7 +13,6 @@ from pxr import Usd, UsdGeom, UsdPhysics
 from small_stages import SmallStage, two_robots
 
 pytestmark = pytest.mark.skipif(find_spec("ovphysx") is None, reason="the PhysX wheel is not installed")
-
 ROOT = "/World/Robot"
 
 
@@ -66,7 +65,6 @@ def test_rows_of_the_jacobian_are_those_of_the_links(fixed) -> None:
 
 
 def test_masses_are_those_of_the_paths() -> None:
-    """Whatever the order."""
     robot = running(tree().stage)
     masses = dict(zip(robot.link_names, robot.get_link_masses().numpy()[0].tolist(), strict=True))
     assert masses == {name: 1.0 + i for i, name in enumerate("abcdef")}
@@ -95,7 +93,6 @@ def test_robots_with_the_same_names_are_told_apart() -> None:
 
 
 def test_links_of_two_references_are_their_own() -> None:
-    """Poses too."""
     sim = Simulation(two_robots(ROBOTS / "anymal_c.usda", "/World/Anymal"), engine="physx")
     sim.play()
     left, right = (sim.articulation(f"/World/{side}") for side in ("Left", "Right"))

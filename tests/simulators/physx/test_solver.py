@@ -9,7 +9,6 @@ from places import ROBOTS
 from pxr import Sdf, Usd, UsdPhysics
 
 pytestmark = pytest.mark.skipif(find_spec("ovphysx") is None, reason="the PhysX wheel is not installed")
-
 SCENE = "/World/physicsScene"
 TYPES = {bool: Sdf.ValueTypeNames.Bool, int: Sdf.ValueTypeNames.Int, str: Sdf.ValueTypeNames.Token}
 # settings of the solver by what positions move with; names without a schema are not looked at

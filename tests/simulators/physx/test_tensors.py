@@ -12,7 +12,6 @@ from places import ROBOTS
 from small_stages import many_axes, pendulum
 
 pytestmark = pytest.mark.skipif(find_spec("ovphysx") is None, reason="the PhysX wheel is not installed")
-
 READ = ["jointPosition", "jointVelocity", "jointPositionTarget", "jointVelocityTarget"]
 WRITTEN = ["jointPositionTarget", "jointVelocityTarget", "jointActuationForce", "jointStiffness", "jointDamping"]
 LINKS = [("position", "orientation"), ("linearVelocity", "angularVelocity")]

@@ -8,7 +8,6 @@ import pytest
 from isaacsim.core.experimental.actuators import Articulation, ArticulationActuators, Simulation
 
 pytestmark = pytest.mark.skipif(find_spec("ovphysx") is None, reason="the PhysX wheel is not installed")
-
 ENGINES = ("mujoco", "physx")
 PATHS = {"pendulum": "/World/Pendulum", "franka_panda": "/World/Panda", "anymal_c": "/World/Anymal"}
 

@@ -99,7 +99,6 @@ def test_what_follows_a_fixed_joint_stays() -> None:
 
 
 def test_coupling_can_be_switched_off() -> None:
-    """By newton's attribute."""
     made = coupled()
     author(made, newton__mimicEnabled=False)
     assert mimics(made) == []

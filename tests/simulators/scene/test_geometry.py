@@ -100,7 +100,6 @@ def test_uneven_and_mirrored_scales_act(scale, kind, values, half) -> None:
     ],
 )
 def test_even_scales_keep_the_primitive(kind, scale, found, size) -> None:
-    """Across its axis."""
     values = {"radius": 0.2} | ({} if kind == "Sphere" else {"height": 0.5})
     shape = the_shape(with_shape(kind, scale, **values))
     assert (shape.kind, tuple(shape.size[: len(size)])) == (found, pytest.approx(size))
@@ -160,7 +159,6 @@ def test_broken_mesh_is_named(points, faces) -> None:
 
 
 def test_mesh_whose_counts_do_not_fit_is_named() -> None:
-    """Corners are missing."""
     made = pyramid()
     UsdGeom.Mesh(made.stage.GetPrimAtPath(PATH)).GetFaceVertexCountsAttr().Set([3, 3, 3, 3, 3])
     refused(UnsupportedSceneError, lambda: read_scene(made.stage), rf"<{PATH}> \(Mesh\)")

@@ -30,7 +30,6 @@ def nearest(moments: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("moments", [(1.0, 2.0, 2.5), (1.0, 1.0, 1.999), (3.0, 3.0, 3.0), (1e-7, 1e-7, 1e-7)])
 def test_what_is_right_stays(moments) -> None:
-    """To the bit."""
     inertia = TURN * np.array(moments) @ TURN.T
     even = (inertia + inertia.T) / 2
     new, change = repaired(even)

@@ -369,7 +369,6 @@ def test_newton_goes_before_mujoco() -> None:
 
 
 def test_static_friction_is_taken_and_told() -> None:
-    """MuJoCo has one."""
     made = pendulum()
     prim = made.stage.GetPrimAtPath(HINGE)
     prim.AddAppliedSchema("PhysxJointAxisAPI:angular")

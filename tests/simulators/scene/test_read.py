@@ -559,7 +559,6 @@ def test_axis_without_a_limit_is_free() -> None:
 
 
 def test_colors_are_encoded_for_display() -> None:
-    """USD's are linear."""
     made = SmallStage()
     UsdGeom.Gprim(made.shape("/World/ball", "Sphere")).CreateDisplayColorAttr([Gf.Vec3f(0.25, 0.5, 0.75)])
     (shape,) = with_drawn(made.stage, read_scene(made.stage)).shapes

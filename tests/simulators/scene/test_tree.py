@@ -87,7 +87,6 @@ def edge(path: str, one: int, other: int, *, weak: bool = False, rank: int = 1) 
 
 
 def test_joint_of_a_lower_rank_stays_in_the_tree() -> None:
-    """With any paths."""
     edges = [edge("/a", 0, 1), edge("/b", 1, 2), edge("/c", 2, 0, rank=0), edge("/d", 2, 3, rank=0)]
     branches, loops = grow(4, edges, [0], [0] * 4, one)
     assert [str(edge.path) for edge in loops] == ["/b"]

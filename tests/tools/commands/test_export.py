@@ -68,7 +68,6 @@ def test_identified_friction_and_delay_are_in_the_file(target, tmp_path, capsys)
 
 
 def test_strict_is_exit_code_one(tmp_path, capsys) -> None:
-    """And no file."""
     motors = tmp_path / "motors.json"
     motors.write_text('{".*": {"controller": {"law": "pd", "kp": 5.0, "kd": 1.0}, "delay": {"delay_steps": 2}}}')
     out = tmp_path / "motors.xml"

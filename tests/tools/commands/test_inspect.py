@@ -79,7 +79,6 @@ def test_files_without_robots_or_that_are_missing(tmp_path, capsys) -> None:
 
 @pytest.mark.parametrize(("variant", "words"), [("gripper", "must be SET=CHOICE"), ("hand=none", "no prim has it")])
 def test_variants_that_are_none(variant, words, capsys) -> None:
-    """They are rejected."""
     assert main(["inspect", str(ROBOTS / "arm_2dof.usda"), "--variant", variant]) == 1
     assert words in capsys.readouterr().err
 

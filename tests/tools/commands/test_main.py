@@ -44,7 +44,6 @@ def test_json_holds_the_same(capsys) -> None:
 
 @pytest.mark.parametrize("wrong", [False, True])
 def test_exit_code_says_whether_something_is_wrong(wrong, monkeypatch) -> None:
-    """0 or 1."""
     monkeypatch.setattr(doctor, "answer", lambda arguments: Answer(is_wrong=wrong))
     assert main.main(["doctor"]) == int(wrong)
 

@@ -31,6 +31,5 @@ def test_single_motors_have_their_sources(capsys) -> None:
 
 
 def test_unknown_motor_is_an_error(capsys) -> None:
-    """With similar names."""
     assert main.main(["motors", "minicheetah"]) == 1
     assert "Did you mean mini_cheetah" in capsys.readouterr().err

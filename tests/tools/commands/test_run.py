@@ -234,7 +234,6 @@ def test_robots_that_differ_are_named_one_by_one(tmp_path, capsys) -> None:
     ],
 )
 def test_what_cannot_be_run_is_an_error(arguments, message, capsys) -> None:
-    """With the reason."""
     assert main(["run", str(ROBOTS / arguments[0]), *arguments[1:]]) == 1
     shown = capsys.readouterr()
     assert message in shown.err and shown.out == ""
@@ -357,7 +356,6 @@ def test_config_stands_in_for_what_the_file_lacks(tmp_path, capsys) -> None:
 
 
 def test_missing_file_of_targets_is_named(capsys) -> None:
-    """With the alternatives."""
     assert main(["run", str(REPOSITORY / "data" / "robots" / "pendulum.usda"), "--targets", "no.csv"]) == 1
     assert "error: no.csv: no such file. Give the path of a .csv file, or one of hold, sine" in capsys.readouterr().err
 

@@ -14,7 +14,6 @@ from torch_stand_in import run_by_torch, unknown_file
 from warm_python import warm_python
 
 __all__ = ["run_by_torch"]
-
 MANUAL = str(REPOSITORY / "data" / "graphs" / "manual_stepping.usda")
 PD = str(REPOSITORY / "data" / "graphs" / "pd_from_usd.usda")
 MOTORS = f"{GRAPH}/ArticulationActuators"
@@ -73,7 +72,6 @@ def test_picture_is_drawn(tmp_path, capsys) -> None:
     ],
 )
 def test_port_that_cannot_be_watched_is_an_error(port, message, capsys) -> None:
-    """Before the run."""
     assert main(["run", MANUAL, "--watch", port]) == 1
     captured = capsys.readouterr()
     assert f"<{port}>" in captured.err and message in captured.err and captured.out == ""
@@ -108,7 +106,6 @@ def test_option_out_of_range_is_an_error(option, value, capsys) -> None:
 
 
 def test_all_problems_of_a_file_are_told(tmp_path, capsys) -> None:
-    """One line each."""
     path = broken(tmp_path, graph(node("A", "no.such.Type") + node("B", "nor.This.One")))
     assert main(["run", path]) == 1
     assert capsys.readouterr().err.count("must be a node type known outside Kit") == 2

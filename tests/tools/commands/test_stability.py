@@ -119,7 +119,6 @@ def test_shipped_robots_are_stable(file, capsys) -> None:
     ],
 )
 def test_what_has_no_answer_is_an_error(arguments, message, capsys) -> None:
-    """With the reason."""
     assert main(["stability", str(ROBOTS / arguments[0]), *arguments[1:]]) == 1
     shown = capsys.readouterr()
     assert message in shown.err and shown.out == ""

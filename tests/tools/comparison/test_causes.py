@@ -70,7 +70,6 @@ def test_every_kind_of_stage_belongs_to_one_cause() -> None:
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.slow
 def test_a_cause_is_found_and_put_equal(change) -> None:
-    """In both directions."""
     name, make = CHANGES[change]
     motors = good_motors()
     make(motors)

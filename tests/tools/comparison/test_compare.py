@@ -27,7 +27,6 @@ from seeded_faults import (
 )
 
 pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
-
 ALONE = ("kp per degree", "kd in degrees")
 
 
@@ -223,7 +222,6 @@ def test_order_of_newton_is_named_before_all_others(robot, rest) -> None:
 
 @pytest.mark.usefixtures("newton")
 def test_a_fault_in_a_motor_is_found_with_newton() -> None:
-    """On either side."""
     motors = good_motors()
     cause, change = MOTOR_FAULTS[ALONE[0]]
     change(motors)

@@ -38,7 +38,6 @@ def test_names_that_are_exchanged_in_a_file(tmp_path) -> None:
 
 
 def test_the_same_robot_has_nothing_exchanged() -> None:
-    """In whatever format."""
     first, second = values(side_of(ARM)), values(side_of(ARM_XML))
     assert exchanged_places(first, second) == {}
     assert exchanged_motors(first, first) == {}

@@ -34,7 +34,6 @@ from pxr import Usd
 from seeded_faults import ARM, joint_motors, usd_file
 
 pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
-
 BOTH = {"joint_names_expr": [".*"]}
 GAINS = {"stiffness": {"shoulder": 150.0, "extension": 900.0}, "damping": {"shoulder": 15.0, "extension": 60.0}}
 MOTOR = BamMotorCfg(

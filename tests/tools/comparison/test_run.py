@@ -86,7 +86,6 @@ def test_another_order_moves_the_other_joint() -> None:
 
 
 def test_what_diverges_is_not_known_from_there_on() -> None:
-    """Without an error."""
     side = side_of(ARM, {".*": MotorConfig(PDControlConfig(1e9, 0.0))})
     moved = run(side, plan_of(side, side, seconds=0.5)).motion
     assert moved.diverged is not None

@@ -90,7 +90,6 @@ def test_numbers_of_a_linkage() -> None:
 
 
 def test_a_linkage_that_lacks_a_motor_is_refused() -> None:
-    """By the joint."""
     with pytest.raises(ValueError, match="joint 'b' must have an actuator with a LinkageConfig"):
         c_text(robot_of({"a": [PD, WRIST[0]]}), [])
 

@@ -8,7 +8,6 @@ from isaacsim.core.experimental.actuators import MaxEffortClampingConfig, MotorC
 from isaacsim.core.experimental.actuators.tools.export import export, read_robot
 
 mujoco = pytest.importorskip("mujoco")
-
 MOTOR = MotorConfig(PDControlConfig(80.0, 2.0), [MaxEffortClampingConfig(17.0)])
 CUBE = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 2 4\nf 1 3 4\nf 2 3 4\n"
 BODIES = """<worldbody><body><joint name="a"/><geom size="0.1"/><frame><body><joint name="b" actuatorfrcrange="-1 1"/>

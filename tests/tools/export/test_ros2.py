@@ -17,7 +17,6 @@ MOTORS = {
 
 
 def test_what_is_read_back_has_the_same_efforts(tmp_path) -> None:
-    """Over random steps."""
     write_ros2(read_robot(ARM, MOTORS), tmp_path / "arm", ["a loss"])
     names, random = ["shoulder", "extension"], np.random.default_rng(2)
     ours, read = aa.ActuatedArrays(names, MOTORS), aa.ActuatedArrays(names, read_ros2(tmp_path / "arm"))

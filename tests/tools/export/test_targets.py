@@ -31,7 +31,6 @@ def test_the_page_has_the_table() -> None:
 
 
 def test_a_motor_file_comes_back(tmp_path) -> None:
-    """All of it."""
     robot = read_robot(ARM)
     assert export(robot, "yaml", tmp_path / "motors.yaml") == []
     assert aa.load_motors(tmp_path / "motors.yaml") == robot.motors

@@ -13,7 +13,6 @@ from isaacsim.core.experimental.actuators.tools.identification.options import Fi
 
 pytest.importorskip("scipy")
 pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
-
 NAMES = ["upper", "lower"]
 ARM = """<mujoco model="arm"><worldbody><body name="base"><geom size="0.01" contype="0" conaffinity="0"/>
 <body name="one"><joint name="upper" axis="0 1 0"/><inertial pos="0 0 -0.1" mass="0.4" diaginertia="1e-3 1e-3 1e-3"/>

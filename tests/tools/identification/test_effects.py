@@ -12,7 +12,6 @@ from isaacsim.core.experimental.actuators.tools.identification.parameters import
 
 pytest.importorskip("scipy")
 pytestmark = [pytest.mark.skipif(core is None, reason="the native core is not built"), pytest.mark.slow]
-
 NAMES = {name for effect in EFFECTS for name in effect.names}
 
 

@@ -12,7 +12,6 @@ from isaacsim.core.experimental.actuators.tools.identification.parameters import
 
 lfilter = pytest.importorskip("scipy.signal").lfilter
 pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
-
 BENCH = Bench("hinge", 0, known_motor())
 TRUE = {"viscous": 0.2, "coulomb": 0.4, "armature": 0.03, "encoder_bias": 0.02, "delay": 0.008}
 

@@ -18,7 +18,6 @@ from places import LOGS, ROBOTS
 
 pytest.importorskip("scipy")
 pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
-
 JOINTS = ["shoulder", "extension"]
 COULOMB = FitOptions(models=["Coulomb friction"])
 GAINS = {"kp": 800.0, "kd": 20.0}
@@ -71,7 +70,6 @@ def test_slow_logs_keep_armatures() -> None:
     found = identify(PENDULUM, [log], {"hinge": known_motor()}, COULOMB)
     assert "armature" not in {one.name for one in found.estimates}
     assert any("do not show armatures" in one for one in found.warnings)
-
     prior = FitOptions(models=["Coulomb friction"], priors={"armature": (0.03, 0.003)})
     assert value_of(identify(PENDULUM, [log], {"hinge": known_motor()}, prior).motors["hinge"], "armature") == 0.03
 

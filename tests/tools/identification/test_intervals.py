@@ -19,7 +19,6 @@ from isaacsim.core.experimental.actuators.tools.identification.options import Fi
 from isaacsim.core.experimental.actuators.tools.identification.parameters import PARAMETERS
 
 stats = pytest.importorskip("scipy.stats")
-
 LEVELS = [0.14, 0.09, 0.13, 0.1, 0.12, 0.1, 0.12, 0.11]
 
 

@@ -16,7 +16,6 @@ from isaacsim.core.experimental.actuators.tools.training.log import ActuatorLog
 
 pytest.importorskip("scipy")
 pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
-
 VALUES = {"armature": 0.03, "delay": 0.008, "encoder_bias": 0.0}
 SPEEDS, EFFORTS = [0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 12.0], [0.2, 0.2, 1.5, 0.3, 2.0, 0.5, 0.5]
 COULOMB = ("Coulomb friction",)

@@ -16,7 +16,6 @@ from isaacsim.core.experimental.actuators.tools.identification.replay import rep
 
 pytest.importorskip("scipy")
 pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
-
 NAMES = ["upper", "lower"]
 GAINS = {"kp": 40.0, "kd": 1.0}
 ARM = """<mujoco model="arm"><worldbody><body name="base"><geom size="0.01" contype="0" conaffinity="0"/>

@@ -40,7 +40,6 @@ def test_picture_is_of_the_log_held_out(tmp_path) -> None:
 
 
 def test_another_ending_is_refused(tmp_path) -> None:
-    """Nothing is written."""
     with pytest.raises(ValueError, match=r"must end in \.html"):
         write_report(made_up(), tmp_path / "report.pdf")
     assert not list(tmp_path.iterdir())

@@ -11,7 +11,6 @@ from isaacsim.core.experimental.actuators.tools.identification.rollout import Ro
 
 pytest.importorskip("scipy")
 pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
-
 TRUE = {"torque_constant": 0.8, "armature": 0.03, "encoder_bias": 0.02, "delay": 0.008}
 COLUMNS = ("effort", "current", "velocity")
 

@@ -7,7 +7,6 @@ from isaacsim.core.experimental.actuators.tools.identification.log import MotorL
 from isaacsim.core.experimental.actuators.tools.identification.rollout import Rollout, substeps_of
 
 pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
-
 KP, KD = 20.0, 0.5
 MOTOR = aa.MotorConfig(aa.PDControlConfig(KP, KD), others=[aa.FrictionConfig(coulomb=0.1, viscous=0.1)])
 NAMES = ("viscous", "coulomb", "armature", "delay", "encoder_bias")

@@ -9,7 +9,6 @@ from isaacsim.core.experimental.actuators.tools.identification.start import star
 
 pytest.importorskip("scipy")
 pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
-
 BENCH = Bench("hinge", 0, known_motor())
 TRUE = {"viscous": 0.2, "coulomb": 0.4, "armature": 0.03, "encoder_bias": 0.02, "delay": 0.06}
 

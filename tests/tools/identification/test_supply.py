@@ -15,7 +15,6 @@ from isaacsim.core.experimental.actuators.tools.identification.supply import Sha
 
 pytest.importorskip("scipy")
 pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
-
 JOINTS = ["shoulder", "extension"]
 
 

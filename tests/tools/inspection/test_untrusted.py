@@ -52,7 +52,6 @@ def test_result_is_that_of_lint(dt, tmp_path) -> None:
 
 @pytest.mark.slow
 def test_error_of_the_child_is_raised(tmp_path) -> None:
-    """With its message."""
     with pytest.raises(RuntimeError, match=r"nothing\.usda: no such file"):
         lint_untrusted(tmp_path / "nothing.usda")
 

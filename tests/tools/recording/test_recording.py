@@ -100,7 +100,6 @@ def test_a_table_has_a_line_per_step_robot_and_joint(tmp_path) -> None:
 
 
 def test_a_parquet_file_is_the_same_table(tmp_path) -> None:
-    """Read by Arrow."""
     parquet = pytest.importorskip("pyarrow.parquet", exc_type=ImportError)
     log = recorded()
     log.save(tmp_path / "log.parquet")
@@ -110,7 +109,6 @@ def test_a_parquet_file_is_the_same_table(tmp_path) -> None:
 
 
 def test_without_pyarrow_the_extra_is_named(tmp_path, monkeypatch) -> None:
-    """No file remains."""
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ModuleNotFoundError, match=r"A Parquet file needs pyarrow.*pip install .*\[parquet\]"):
         recorded().save(tmp_path / "log.parquet")

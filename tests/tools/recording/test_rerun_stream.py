@@ -80,7 +80,6 @@ def test_what_limits_is_told_where_it_changes(tmp_path) -> None:
 
 
 def test_without_rerun_the_extra_is_named(tmp_path, monkeypatch) -> None:
-    """No file remains."""
     monkeypatch.setitem(sys.modules, "rerun", None)
     with pytest.raises(ModuleNotFoundError, match=r"in Rerun needs rerun.*pip install .*\[rerun\]"):
         recorded().save(tmp_path / "log.rrd")

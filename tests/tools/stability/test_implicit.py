@@ -179,7 +179,6 @@ def test_sensor_makes_a_joint_explicit() -> None:
 
 @pytest.mark.parametrize("other", [aa.RateConfig(4), aa.EffortDelayConfig(steps=1.0), aa.TransmissionConfig(20.0)])
 def test_stages_that_the_engine_refuses_are_refused(other) -> None:
-    """By name."""
     with pytest.raises(ValueError, match=f"stages has ImplicitConfig beside {type(other).__name__}: must be left out"):
         aa.stability_of([[1.0]], DT, 1.0, 1.0, stages=[other, aa.ImplicitConfig()])
 

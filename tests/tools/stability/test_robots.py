@@ -20,7 +20,6 @@ from pxr import Sdf, Usd, UsdPhysics
 
 # with limits, growth would become a vibration of constant amplitude
 pytestmark = pytest.mark.filterwarnings("ignore:.*have no effort limit:UserWarning")
-
 STEPS = [1 / 60, 1 / 120, 1 / 240, 1 / 500, 1 / 1000]
 # shares of stiffness; from 0.5 on, PhysX is unstable at any gains
 STIFF, DELAYS = {"mujoco": [0.01, 0.3, 0.8], "physx": [0.01, 0.25, 0.4]}, [0, 3]

@@ -162,7 +162,6 @@ def test_logs_refused(torch) -> None:
 
 
 def test_says_what_to_install(monkeypatch) -> None:
-    """Without Torch."""
     monkeypatch.setitem(sys.modules, "torch", None)
     refused(ModuleNotFoundError, lambda: train(pd_log(1, 100)), r"needs torch, .*pip install .*\[train\]'")
 

@@ -93,7 +93,6 @@ def test_another_step_is_refused(pd) -> None:
 @pytest.mark.parametrize("extension", [".safetensors", ".onnx"])
 @pytest.mark.parametrize("kind", ABOUT)
 def test_file_predicts_the_same(kind, extension, tmp_path) -> None:
-    """Bit-identical after reading."""
     if extension == ".onnx":
         pytest.importorskip("onnx", reason="ONNX files need onnx, which is not installed")
     log = pd_log(3, 100)

@@ -188,7 +188,6 @@ def test_target_and_gain_are_set_where_asked_for(sim, actuators) -> None:
 
 
 def test_reset_is_that_of_the_environment_shown(sim, actuators) -> None:
-    """The others continue."""
     live = live_of(sim)
     live.select(1, 0)
     aa.Articulation("/World/Arm").set_dof_positions(0.3)

@@ -191,7 +191,6 @@ def test_closed_view_does_nothing_and_the_simulation_goes_on(sim, view) -> None:
 
 
 def test_closed_window_ends_the_loop(sim, view) -> None:
-    """The simulation continues."""
     screen_of(view).is_open = False
     view.run()
     assert sim.playing and not view.is_running

@@ -70,7 +70,6 @@ def test_name_that_somebody_else_lets_point_here_is_refused(host) -> None:
 
 
 def test_headers_that_come_twice_are_refused() -> None:
-    """It is ambiguous."""
     assert refusal([], [], OWN, ALLOWED) is not None
     assert refusal(["127.0.0.1", "127.0.0.1"], [], OWN, ALLOWED) is not None
     assert refusal(["127.0.0.1"], ["http://127.0.0.1", "https://evil.example"], OWN, ALLOWED) is not None

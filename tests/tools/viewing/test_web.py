@@ -27,7 +27,6 @@ from refusals import refused
 from small_stages import two_robots
 
 pytestmark = pytest.mark.skipif(find_spec("viser") is None, reason="viser is not installed")
-
 CHROMIUM = shutil.which("chromium")
 ARGUMENTS = [
     *("--headless", "--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"),
@@ -313,7 +312,6 @@ def test_buttons_and_selectors_do_what_they_say() -> None:
 
             drag_and_see(0, 0, 20.0)
             wait_for(lambda: robots[0].get_dof_positions().numpy()[0, 0] > 0.1, page)
-
             # pause
             page.get_by_role("button", name="pause").click()
             told("paused")
@@ -321,26 +319,22 @@ def test_buttons_and_selectors_do_what_they_say() -> None:
             told(f"{time_then:.2f} s")
             page.wait_for_timeout(300)
             assert (sim.time, sim.step_count) == (time_then, steps)
-
             # a step
             page.get_by_role("button", name="step").click()
             wait_for(lambda: sim.step_count == steps + 1, page)
             page.wait_for_timeout(300)
             assert sim.step_count == steps + 1
-
             # reset, and still paused
             page.get_by_role("button", name="reset").click()
             wait_for(lambda: not robots[0].get_dof_positions().numpy()[0].any(), page)
             expected[:] = targets()
             told("paused")
-
             # the other robot, while paused
             page.locator(".mantine-Select-input[value$=Left]").click()
             page.get_by_role("option").filter(has_text="Right").click()
             wait_for(lambda: view._live.robot == 1, page)
             page.wait_for_timeout(300)
             drag_and_see(1, 0, -20.0)
-
             # an environment of two digits, typed in sequence, with the same robot
             number = page.locator(".mantine-NumberInput-input").first
             # immediately, and each key to this field, even if the rest of the page changes
@@ -356,7 +350,6 @@ def test_buttons_and_selectors_do_what_they_say() -> None:
                 number.press(key)
             page.wait_for_timeout(300)
             assert view._live.env == 11
-
             # continue
             page.get_by_role("button", name="continue").click()
             told("running")
@@ -484,7 +477,6 @@ def target() -> float:
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "http://127.0.0.1:1", "null"])
 def test_web_page_of_somebody_else_is_refused(view, origin) -> None:
-    """Before any message."""
     from websockets.exceptions import InvalidStatus
 
     with pytest.raises(InvalidStatus) as caught:

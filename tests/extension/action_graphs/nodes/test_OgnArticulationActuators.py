@@ -27,7 +27,6 @@ from pxr import Usd, UsdPhysics
 from torch_stand_in import run_by_torch, unknown_file
 
 __all__ = ["run_by_torch"]
-
 JOINTS = ["hip", "knee", "ankle"]
 DT = 0.01
 # of the drives while no actuator works

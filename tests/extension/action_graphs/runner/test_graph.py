@@ -310,7 +310,6 @@ def test_read_and_write_name_a_port_by_path(runs) -> None:
     ],
 )
 def test_unknown_path_is_an_error_with_the_nearest(runs, attribute, message) -> None:
-    """Node or port."""
     made = loaded(node("T", TICK), record("A", "T.outputs:tick"))
     with pytest.raises(GraphError) as caught:
         made.read(attribute)

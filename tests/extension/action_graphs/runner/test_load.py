@@ -141,7 +141,6 @@ def test_input_that_is_not_there_is_warned_of() -> None:
 
 @pytest.mark.parametrize("port", ["double outputs:time = 3", "double outputs:unknown = 3", "int state:count = 1"])
 def test_saved_outputs_and_state_do_not_count(port) -> None:
-    """They are computed."""
     assert load(node("T", TICK, f"custom {port}")).read(f"{GRAPH}/T.outputs:time") == 0.0
 
 

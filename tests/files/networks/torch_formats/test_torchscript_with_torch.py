@@ -15,9 +15,7 @@ from network_oracle import evaluate
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: nothing to compare with")
 nn = torch.nn
 F = torch.nn.functional
-
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
-
 ROWS = 7
 
 

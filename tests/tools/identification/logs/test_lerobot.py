@@ -13,7 +13,6 @@ from refusals import refused
 
 arrow = pytest.importorskip("pyarrow", exc_type=ImportError)
 parquet = pytest.importorskip("pyarrow.parquet", exc_type=ImportError)
-
 ROBOT = ("gripper", "shoulder_pan", "spare")
 NAMES = ["shoulder_pan.pos", "elbow_flex.pos", "gripper.pos"]
 FPS = 30

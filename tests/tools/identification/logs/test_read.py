@@ -187,7 +187,6 @@ def test_another_content(tmp_path, name) -> None:
 @needs_pipes
 @pytest.mark.parametrize("extension", ["csv", "npz", "parquet"])
 def test_pipe_is_refused(tmp_path, extension) -> None:
-    """It would block."""
     require_refused(lambda path: read_log(path, ROBOT), tmp_path / f"log.{extension}")
 
 

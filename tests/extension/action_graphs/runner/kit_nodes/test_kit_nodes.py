@@ -199,7 +199,6 @@ def test_array_has_its_type(runs, array_type, dtype) -> None:
     ],
 )
 def test_array_that_cannot_be_made_is_an_error(runs, ports, message) -> None:
-    """Input, value, rule."""
     made = evaluate(
         node("T", TICK),
         node("P", ARRAY, *ports),
@@ -220,7 +219,6 @@ def test_array_that_cannot_be_made_is_an_error(runs, ports, message) -> None:
     ],
 )
 def test_number_is_converted(runs, name, port, expected, dtype) -> None:
-    """Scalars, tuples, arrays."""
     got = shown(runs, f"omni.graph.nodes.{name}", "outputs:converted", f"custom {port}")
     np.testing.assert_array_equal(got, expected)
     assert type(got) is float if dtype is None else got.dtype == dtype
@@ -228,7 +226,6 @@ def test_number_is_converted(runs, name, port, expected, dtype) -> None:
 
 @pytest.mark.parametrize(("port", "value"), [("token inputs:value = 'a'", "'a'"), ("token inputs:value", "None")])
 def test_text_is_not_converted(runs, port, value) -> None:
-    """Nor is nothing."""
     made = evaluate(
         node("T", TICK),
         node("P", "omni.graph.nodes.ToFloat", f"custom {port}"),
