@@ -19,7 +19,6 @@ from curved_laws import (
     Tabled,
     curved_entries,
 )
-from isaacsim.core.experimental.actuators import ControllerPD
 from isaacsim.core.experimental.actuators.engine.assembly import Assembly
 from isaacsim.core.experimental.actuators.engine.entry import ActuatorEntry
 from isaacsim.core.experimental.actuators.laws.contract.base import Passive
@@ -81,7 +80,7 @@ class Bench:
     def __init__(self, own: ActuatorEntry | None = None) -> None:
         controller, clamp, delay = parts()
         own = own or ActuatorEntry("/A/own", ("own",), controller, [clamp, aa.ClampingMaxEffort(array(5, 5, 5))], delay)
-        known = ActuatorEntry("/A/known", ("known",), ControllerPD(array(1, 2, 3), array(4, 5, 6)), [], None)
+        known = ActuatorEntry("/A/known", ("known",), aa.ControllerPD(array(1, 2, 3), array(4, 5, 6)), [], None)
         self.entries = [own, known]
         self.engine = Assembly(self.entries, ROBOTS, "cpu")
         self.inputs = [np.zeros((ROBOTS, 2), np.float32) for _ in range(5)]
@@ -209,7 +208,7 @@ def test_saved_state_holds_what_own_laws_remember(rng) -> None:
         np.testing.assert_array_equal(later.step(np.random.default_rng(draws)), expected)
 
 
-class OverridingPD(ControllerPD):
+class OverridingPD(aa.ControllerPD):
     """Inherits a law and does not use it."""
 
     def compute(self, *arguments, **more) -> None:
@@ -222,7 +221,7 @@ def test_a_subclass_that_overrides_the_computation_is_obeyed(rng) -> None:
     assert bench.step(rng)[:, 0].tolist() == [2.5] * ROBOTS
 
 
-class StiffPD(ControllerPD):
+class StiffPD(aa.ControllerPD):
     """Inherits everything."""
 
 
@@ -279,7 +278,7 @@ def broken(law) -> aa.Clamping:
 def test_a_law_that_cannot_run_is_refused_at_once(law: Any, words: list[str]) -> None:
     """Before the first step, with the name of its class."""
     with pytest.raises(TypeError) as error:
-        bench_of(ControllerPD(*[array(1, 1, 1)] * 2), [broken(law)])
+        bench_of(aa.ControllerPD(*[array(1, 1, 1)] * 2), [broken(law)])
     assert all(word in str(error.value) for word in words), error.value
 
 
@@ -416,14 +415,14 @@ def test_what_is_no_curve_is_refused(given, words) -> None:
     """With the class and the name of the curve."""
     odd = Narrowing(array(1, 1, 1), most=ONE, fade=given)
     with pytest.raises(ValueError, match=r"Narrowing.curve\('fade'\) .*" + words):
-        bench_of(ControllerPD(*[array(1, 1, 1)] * 2), [odd])
+        bench_of(aa.ControllerPD(*[array(1, 1, 1)] * 2), [odd])
 
 
 @pytest.mark.parametrize(("x", "expected"), [(-9.0, 1.5), (0.25, 1.5), (9.0, 1.5)])
 def test_a_curve_of_one_row_is_a_number(x, expected) -> None:
     """Wherever the joint is, and as fast as it may be."""
     bench = bench_of(
-        ControllerPD(*[array(0, 0, 0)] * 2), [Narrowing(array(1, 1, 1), most=([0.0], [2.0]), fade=([1.0], [0.5]))]
+        aa.ControllerPD(*[array(0, 0, 0)] * 2), [Narrowing(array(1, 1, 1), most=([0.0], [2.0]), fade=([1.0], [0.5]))]
     )
     bench.inputs[0][:], bench.inputs[1][:], bench.inputs[4][:] = x, x, 100
     bench.engine.step(DT)

@@ -7,7 +7,6 @@ import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators import ClampingMaxEffort
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from pxr import Usd, UsdPhysics
 
@@ -46,7 +45,7 @@ class Legs:
 
 def test_assigned_parameter_acts_at_the_next_step(engine_kind) -> None:
     """Robot by robot, on its own joint alone; `read` and the attribute show it."""
-    legs = Legs(ClampingMaxEffort(array(50.0)))
+    legs = Legs(aa.ClampingMaxEffort(array(50.0)))
     clamp = legs.actuator.clamping[0]
     assert legs.step() == [[50.0] * 3, [50.0] * 3]
     clamp.max_effort = array(EACH)
@@ -66,7 +65,7 @@ def test_assigned_gain_acts_at_the_next_step(engine_kind) -> None:
 
 def test_assigned_array_is_copied(engine_kind) -> None:
     """Later changes of the array have no effect; the attribute stays the same live view."""
-    legs = Legs(ClampingMaxEffort(array(50.0)))
+    legs = Legs(aa.ClampingMaxEffort(array(50.0)))
     clamp, mine = legs.actuator.clamping[0], array(EACH)
     view = clamp.max_effort
     clamp.max_effort = mine
@@ -96,7 +95,7 @@ def test_assigned_parameter_is_prepared_again(engine_kind) -> None:
 )
 def test_laws_of_ones_own_take_assignments_too(law) -> None:
     """Both if the plan runs them and if they compute arrays."""
-    legs = Legs(ClampingMaxEffort(array(50.0)), law=law)
+    legs = Legs(aa.ClampingMaxEffort(array(50.0)), law=law)
     legs.actuator.controller.kp = array(EACH)
     assert legs.step()[0] == EACH
     legs.actuator.clamping[0].max_effort = array(2.5)
@@ -146,7 +145,7 @@ def test_prim_with_two_targets_takes_a_value_for_each(engine_kind) -> None:
 @pytest.mark.parametrize("touched", [False, True])
 def test_assignment_that_does_not_fit_is_refused(values: Any, touched: bool, engine_kind: str) -> None:
     """Naming component and parameter; the values of before stay, as does what the attribute shows."""
-    legs = Legs(ClampingMaxEffort(array(50.0)))
+    legs = Legs(aa.ClampingMaxEffort(array(50.0)))
     clamp = legs.actuator.clamping[0]
     if touched:
         clamp.max_effort.fill_(40.0)
@@ -166,7 +165,7 @@ def test_delay_of_another_type_is_refused(engine_kind) -> None:
 
 def test_component_of_no_plan_keeps_what_is_assigned() -> None:
     """Parameters and other attributes."""
-    clamp, mine = ClampingMaxEffort(array(1.0)), array(2.0)
+    clamp, mine = aa.ClampingMaxEffort(array(1.0)), array(2.0)
     clamp.max_effort, clamp.note = mine, "tuned"
     assert clamp.max_effort is mine and clamp.note == "tuned"
 

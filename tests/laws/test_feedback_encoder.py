@@ -9,7 +9,6 @@ import oracle
 import pytest
 from isaacsim.core.experimental.actuators.base import native
 from isaacsim.core.experimental.actuators.base.errors import ActuatorParseError
-from isaacsim.core.experimental.actuators.laws.feedback_encoder import FeedbackEncoder
 from late_reference import ENGINES, Late, arrays_on, on_both, stepped
 
 DT = 0.005
@@ -241,7 +240,7 @@ def test_value_that_joints_get_between_steps_acts_from_then_on(name, rng) -> Non
     given, found = late_reference.inputs(rng, 8, 40, 1), []
     for engine in ENGINES:
         arrays = arrays_on(engine, ["j"], {"j": [OF_VELOCITY, aa.EncoderConfig(0.125, max_steps=0)]}, 40)
-        (encoder,) = [one for one in arrays.actuators[0].stages if isinstance(one, FeedbackEncoder)]
+        (encoder,) = [one for one in arrays.actuators[0].stages if isinstance(one, aa.FeedbackEncoder)]
         values, usual = getattr(encoder, name), stepped(arrays, given[:4], DT)
         values.fill_(1.0)
         found.append(np.concatenate([usual, stepped(arrays, given[4:], DT)]))

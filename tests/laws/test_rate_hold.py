@@ -6,7 +6,6 @@ import numpy as np
 import oracle
 import pytest
 from checkpoint_files import checkpoint_file
-from isaacsim.core.experimental.actuators.laws.delay_timed import DelayTimed
 from late_reference import ENGINES, Inputs, arrays_on, on_both, stepped
 
 PID = aa.PIDControlConfig(20.0, 1.0, 3.0, 0.5)
@@ -134,7 +133,7 @@ def test_networks_run_when_they_are_due(engine, network, rng, tmp_path) -> None:
 def test_delay_in_steps_counts_those_of_the_controller(rng) -> None:
     """A `DelayConfig` beside a rate becomes a delay by a law."""
     arrays = aa.ActuatedArrays(["j"], {"j": [PID, aa.DelayConfig(2), aa.RateConfig(4)]})
-    assert isinstance(arrays.actuators[0].delay, DelayTimed)
+    assert isinstance(arrays.actuators[0].delay, aa.DelayTimed)
     given = late_reference.inputs(rng, 40, 2, 1)
     found = on_both(["j"], {"j": [PID, aa.DelayConfig(2), aa.RateConfig(4)]}, given, 0.001)
     expected = held("native", [PID, aa.DelayConfig(2)], given, dues(40, 4.0), float(np.float32(0.004)))

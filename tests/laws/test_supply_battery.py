@@ -7,7 +7,6 @@ import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.base import native
-from isaacsim.core.experimental.actuators.laws.supply_battery import SupplyBattery
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 
 NAMES = ["hip", "knee", "ankle"]
@@ -18,7 +17,7 @@ MOTOR = [aa.PDControlConfig(40.0, 1.0), WINDING, BATTERY]
 
 def voltage_under(config: aa.SupplyConfig, power: float, effort: float = 0.0) -> float:
     """Voltage that the law leaves of a power of the robot and a sum of its efforts."""
-    values = [np.full(1, float(getattr(config, name)), np.float32) for name in SupplyBattery.PARAMETERS]
+    values = [np.full(1, float(getattr(config, name)), np.float32) for name in aa.SupplyBattery.PARAMETERS]
     prepared = native.core.prepare("SupplyBattery", [*values, np.full(1, 0.001, np.float32)])
     signals = [0.0, 0.0, 0.0, 0.001, power, effort, math.nan, 0.0]
     return float(native.core.law("SupplyBattery", [*(np.full(1, one, np.float32) for one in signals), *prepared])[0][0])

@@ -9,7 +9,6 @@ import pytest
 from isaacsim.core.experimental.actuators.compat.isaac_lab import IdealPDActuatorCfg
 from isaacsim.core.experimental.actuators.files.usd.stage import open_stage
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
-from isaacsim.core.experimental.actuators.simulators.authoring import motors_of
 from physics_engines import ENGINES, installed
 from places import ROBOTS
 from pxr import Sdf
@@ -213,7 +212,7 @@ def test_file_has_the_rotor_as_armature(tmp_path) -> None:
         alone = robot.get_dof_armatures().numpy().item()
         made = aa.ArticulationActuators("/World/Pendulum")
         assert robot.get_dof_armatures().numpy().item() == 0.0
-        (motor,) = motors_of(sim, "/World/Pendulum").values()
+        (motor,) = aa.motors_of(sim, "/World/Pendulum").values()
         (found,) = motor.others
         assert isinstance(found, aa.ElasticTransmissionConfig)
         assert list(vars(found).values()) == [

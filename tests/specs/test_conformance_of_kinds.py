@@ -40,7 +40,6 @@ from isaacsim.core.experimental.actuators.tools.inspection.compare import differ
 from isaacsim.core.experimental.actuators.tools.inspection.fix import fix
 from isaacsim.core.experimental.actuators.tools.inspection.resolve import resolve
 from isaacsim.core.experimental.actuators.tools.inspection.words import law_of
-from isaacsim.core.experimental.actuators.tools.recording.recording import Recording
 from isaacsim.core.experimental.actuators.tools.stability.timing import Timing
 from isaacsim.core.experimental.actuators.tools.trials.envelope import envelope
 from isaacsim.core.experimental.actuators.tools.trials.step_response import step_response
@@ -395,7 +394,7 @@ def recording(bench: Bench) -> None:
     # what is no limit is not said to limit
     assert (bench.law.name in log.limited_by) == bench.kind.is_limit
     log.save(bench.folder / "log.npz")
-    np.testing.assert_array_equal(Recording.load(bench.folder / "log.npz").applied_efforts, efforts)
+    np.testing.assert_array_equal(aa.Recording.load(bench.folder / "log.npz").applied_efforts, efforts)
 
 
 def saved_states(bench: Bench) -> None:

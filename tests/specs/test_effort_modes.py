@@ -3,7 +3,6 @@
 import isaacsim.core.experimental.actuators as aa
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators.laws.implicit_effort import ImplicitEffort
 from isaacsim.core.experimental.actuators.specs.effort_modes import in_effort_mode
 
 JOINTS = [["hip"], ["knee", "ankle"]]
@@ -56,7 +55,7 @@ def test_mode_in_the_engine_is_a_value_of_the_stage() -> None:
     assert first.others[-1] == aa.ImplicitConfig(in_engine=True)
     assert second.others == [aa.ImplicitConfig(assumed_inertia=0.3, in_engine=True)]
     one = wp.ones(1, dtype=wp.float32, device="cpu")
-    component = aa.ActuatorConfig(aa.PDControlConfig(1.0, 0.1), others=[ImplicitEffort(one, one)])
+    component = aa.ActuatorConfig(aa.PDControlConfig(1.0, 0.1), others=[aa.ImplicitEffort(one, one)])
     with pytest.raises(ValueError, match="joints knee: must be for configs, and they have a ImplicitEffort"):
         in_effort_mode([component], [["knee"]], "in_engine")
 

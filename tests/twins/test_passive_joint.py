@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.base import native
 from isaacsim.core.experimental.actuators.base.errors import ActuatorParseError
-from isaacsim.core.experimental.actuators.files.parse import parse_actuator_prim
 from isaacsim.core.experimental.actuators.specs.stages import KINDS
 from isaacsim.core.experimental.actuators.tools.trials.step_response import step_response
 from isaacsim.core.experimental.actuators.tools.trials.targets import hold
@@ -101,7 +100,7 @@ def test_tools_that_need_a_control_law_say_so(file) -> None:
         step_response(lambda: aa.Simulation(file, DT), ARM, "shoulder", amplitude=0.1, seconds=0.1)
     stage = Usd.Stage.Open(str(file))
     with pytest.raises(ActuatorParseError, match="shoulder> has no control law"):
-        parse_actuator_prim(stage.GetPrimAtPath(OF_SHOULDER))
+        aa.parse_actuator_prim(stage.GetPrimAtPath(OF_SHOULDER))
 
 
 def test_it_swings_and_does_not_buzz(motors) -> None:

@@ -11,7 +11,6 @@ import warp as wp
 from isaacsim.core.experimental.actuators.base.errors import HostError
 from isaacsim.core.experimental.actuators.engine.implicit.engine_damping import hand_damping_over
 from isaacsim.core.experimental.actuators.laws.contract.coupling import inertias_of
-from isaacsim.core.experimental.actuators.laws.implicit_effort import ImplicitEffort
 from laden import hold
 from physics_engines import ENGINES, ROOT, floating_pair, installed, telescope, weightless
 from pxr import UsdPhysics
@@ -270,7 +269,7 @@ def test_file_has_it() -> None:
     with aa.Simulation(made.stage, DT) as sim:
         actuators = aa.ArticulationActuators(ROOT)
         sim.play()
-        (mode,) = (one for one in actuators.actuators[0].others if isinstance(one, ImplicitEffort))
+        (mode,) = (one for one in actuators.actuators[0].others if isinstance(one, aa.ImplicitEffort))
         np.testing.assert_array_equal(mode.in_engine.numpy(), 1.0)
 
 
@@ -290,7 +289,7 @@ def test_mode_of_the_wrapper_is_the_config() -> None:
 def test_simulator_without_armatures_per_step_refuses_it() -> None:
     """It names the class of the articulation."""
     one = wp.ones(1, dtype=wp.float32, device="cpu")
-    mode = ImplicitEffort(one, one, one)
+    mode = aa.ImplicitEffort(one, one, one)
     assembly = SimpleNamespace()
     entry = SimpleNamespace(stages=[mode], dof_names=["knee"])
     with pytest.raises(HostError, match=r"joints knee: must be False on object, which takes no armatures per physics"):

@@ -7,7 +7,6 @@ import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.files.usd.schema import applied_schemas
-from isaacsim.core.experimental.actuators.tools.inspection.lint import lint
 from physics_engines import installed
 from pxr import Usd, UsdGeom
 from small_stages import SmallStage, pendulum
@@ -88,7 +87,7 @@ def test_lint_names_what_no_drive_of_physx_has(tmp_path) -> None:
         aa.add_motors(ROOT, {"hinge": [PD, limit]}, stage=made.stage)
         file = tmp_path / f"robot_{is_named}.usda"
         made.stage.Export(str(file))
-        problems = [one.problem for one in lint(file) if one.rule == "approximated"]
+        problems = [one.problem for one in aa.lint(file) if one.rule == "approximated"]
         assert any("limit a drive of PhysX differently" in one for one in problems) is is_named
 
 

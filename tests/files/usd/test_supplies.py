@@ -5,7 +5,6 @@ from pathlib import Path
 import isaacsim.core.experimental.actuators as aa
 import pytest
 from isaacsim.core.experimental.actuators.base.errors import ActuatorParseError
-from isaacsim.core.experimental.actuators.files.motor_files.files import load_motors, save_motors
 from isaacsim.core.experimental.actuators.files.usd.authored import targets
 from isaacsim.core.experimental.actuators.files.usd.discover import discover, parse_prim
 from isaacsim.core.experimental.actuators.files.usd.schema import current_schemas
@@ -137,8 +136,8 @@ def test_inactive_actuators_are_left_out(tmp_path) -> None:
 @pytest.mark.parametrize("ending", ["yaml", "toml", "json"])
 def test_motor_files_have_the_supply(ending, tmp_path) -> None:
     """And robot files written of them, and stages that a simulation exports."""
-    save_motors(tmp_path / f"motors.{ending}", {".*": [*motor(BATTERY), aa.DelayConfig(1)]})
-    loaded = load_motors(tmp_path / f"motors.{ending}")
+    aa.save_motors(tmp_path / f"motors.{ending}", {".*": [*motor(BATTERY), aa.DelayConfig(1)]})
+    loaded = aa.load_motors(tmp_path / f"motors.{ending}")
     file = edited(tmp_path, lambda stage: aa.add_motors(ARM, loaded, stage=stage, overwrite_existing=True))
     with aa.Simulation(file) as sim:
         sim.stage.Export(str(tmp_path / "exported.usda"))

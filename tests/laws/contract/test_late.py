@@ -8,7 +8,6 @@ import warp as wp
 from isaacsim.core.experimental.actuators.base import native
 from isaacsim.core.experimental.actuators.laws.contract import catalogue
 from isaacsim.core.experimental.actuators.laws.contract.late import kept_steps
-from isaacsim.core.experimental.actuators.laws.effort_delay_timed import EffortDelayTimed
 from isaacsim.core.experimental.actuators.specs.motors import motor_of
 from late_reference import ENGINES, Late, arrays_on, on_both, stepped
 
@@ -156,7 +155,7 @@ def test_parameters_per_robot_and_new_ones_act_at_the_next_step(engine, rng) -> 
     late = stepped(arrays, given[:15], DT)
     for robot, lag in enumerate((0, 2, 4)):
         np.testing.assert_array_equal(late[lag:, robot], plain[: 15 - lag, robot])
-    (delay,) = [one for one in arrays.actuators[0].stages if isinstance(one, EffortDelayTimed)]
+    (delay,) = [one for one in arrays.actuators[0].stages if isinstance(one, aa.EffortDelayTimed)]
     delay.steps.assign(np.array([3.0, 1.0, 100.0], np.float32))
     late = stepped(arrays, given[15:], DT)
     for robot, lag in enumerate((3, 1, 4)):
@@ -222,4 +221,4 @@ def test_what_is_kept(config, kept) -> None:
 def test_rows_out_of_range_are_refused(most) -> None:
     values = [wp.zeros(1, dtype=wp.float32, device="cpu")] * 2
     with pytest.raises(ValueError, match=r"max_steps = .*: must be an integer >= 0 and <= 4096"):
-        EffortDelayTimed(*values, max_steps=most)
+        aa.EffortDelayTimed(*values, max_steps=most)

@@ -8,7 +8,6 @@ import pytest
 from isaacsim.core.experimental.actuators.engine import assembly
 from isaacsim.core.experimental.actuators.engine.recorded_signals import OF_PASSIVE_STAGES, STICKING_SPEED
 from isaacsim.core.experimental.actuators.tools.recording import recorder
-from isaacsim.core.experimental.actuators.tools.recording.friction import JointFriction
 from places import ROBOTS
 
 DT, INERTIA, COULOMB = 0.005, 0.02, 0.5
@@ -139,7 +138,7 @@ def test_table_of_friction() -> None:
 def test_table_has_the_unit_of_each_joint(turns, heading, cells) -> None:
     """In the heading if all joints share it, else behind the effort."""
     rows = [
-        JointFriction("r", "j", 0.5, 1.0, effort, 4.0, kind) for effort, kind in zip((2.0, 3.0), turns, strict=True)
+        aa.JointFriction("r", "j", 0.5, 1.0, effort, 4.0, kind) for effort, kind in zip((2.0, 3.0), turns, strict=True)
     ]
     head, *lines = str(aa.FrictionTable(rows)).splitlines()
     assert heading in head

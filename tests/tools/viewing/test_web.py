@@ -21,7 +21,6 @@ import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.base.errors import HostError
-from isaacsim.core.experimental.actuators.tools.viewing.view import View
 from places import ROBOTS
 from refusals import refused
 from small_stages import two_robots
@@ -152,7 +151,7 @@ def test_camera_sees_all_robots_above_the_panel_of_a_phone() -> None:
     assert np.isfinite(_camera(middle, 2.0, 0.0, fov)).all()
 
 
-def shown(view: View):
+def shown(view: aa.View):
     """Return the page of a view, after its panel is filled."""
     page = view._screen
     page._panel_shown = -math.inf
@@ -200,7 +199,7 @@ class Browser(threading.Thread):
             self.error = error
 
 
-def run_with(view: View, act: Callable[[Any], None]) -> None:
+def run_with(view: aa.View, act: Callable[[Any], None]) -> None:
     """Run a simulation until all actions on its page are done."""
     assert view.url is not None
     browser = Browser(view.url, act)
@@ -385,7 +384,7 @@ def test_what_somebody_gives_is_kept_until_it_is_heard() -> None:
             assert aa.Articulation("/World/envs/env_.*/Right").get_dof_position_targets().numpy()[2, 0] == -0.5
 
 
-def settled(view: View | None, holds: Callable[[], Any]) -> bool:
+def settled(view: aa.View | None, holds: Callable[[], Any]) -> bool:
     """Wait until a condition holds, and sync a view meanwhile."""
     begin = time.monotonic()
     while not (is_so := holds()) and time.monotonic() - begin < 20:
@@ -404,7 +403,7 @@ class Visitor:
         host: By which name it says to have come here.
     """
 
-    def __init__(self, view: View, origin: str | None = None, host: str | None = None) -> None:
+    def __init__(self, view: aa.View, origin: str | None = None, host: str | None = None) -> None:
         import viser
         from websockets.sync.client import connect
 
@@ -462,7 +461,7 @@ class Visitor:
 
 
 @pytest.fixture
-def view(sim: aa.Simulation) -> Iterator[View]:
+def view(sim: aa.Simulation) -> Iterator[aa.View]:
     """A page of the arm with its actuators."""
     actuators = aa.ArticulationActuators("/World/Arm")
     with sim.view(native=False, open_browser=False) as made:
