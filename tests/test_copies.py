@@ -10,13 +10,7 @@ import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators.base.errors import (
-    ActuatorParseError,
-    HostError,
-    NetworkError,
-    NotCopied,
-    SimulationDivergedError,
-)
+from isaacsim.core.experimental.actuators.base import errors
 from isaacsim.core.experimental.actuators.extension.action_graphs.runner import GraphError, GraphRunner
 from isaacsim.core.experimental.actuators.files.networks.load import NoSuchNetworkError
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
@@ -148,11 +142,11 @@ def test_saved_state_can_be_pickled(again) -> None:
 @pytest.mark.parametrize(
     "error",
     [
-        ActuatorParseError(["one: rule.", "two: rule."]),
+        errors.ActuatorParseError(["one: rule.", "two: rule."]),
         GraphError(["one: rule."]),
-        SimulationDivergedError("it diverged", ["/World/Robot"]),
-        HostError("no host"),
-        NetworkError("no network"),
+        errors.SimulationDivergedError("it diverged", ["/World/Robot"]),
+        errors.HostError("no host"),
+        errors.NetworkError("no network"),
         NoSuchNetworkError("no file"),
     ],
     ids=lambda error: type(error).__name__,
@@ -263,5 +257,5 @@ def test_subclass_may_say_how_it_is_copied(again) -> None:
     """Its own way is taken."""
     one = made_anew([1.0, 2.0])
     other = again(one)
-    assert isinstance(one, NotCopied) and type(other) is Own and other.kp.ptr != one.kp.ptr
+    assert isinstance(one, errors.NotCopied) and type(other) is Own and other.kp.ptr != one.kp.ptr
     assert other.kp.numpy().tolist() == [1.0, 2.0]

@@ -5,16 +5,9 @@ import math
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
+from isaacsim.core.experimental.actuators.specs import transmission
 from isaacsim.core.experimental.actuators.specs.fields import conflicts, parameters_of, violations
 from isaacsim.core.experimental.actuators.specs.motors import motor_of
-from isaacsim.core.experimental.actuators.specs.transmission import (
-    armature,
-    armature_while_attached,
-    as_read,
-    as_stored,
-    at_joint,
-    transmission_of,
-)
 from places import ROBOTS
 
 PENDULUM = "/World/Pendulum"
@@ -63,7 +56,7 @@ def test_a_gear_does_nothing_by_default() -> None:
     assert not violations(gear, "gear") and not conflicts(gear, "gear")
     assert [name for name, one in parameters_of(gear).items() if one.fallback is None] == ["ratio"]
     motor = motor_of([aa.PDControlConfig(1.0, 0.1), gear])
-    assert transmission_of(motor) is gear and armature(motor) is None
+    assert transmission.transmission_of(motor) is gear and transmission.armature(motor) is None
 
 
 # ---- several stages
@@ -79,7 +72,7 @@ def test_stages_in_a_row_are_one() -> None:
     # the energy of the shafts at 1 rad/s of the joint
     speeds = np.array([13.5, 3.0, 1.0])
     motor = motor_of([aa.PDControlConfig(1.0, 0.1), gear])
-    assert armature(motor) == pytest.approx(speeds**2 @ inertias, rel=1e-12)
+    assert transmission.armature(motor) == pytest.approx(speeds**2 @ inertias, rel=1e-12)
     without = aa.TransmissionConfig.from_stages(ratios, inertias[:2])
     assert without.rotor_inertia == pytest.approx(2e-5 + 8e-6 / 4.5**2, rel=1e-12)
 
@@ -122,7 +115,7 @@ TABLE = aa.PositionBasedClampingConfig([0.0, 1.0], [2.0, 3.0])
 )
 def test_values_at_the_joint(config, expected) -> None:
     """By powers of the ratio, the sign where a value has a direction; of the joint's own stages none."""
-    found = at_joint(config, -10.0)
+    found = transmission.at_joint(config, -10.0)
     assert plain(found) == pytest.approx(plain(expected), rel=1e-12)
     assert type(found) is type(config)
 
@@ -135,17 +128,17 @@ def plain(config):
 def test_files_have_newtons_values_at_the_joint() -> None:
     """And ours at the motor; reading is the inverse of writing."""
     for config in (aa.PIDControlConfig(1.0, 2.0, 3.0, 4.0, 5.0), aa.DCMotorClampingConfig(1.0, 20.0, 0.5)):
-        stored = as_stored(config, -7.0)
-        assert plain(stored) == pytest.approx(plain(at_joint(config, -7.0)))
-        assert plain(as_read(stored, -7.0)) == pytest.approx(plain(config))
+        stored = transmission.as_stored(config, -7.0)
+        assert plain(stored) == pytest.approx(plain(transmission.at_joint(config, -7.0)))
+        assert plain(transmission.as_read(stored, -7.0)) == pytest.approx(plain(config))
     winding = aa.ElectricalConfig(0.05, 0.3)
-    assert as_stored(winding, -7.0) == winding == as_read(winding, -7.0)
+    assert transmission.as_stored(winding, -7.0) == winding == transmission.as_read(winding, -7.0)
 
 
 def test_values_and_ratios_may_be_arrays() -> None:
     """One number for each joint, or robot and joint."""
     ratio = np.array([[2.0, -3.0]])
-    found = at_joint(aa.PDControlConfig(np.array([1.0, 2.0]), 0.5, 0.1), ratio)  # pyright: ignore[reportArgumentType]
+    found = transmission.at_joint(aa.PDControlConfig(np.array([1.0, 2.0]), 0.5, 0.1), ratio)  # pyright: ignore[reportArgumentType]
     np.testing.assert_allclose(found.kp, [[4.0, 18.0]])
     np.testing.assert_allclose(found.kd, [[2.0, 4.5]])
     np.testing.assert_allclose(found.const_effort, [[0.2, -0.3]])
@@ -180,7 +173,7 @@ def test_joint_properties_have_the_armature() -> None:
     expected = [[9e-3, 0.1, np.nan]] * 2
     np.testing.assert_allclose(arrays.joint_properties["armature"], expected, rtol=1e-6)
     motor = motor_of([aa.PDControlConfig(1.0, 0.1), aa.TransmissionConfig(3.0, rotor_inertia=1e-3)])
-    assert armature_while_attached(motor) == armature(motor) == pytest.approx(9e-3)
+    assert transmission.armature_while_attached(motor) == transmission.armature(motor) == pytest.approx(9e-3)
 
 
 def test_rotors_and_losses_of_configs_by_joint() -> None:

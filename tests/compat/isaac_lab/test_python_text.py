@@ -4,13 +4,7 @@ import math
 from pathlib import Path
 
 import pytest
-from isaacsim.core.experimental.actuators.compat.isaac_lab.python_text import (
-    Imported,
-    Record,
-    Unread,
-    problem,
-    read_python,
-)
+from isaacsim.core.experimental.actuators.compat.isaac_lab import python_text
 
 HEAD = """
 from __future__ import annotations
@@ -26,7 +20,7 @@ def read(tmp_path: Path, text: str) -> dict:
     """Names of a file with this text, below some imports."""
     file = tmp_path / "robot.py"
     file.write_text(HEAD + text, "utf-8")
-    return read_python(file)
+    return python_text.read_python(file)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +76,7 @@ else:
     assert other.fields["kp"] == {"x": 21}
     assert (third.fields["kp"], third.fields["kd"], third.fields["new"].fields["kd"]) == ({"x": 21}, 7, None)
     assert [found[name] for name in ("KP", "LOW", "HIGH", "UP", "MORE")] == [5, 1, 2, 3, 1]
-    assert found["GIVEN"] == Imported("other.GIVEN")
+    assert found["GIVEN"] == python_text.Imported("other.GIVEN")
 
 
 @pytest.mark.parametrize(
@@ -109,10 +103,10 @@ def test_what_cannot_be_read_matters_where_it_is_used(tmp_path, text, why) -> No
     found = read(tmp_path, f"def made(x):\n    return x\nX = {text}\nY = 1")
     assert found["Y"] == 1
     unread = found["X"]
-    assert isinstance(unread, Unread)
+    assert isinstance(unread, python_text.Unread)
     assert unread.why.startswith(why)
     assert unread.line == HEAD.count("\n") + 3
-    assert f"robot.py:{unread.line}: `" in problem(tmp_path / "robot.py", unread)
+    assert f"robot.py:{unread.line}: `" in python_text.problem(tmp_path / "robot.py", unread)
 
 
 @pytest.mark.parametrize(
@@ -156,9 +150,9 @@ LEG.spawn.path = "x"
 LEG.missing.path = "x"
 """,
     )
-    assert isinstance(found["KP"], Unread)
-    assert found["gone"] == Imported("missing")
-    assert isinstance(found["LEG"], Record)
+    assert isinstance(found["KP"], python_text.Unread)
+    assert found["gone"] == python_text.Imported("missing")
+    assert isinstance(found["LEG"], python_text.Record)
 
 
 def test_nothing_runs(tmp_path) -> None:
@@ -185,4 +179,4 @@ def test_files_that_are_none(tmp_path, content, why) -> None:
     file = tmp_path / "robot.py"
     file.write_bytes(content)
     with pytest.raises(ValueError, match=f"robot.py: .*{why}"):
-        read_python(file)
+        python_text.read_python(file)

@@ -4,15 +4,7 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.files.motor_files.layout import LAWS, MAX_PROBLEMS, motors_of, plain_of
 from isaacsim.core.experimental.actuators.laws.contract.catalogue import LAWS as LINES
-from isaacsim.core.experimental.actuators.specs.configs import (
-    DelayConfig,
-    ForeignConfig,
-    MaxEffortClampingConfig,
-    NeuralControlConfig,
-    PDControlConfig,
-    PIDControlConfig,
-    TimedDelayConfig,
-)
+from isaacsim.core.experimental.actuators.specs import configs
 from isaacsim.core.experimental.actuators.specs.motors import MotorConfig
 
 PD = {"law": "pd", "kp": 1.0, "kd": 0.1}
@@ -43,41 +35,41 @@ def test_every_law_of_the_package_has_a_name() -> None:
         "delay": ["delay", "timed_delay"],
     }
     named = {config for laws in LAWS.values() for config in laws.values()}
-    assert {line.config for line in LINES} - named == {ForeignConfig}
+    assert {line.config for line in LINES} - named == {configs.ForeignConfig}
 
 
 def test_a_delay_in_steps_needs_no_name() -> None:
     """Files from before there was another delay stay valid, and are written in the same way."""
     plain = {"a": {"delay": {"delay_steps": 2}}, "b": {"delay": {"law": "timed_delay", "seconds": 0.25}}}
     motors = motors_of(plain, "/")
-    assert (motors["a"].delay, motors["b"].delay) == (DelayConfig(2), TimedDelayConfig(0.25))
+    assert (motors["a"].delay, motors["b"].delay) == (configs.DelayConfig(2), configs.TimedDelayConfig(0.25))
     assert plain_of(motors, "/") == plain
     assert motors_of({"a": {"delay": {"law": "delay", "delay_steps": 2}}}, "/")["a"] == motors["a"]
 
 
 def test_what_is_at_its_default_is_left_out() -> None:
     """A file has the given values only."""
-    assert plain_of({"a": [PDControlConfig(1, 2)], "b": MotorConfig()}, "/") == {
+    assert plain_of({"a": [configs.PDControlConfig(1, 2)], "b": MotorConfig()}, "/") == {
         "a": {"controller": {"law": "pd", "kp": 1.0, "kd": 2.0}},
         "b": {},
     }
-    assert plain_of({"a": [PIDControlConfig(1, 2, 3, const_effort=0.5)]}, "/")["a"]["controller"] == {
+    assert plain_of({"a": [configs.PIDControlConfig(1, 2, 3, const_effort=0.5)]}, "/")["a"]["controller"] == {
         **{"law": "pid", "kp": 1.0, "ki": 2.0, "kd": 3.0, "const_effort": 0.5}
     }
 
 
 def test_paths_are_relative_to_the_file() -> None:
     """The network is found as long as both are moved together."""
-    plain = plain_of({"a": [NeuralControlConfig("/robots/nets/knee.onnx")]}, "/robots/motors")
+    plain = plain_of({"a": [configs.NeuralControlConfig("/robots/nets/knee.onnx")]}, "/robots/motors")
     assert plain["a"]["controller"]["model_path"] == "../nets/knee.onnx"
     (moved,) = motors_of(plain, "/elsewhere/motors").values()
-    assert moved.controller == NeuralControlConfig("/elsewhere/nets/knee.onnx")
+    assert moved.controller == configs.NeuralControlConfig("/elsewhere/nets/knee.onnx")
 
 
 def test_infinity_may_be_a_word_where_it_has_a_meaning() -> None:
     """JSON has no number for it; a gain is never infinite."""
     limit = {"law": "max_effort", "max_effort": "inf"}
-    assert motors_of({"a": {"clamping": [limit]}}, "/")["a"].clamping == [MaxEffortClampingConfig(float("inf"))]
+    assert motors_of({"a": {"clamping": [limit]}}, "/")["a"].clamping == [configs.MaxEffortClampingConfig(float("inf"))]
     assert problems({"a": {"controller": PD | {"kp": "inf"}}})[0].startswith("'a'.controller.kp = 'inf': must be fini")
 
 
@@ -159,15 +151,15 @@ def test_what_is_no_dictionary_is_refused(plain) -> None:
 def test_what_a_file_cannot_hold_is_not_written() -> None:
     """Values per robot, laws of the user's own, invalid patterns and values out of range are all reported."""
     array = np.array([1.0, 2.0])
-    own = ForeignConfig("OwnAPI", "clamping", {})
+    own = configs.ForeignConfig("OwnAPI", "clamping", {})
 
-    class Special(PDControlConfig):
+    class Special(configs.PDControlConfig):
         pass
 
     with pytest.raises(ValueError) as caught:
         plain_of(
             {
-                "a": MotorConfig(PDControlConfig(array, -1.0), [own]),
+                "a": MotorConfig(configs.PDControlConfig(array, -1.0), [own]),
                 "(": [],
                 "b": [Special(1.0, 2.0)],
                 "c": MotorConfig(armature=[1.0]),  # pyright: ignore[reportArgumentType]
@@ -189,7 +181,7 @@ def test_a_limit_may_be_left_to_the_joint() -> None:
     (limit,) = motors[".*"].clamping
     assert vars(limit) == {"max_effort": {"hip": "joint", "knee": 5.0}}
     assert plain_of(motors, "/") == plain
-    word = MotorConfig(PDControlConfig(1.0, 2.0), [MaxEffortClampingConfig("joint")])
+    word = MotorConfig(configs.PDControlConfig(1.0, 2.0), [configs.MaxEffortClampingConfig("joint")])
     assert plain_of({".*": word}, "/")[".*"]["clamping"] == [{"law": "max_effort", "max_effort": "joint"}]
     plain[".*"]["controller"]["kp"] = "joint"
     with pytest.raises(ValueError, match=r"controller\.kp = 'joint': must be finite and >= 0"):
@@ -198,7 +190,7 @@ def test_a_limit_may_be_left_to_the_joint() -> None:
 
 def test_intervals_are_pairs_of_numbers() -> None:
     """By the names of values."""
-    motor = MotorConfig(PDControlConfig(40.0, 1.0), intervals={"kp": (39.0, 42.0)})
+    motor = MotorConfig(configs.PDControlConfig(40.0, 1.0), intervals={"kp": (39.0, 42.0)})
     plain = plain_of({"a": motor}, "/")
     assert plain["a"]["intervals"] == {"kp": [39.0, 42.0]}
     assert motors_of(plain, "/") == {"a": motor}

@@ -1,14 +1,7 @@
 """Articulations and joints are found anywhere on a stage."""
 
 import pytest
-from isaacsim.core.experimental.actuators.files.usd.articulation import (
-    articulation_roots,
-    axes_of,
-    bodies_of,
-    every_prim,
-    unloaded_at,
-    unloaded_payloads,
-)
+from isaacsim.core.experimental.actuators.files.usd import articulation
 from pxr import Sdf, Usd, UsdPhysics
 
 API = '(prepend apiSchemas = ["PhysicsArticulationRootAPI"])'
@@ -50,7 +43,10 @@ def instanced(stage: Usd.Stage, path: str, source: str) -> Usd.Stage:
 def test_every_prim_enters_instances():
     """Visit what lies inside an instance, at its path on the stage."""
     stage = instanced(stage_with("/Source", "/Source/link"), "/Copy", "/Source")
-    assert [str(prim.GetPath()) for prim in every_prim(stage.GetPrimAtPath("/Copy"))] == ["/Copy", "/Copy/link"]
+    assert [str(prim.GetPath()) for prim in articulation.every_prim(stage.GetPrimAtPath("/Copy"))] == [
+        "/Copy",
+        "/Copy/link",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -60,7 +56,7 @@ def test_every_prim_skips_what_is_not_there(hide):
     """Skip prims that are inactive or mere overs, and what lies below them."""
     stage = stage_with("/R", "/R/gone", "/R/gone/below", "/R/there")
     hide(stage.GetPrimAtPath("/R/gone"))
-    assert [str(prim.GetPath()) for prim in every_prim(stage.GetPrimAtPath("/R"))] == ["/R", "/R/there"]
+    assert [str(prim.GetPath()) for prim in articulation.every_prim(stage.GetPrimAtPath("/R"))] == ["/R", "/R/there"]
 
 
 @pytest.mark.parametrize(
@@ -84,13 +80,13 @@ def test_axes_are_those_that_a_joint_leaves_free(kind, locked, axes):
         limit = UsdPhysics.LimitAPI.Apply(joint, axis)
         limit.CreateLowAttr(1.0)
         limit.CreateHighAttr(-1.0)
-    assert axes_of(joint) == axes
+    assert articulation.axes_of(joint) == axes
 
 
 def test_no_prim_has_no_axes():
     """A path without a prim is of no joint."""
     stage = stage_with("/A")
-    assert axes_of(stage.GetPrimAtPath("/hip")) == ()
+    assert articulation.axes_of(stage.GetPrimAtPath("/hip")) == ()
 
 
 def test_payloads_that_are_not_loaded_are_listed(tmp_path):
@@ -99,12 +95,12 @@ def test_payloads_that_are_not_loaded_are_listed(tmp_path):
     stage = stage_with("/World/A", "/World/B", "/World/AB")
     for path in ("/World/A", "/World/B/arm", "/World/AB"):
         stage.DefinePrim(path, "Xform").GetPayloads().AddPayload(str(tmp_path / "arm.usda"))
-    assert unloaded_payloads(stage) == []
+    assert articulation.unloaded_payloads(stage) == []
     for path in ("/World/AB", "/World/B/arm", "/World/A"):
         stage.Unload(path)
-    assert unloaded_payloads(stage) == ["/World/A", "/World/AB", "/World/B/arm"]
-    assert unloaded_at(stage, "/World/A/elbow") == ["/World/A"]
-    assert unloaded_at(stage, "/World/B") == ["/World/B/arm"]
+    assert articulation.unloaded_payloads(stage) == ["/World/A", "/World/AB", "/World/B/arm"]
+    assert articulation.unloaded_at(stage, "/World/A/elbow") == ["/World/A"]
+    assert articulation.unloaded_at(stage, "/World/B") == ["/World/B/arm"]
 
 
 def test_roots_come_in_stage_order():
@@ -112,12 +108,12 @@ def test_roots_come_in_stage_order():
     stage = instanced(stage_with("/Z", "/A/base", "/Gone"), "/Copy", "/A")
     make_root(stage, "/Gone", "/A/base", "/Z")
     stage.GetPrimAtPath("/Gone").SetActive(False)
-    assert articulation_roots(stage) == ["/Z", "/A/base", "/Copy/base"]
+    assert articulation.articulation_roots(stage) == ["/Z", "/A/base", "/Copy/base"]
 
 
 def test_stage_without_articulations_has_no_roots():
     """List nothing where there is nothing."""
-    assert articulation_roots(stage_with("/World/A")) == []
+    assert articulation.articulation_roots(stage_with("/World/A")) == []
 
 
 # bodies
@@ -132,9 +128,9 @@ def test_bodies_of_a_joint(sides, bodies):
     stage = stage_with("/A", "/B", ("/hip", "PhysicsRevoluteJoint"))
     for side, body in sides.items():
         stage.GetPrimAtPath("/hip").CreateRelationship(f"physics:{side}").SetTargets([body])
-    assert [str(body) for body in bodies_of(stage, "/hip")] == bodies
+    assert [str(body) for body in articulation.bodies_of(stage, "/hip")] == bodies
 
 
 def test_joint_that_is_not_on_the_stage_has_no_bodies():
     """Need no joint at the path."""
-    assert bodies_of(stage_with("/A"), "/hip") == []
+    assert articulation.bodies_of(stage_with("/A"), "/hip") == []

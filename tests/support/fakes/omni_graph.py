@@ -16,12 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 from fakes.extension_loader import ExtensionManager, Known
-from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph import database
-from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph.ogn_file import (
-    NodeDescription,
-    parse_ogn,
-    read_ogn,
-)
+from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph import database, ogn_file
 
 
 class ExecutionAttributeState(enum.Enum):
@@ -87,7 +82,7 @@ class NodeInterfaceWrapper:
     """A parsed `.ogn` text. There is no file, hence no folder that other files could be found in."""
 
     def __init__(self, text: str, extension: str) -> None:
-        self.node_interface = parse_ogn(text, extension)
+        self.node_interface = ogn_file.parse_ogn(text, extension)
         assert {"categoryDefinitions", "icon"}.isdisjoint(self.node_interface.keys)
 
 
@@ -96,7 +91,7 @@ class GeneratorConfiguration:
     """What to generate from."""
 
     node_file_path: str | None
-    node_interface: NodeDescription
+    node_interface: ogn_file.NodeDescription
     extension: str
     module: str
     base_name: str
@@ -130,7 +125,7 @@ class OmniGraph:
     """The modules `omni.graph.core` and `omni.graph.tools.ogn`, and what they know."""
 
     registered: dict = field(default_factory=dict)
-    interfaces: dict[str, NodeDescription] = field(default_factory=dict)
+    interfaces: dict[str, ogn_file.NodeDescription] = field(default_factory=dict)
     metadata: dict[str, dict[str, str]] = field(default_factory=dict)
     # what was found in an extension, by its id
     found: dict[str, list] = field(default_factory=dict)
@@ -154,7 +149,7 @@ class OmniGraph:
         for entry in extension.modules:
             # whatever the entry's path is
             for file in sorted(extension.path.joinpath(*entry["name"].split(".")).rglob("*.ogn")):
-                description = read_ogn(file)
+                description = ogn_file.read_ogn(file)
                 name = f"{file.stem}Database"
                 self.interfaces[name] = description
                 module = types.ModuleType(f"{entry['name']}.ogn.{name}")

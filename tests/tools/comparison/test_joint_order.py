@@ -5,14 +5,8 @@ from pathlib import Path
 
 import pytest
 from isaacsim.core.experimental.actuators.base.native import core
+from isaacsim.core.experimental.actuators.tools.comparison import joint_order
 from isaacsim.core.experimental.actuators.tools.comparison.compare import compare
-from isaacsim.core.experimental.actuators.tools.comparison.joint_order import (
-    exchanged_joints,
-    exchanged_motors,
-    exchanged_places,
-    with_motors_of,
-    with_order,
-)
 from isaacsim.core.experimental.actuators.tools.comparison.plan import plan_of
 from isaacsim.core.experimental.actuators.tools.comparison.run import Values, run
 from isaacsim.core.experimental.actuators.tools.comparison.side import Side, both_driven_alike, side_of
@@ -31,23 +25,23 @@ def values(side: Side) -> Values:
 def test_names_that_are_exchanged_in_a_file(tmp_path) -> None:
     """Told by how the joints move the robot, and put right by moving the other joint."""
     first, second = side_of(ARM_XML), side_of(exchanged_names(tmp_path))
-    assert exchanged_places(values(first), values(second)) == SWAPPED
-    right = with_order(second, SWAPPED)
+    assert joint_order.exchanged_places(values(first), values(second)) == SWAPPED
+    right = joint_order.with_order(second, SWAPPED)
     assert right.own("shoulder") == "extension"
-    assert exchanged_places(values(first), values(right)) == {}
+    assert joint_order.exchanged_places(values(first), values(right)) == {}
 
 
 def test_the_same_robot_has_nothing_exchanged() -> None:
     first, second = values(side_of(ARM)), values(side_of(ARM_XML))
-    assert exchanged_places(first, second) == {}
-    assert exchanged_motors(first, first) == {}
+    assert joint_order.exchanged_places(first, second) == {}
+    assert joint_order.exchanged_motors(first, first) == {}
 
 
 def test_commands_by_number_are_an_order() -> None:
     """A side that moves other joints by the names of the first."""
     side = side_of(ARM)
     second = values(dataclasses.replace(side, order=SWAPPED))
-    assert exchanged_places(values(side), second) == SWAPPED
+    assert joint_order.exchanged_places(values(side), second) == SWAPPED
 
 
 def by_leg(file: Path) -> Side:
@@ -64,13 +58,13 @@ def test_joints_of_their_own_names_are_an_order(tmp_path) -> None:
     side, other = side_of(ROBOTS / "anymal_c.usda"), by_leg(tmp_path / "by_leg.usda")
     plan = plan_of(side, side, seconds=0.01)
     runs = [run(one, plan) for one in (side, other)]
-    assert exchanged_places(*(one.values for one in runs)) == {}
-    right = with_order(other, exchanged_joints(*runs))
+    assert joint_order.exchanged_places(*(one.values for one in runs)) == {}
+    right = joint_order.with_order(other, joint_order.exchanged_joints(*runs))
     assert {joint: right.own(joint) for joint in side.joints} == {joint: joint for joint in side.joints}
-    assert exchanged_joints(runs[0], run(right, plan)) == {}
+    assert joint_order.exchanged_joints(runs[0], run(right, plan)) == {}
     first, second = side_of(ARM_XML), dataclasses.replace(side_of(exchanged_names(tmp_path)), order=SWAPPED)
     plan = plan_of(first, first, seconds=0.01)
-    assert exchanged_joints(run(first, plan), run(second, plan)) == {}
+    assert joint_order.exchanged_joints(run(first, plan), run(second, plan)) == {}
 
 
 def test_order_of_joints_is_named_before_contact(tmp_path) -> None:
@@ -84,7 +78,7 @@ def test_motors_on_each_others_joints() -> None:
     good = good_motors()
     bad = {name: good[other] for name, other in SWAPPED.items()}
     first, second = side_of(ARM, good), side_of(ARM, bad)
-    assert exchanged_motors(values(first), values(second)) == SWAPPED
-    assert dict(with_motors_of(second, SWAPPED).motors) == dict(first.motors)
+    assert joint_order.exchanged_motors(values(first), values(second)) == SWAPPED
+    assert dict(joint_order.with_motors_of(second, SWAPPED).motors) == dict(first.motors)
     one = {**good, "shoulder": good["extension"]}
-    assert exchanged_motors(values(first), values(side_of(ARM, one))) == {}
+    assert joint_order.exchanged_motors(values(first), values(side_of(ARM, one))) == {}

@@ -16,12 +16,7 @@ from isaacsim.core.experimental.actuators.extension.action_graphs.nodes import s
 from isaacsim.core.experimental.actuators.extension.action_graphs.nodes.OgnArticulationActuators import (
     OgnArticulationActuators,
 )
-from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph.database import (
-    Database,
-    Node,
-    Severity,
-    node_database,
-)
+from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph import database
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from pxr import Usd, UsdPhysics
 from torch_stand_in import run_by_torch, unknown_file
@@ -56,9 +51,9 @@ class Graph:
     def arrays(self):
         return self.host.arrays()
 
-    def node(self, **inputs) -> Database:
+    def node(self, **inputs) -> database.Database:
         """A node with the robot's path and other inputs."""
-        made = node_database(OgnArticulationActuators)(Node(f"/World/Graph/node_{next(self._count)}"))
+        made = database.node_database(OgnArticulationActuators)(database.Node(f"/World/Graph/node_{next(self._count)}"))
         for name, value in {"robotPath": "/World/Leg", **inputs}.items():
             made.write(f"inputs:{name}", value)
         return made
@@ -68,8 +63,8 @@ class Graph:
         return len(self.host.bus.pre_step.entries)
 
 
-def errors(db: Database) -> str:
-    return "\n".join(db.node.get_compute_messages(Severity.ERROR))
+def errors(db: database.Database) -> str:
+    return "\n".join(db.node.get_compute_messages(database.Severity.ERROR))
 
 
 @pytest.fixture(autouse=True)
@@ -434,9 +429,9 @@ def test_same_error_is_told_once(graph) -> None:
     known = []
     for _ in range(3):
         db.evaluate("execIn")
-        (message,) = db.node.get_compute_messages(Severity.ERROR)
+        (message,) = db.node.get_compute_messages(database.Severity.ERROR)
         known.append(message)
-    assert len(set(known)) == 1 and db.node.log_compute_message(Severity.ERROR, known[0])
+    assert len(set(known)) == 1 and db.node.log_compute_message(database.Severity.ERROR, known[0])
 
 
 def test_manual_pulse_before_play_is_an_error() -> None:
@@ -451,7 +446,7 @@ def test_manual_pulse_before_play_is_an_error() -> None:
 
 def test_without_a_simulation_the_error_says_how_to_open_one() -> None:
     """Outside Kit a host must be open."""
-    db = node_database(OgnArticulationActuators)(Node("/World/Graph/node"))
+    db = database.node_database(OgnArticulationActuators)(database.Node("/World/Graph/node"))
     db.write("inputs:robotPath", "/World/Leg")
     assert not db.evaluate("execIn") and "no simulation is open" in errors(db)
 
@@ -519,7 +514,7 @@ def test_hot_reload_leaves_one_callback(graph) -> None:
     try:
         reloaded = importlib.reload(node_module)
         assert graph.callbacks() == 0 and graph.arrays.stiffnesses.tolist() == GAINS
-        fresh = node_database(reloaded.OgnArticulationActuators)(Node("/World/Graph/node_0"))
+        fresh = database.node_database(reloaded.OgnArticulationActuators)(database.Node("/World/Graph/node_0"))
         fresh.write("inputs:robotPath", "/World/Leg")
         assert fresh.evaluate("execIn") and graph.callbacks() == 1
     finally:
@@ -556,7 +551,7 @@ def test_forgotten_state_closes_by_itself(graph) -> None:
 def test_node_drives_a_real_arm(robots) -> None:
     """On MuJoCo the Panda goes where its targets say, and the outputs are those of its actuators."""
     with aa.Simulation(robots / "franka_panda.usda") as sim:
-        db = node_database(OgnArticulationActuators)(Node("/World/Graph/node"))
+        db = database.node_database(OgnArticulationActuators)(database.Node("/World/Graph/node"))
         db.write("inputs:robotPath", "/World/Panda")
         arm = aa.Articulation("/World/Panda")
         sim.play()
@@ -584,7 +579,7 @@ def test_node_and_wrapper_move_a_robot_alike(robots) -> None:
             arm = aa.Articulation("/World/Arm")
             arm.set_dof_position_targets([0.5, 0.1])
             if manual:
-                db = node_database(OgnArticulationActuators)(Node("/World/Graph/node"))
+                db = database.node_database(OgnArticulationActuators)(database.Node("/World/Graph/node"))
                 for name, value in (("robotPath", "/World/Arm"), ("autoStepPrePhysics", False), ("stepDt", sim.dt)):
                     db.write(f"inputs:{name}", value)
             else:

@@ -20,11 +20,7 @@ from isaacsim.core.experimental.actuators.extension.action_graphs.nodes.registra
     take_back,
 )
 from isaacsim.core.experimental.actuators.extension.action_graphs.nodes.state import release_all
-from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph.database import (
-    Node,
-    Severity,
-    node_database,
-)
+from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph import database
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from places import REPOSITORY
 from pxr import Usd, UsdPhysics
@@ -110,10 +106,10 @@ def test_registered_node_has_its_icon(graph) -> None:
 def test_registered_node_runs(graph, host) -> None:
     """With Kit's execution states, path objects and arrays of text."""
     register_if_missing(EXT_ID)
-    db = graph.registered[NODE_TYPE](Node("/World/Graph/node"))
+    db = graph.registered[NODE_TYPE](database.Node("/World/Graph/node"))
     for name, value in {"targetPrim": ["/World/Leg"], "feedforwardCommand": [2.0], "dofNames": ["knee"]}.items():
         db.write(f"inputs:{name}", value)
-    assert db.evaluate("execIn"), db.node.get_compute_messages(Severity.ERROR)
+    assert db.evaluate("execIn"), db.node.get_compute_messages(database.Severity.ERROR)
     host.step(0.01)
     db.evaluate("execIn")
     assert db.outputs.appliedEfforts.tolist() == [2.0] and list(db.outputs.dofNames) == ["knee"]
@@ -123,7 +119,7 @@ def test_registered_node_runs(graph, host) -> None:
 def test_deleted_node_is_found_in_kits_database(graph, host) -> None:
     """Its state is looked up where OmniGraph keeps it, not in ours."""
     register_if_missing(EXT_ID)
-    db = graph.registered[NODE_TYPE](Node("/World/Graph/node"))
+    db = graph.registered[NODE_TYPE](database.Node("/World/Graph/node"))
     db.write("inputs:robotPath", "/World/Leg")
     db.evaluate("execIn")
     assert host.arrays().stiffnesses[0] == 0.0
@@ -136,7 +132,7 @@ def test_deleted_node_is_found_in_kits_database(graph, host) -> None:
 def test_shutdown_gives_every_robot_back(graph, host) -> None:
     """No callback of a node stays; its state is released, not lost."""
     register_if_missing(EXT_ID)
-    db = graph.registered[NODE_TYPE](Node("/World/Graph/node"))
+    db = graph.registered[NODE_TYPE](database.Node("/World/Graph/node"))
     db.write("inputs:robotPath", "/World/Leg")
     assert db.evaluate("execIn") and host.arrays().stiffnesses[0] == 0.0
     release_all()
@@ -182,7 +178,7 @@ def test_example_graph_fits_the_node(tmp_path) -> None:
     assert warm_python().run([script]).returncode == 0
     stage = Usd.Stage.Open(str(tmp_path / "drive_from_omnigraph.usda"))
     graph = stage.GetPrimAtPath("/World/ActionGraph")
-    ports = node_database(OgnArticulationActuators).DESCRIPTION.ports
+    ports = database.node_database(OgnArticulationActuators).DESCRIPTION.ports
     usd_types = {"execution": "uint"}
     for attribute in graph.GetChild("ArticulationActuators").GetAttributes():
         if not attribute.GetName().startswith("node:"):

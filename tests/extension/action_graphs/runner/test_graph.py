@@ -6,14 +6,8 @@ from typing import Any
 
 import pytest
 from graph_stages import GRAPH, SETTINGS, TICK, graph, node, pulse, stage_with, wire
+from isaacsim.core.experimental.actuators.extension.action_graphs import runner
 from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph.ogn_types import ExecutionAttributeState
-from isaacsim.core.experimental.actuators.extension.action_graphs.runner import (
-    Graph,
-    GraphError,
-    NodePorts,
-    load_graphs,
-    register_node_type,
-)
 from isaacsim.core.experimental.actuators.extension.action_graphs.runner.graph import MAX_RUNS
 from refusals import refused
 
@@ -22,12 +16,12 @@ SEQUENCE = "omni.graph.action.Sequence"
 Runs = list[tuple[str, Any]]
 
 
-def loaded(*nodes: str, settings: str = SETTINGS) -> Graph:
-    (made,) = load_graphs(stage_with(graph("".join(nodes), settings=settings)))
+def loaded(*nodes: str, settings: str = SETTINGS) -> runner.Graph:
+    (made,) = runner.load_graphs(stage_with(graph("".join(nodes), settings=settings)))
     return made
 
 
-def evaluate(*nodes: str, settings: str = SETTINGS) -> Graph:
+def evaluate(*nodes: str, settings: str = SETTINGS) -> runner.Graph:
     made = loaded(*nodes, settings=settings)
     made.evaluate()
     return made
@@ -118,7 +112,7 @@ def test_pulses_that_double_end_in_one_error(monkeypatch) -> None:
     monkeypatch.setattr("isaacsim.core.experimental.actuators.extension.action_graphs.runner.graph.MAX_RUNS", 2000)
     made = loaded(node("T", TICK), doubling(40))
     for _ in range(2):
-        refused(GraphError, made.evaluate, rf"^<{GRAPH}>: nodes run more than 2000 times in one evaluation")
+        refused(runner.GraphError, made.evaluate, rf"^<{GRAPH}>: nodes run more than 2000 times in one evaluation")
 
 
 def test_pure_nodes_count_among_the_runs(runs, monkeypatch) -> None:
@@ -132,7 +126,7 @@ def test_pure_nodes_count_among_the_runs(runs, monkeypatch) -> None:
     made = loaded(
         node("T", TICK), node("P", PURE), record("A", "T.outputs:tick", value), record("B", "A.outputs:execOut")
     )
-    refused(GraphError, made.evaluate, f"the last <{GRAPH}/B>")
+    refused(runner.GraphError, made.evaluate, f"the last <{GRAPH}/B>")
 
 
 # data
@@ -256,7 +250,7 @@ def test_warning_is_logged_once_and_stops_nothing(runs, caplog) -> None:
     """A node may warn and go on."""
 
     class Warn:
-        PORTS = NodePorts(inputs={"execIn": "execution"}, outputs={"execOut": "execution"})
+        PORTS = runner.NodePorts(inputs={"execIn": "execution"}, outputs={"execOut": "execution"})
 
         @staticmethod
         def compute(db) -> bool:
@@ -264,7 +258,7 @@ def test_warning_is_logged_once_and_stops_nothing(runs, caplog) -> None:
             db.outputs.execOut = True
             return True
 
-    register_node_type("test.Warn", Warn)
+    runner.register_node_type("test.Warn", Warn)
     made = loaded(node("T", TICK), node("W", "test.Warn", pulse("T.outputs:tick")), record("A", "W.outputs:execOut"))
     with caplog.at_level(logging.WARNING):
         made.evaluate()
@@ -277,14 +271,14 @@ def test_latent_execution_is_an_error(runs) -> None:
     """Nodes that work over several frames need Kit, and say so instead of doing nothing."""
 
     class Latent:
-        PORTS = NodePorts(inputs={"execIn": "execution"}, outputs={"done": "execution"})
+        PORTS = runner.NodePorts(inputs={"execIn": "execution"}, outputs={"done": "execution"})
 
         @staticmethod
         def compute(db) -> bool:
             db.outputs.done = ExecutionAttributeState.LATENT_PUSH
             return True
 
-    register_node_type("test.Latent", Latent)
+    runner.register_node_type("test.Latent", Latent)
     made = evaluate(node("T", TICK), node("L", "test.Latent", pulse("T.outputs:tick")), record("A", "L.outputs:done"))
     assert made.errors[0].startswith(f"<{GRAPH}/L>: outputs:done = LATENT_PUSH: must be ENABLED or DISABLED")
     assert runs == []
@@ -311,7 +305,7 @@ def test_read_and_write_name_a_port_by_path(runs) -> None:
 )
 def test_unknown_path_is_an_error_with_the_nearest(runs, attribute, message) -> None:
     made = loaded(node("T", TICK), record("A", "T.outputs:tick"))
-    with pytest.raises(GraphError) as caught:
+    with pytest.raises(runner.GraphError) as caught:
         made.read(attribute)
     assert str(caught.value).startswith(f"<{attribute}>: {message}")
 
@@ -328,7 +322,7 @@ def test_only_free_inputs_can_be_set(runs, port, value, message) -> None:
     """A value on a wired input would be overwritten."""
     wired = wire("token inputs:value", "P.outputs:value")
     made = loaded(node("T", TICK), node("P", PURE), record("A", "T.outputs:tick", wired))
-    refused(GraphError, lambda: made.write(f"{GRAPH}/A.{port}", value), re.escape(message))
+    refused(runner.GraphError, lambda: made.write(f"{GRAPH}/A.{port}", value), re.escape(message))
 
 
 # variables
