@@ -7,19 +7,11 @@ import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators.base import native
 from isaacsim.core.experimental.actuators.base.quiet_warp import quiet_warp
 
 DT = 0.01
-
-
-@pytest.fixture(autouse=True, params=["native", "warp"])
-def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """How actuators are stepped."""
-    if request.param == "warp":
-        monkeypatch.setattr(native, "core", None)
-    elif native.core is None:
-        pytest.skip("the native core was not built")
+# every test runs with each engine
+pytestmark = pytest.mark.usefixtures("backend")
 
 
 def floats(values) -> wp.array:

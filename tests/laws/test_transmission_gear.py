@@ -7,7 +7,6 @@ import numpy as np
 import oracle
 import places
 import pytest
-from isaacsim.core.experimental.actuators.engine import assembly
 from isaacsim.core.experimental.actuators.laws.contract import catalogue
 from isaacsim.core.experimental.actuators.specs.configs import Config
 from isaacsim.core.experimental.actuators.specs.fields import parameters_of
@@ -17,13 +16,8 @@ from isaacsim.core.experimental.actuators.specs.transmission import at_joint
 DT, ROBOTS = 0.002, 5
 PD = aa.PDControlConfig(0.8, 0.02, 0.05)
 WINDING = {"torque_constant": 0.03, "resistance": 0.4, "inductance": 1e-4, "voltage": 24.0}
-
-
-@pytest.fixture(params=["native", "warp"], autouse=True)
-def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The native step, and that of Warp."""
-    if request.param == "warp":
-        monkeypatch.setattr(assembly, "_use_native", lambda device: False)
+# every test runs with each engine
+pytestmark = pytest.mark.usefixtures("engine_kind")
 
 
 def efforts(stages: list, signals: np.ndarray, feedforward: bool = True, **options) -> tuple[np.ndarray, np.ndarray]:

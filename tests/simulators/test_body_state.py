@@ -6,18 +6,12 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import Simulation
 from isaacsim.core.experimental.actuators.base.errors import HostError
-from physics_engines import ENGINES, ROOT, floating_pair, installed, playing, telescope, weightless
+from physics_engines import ROOT, floating_pair, playing, telescope, weightless
 from pxr import Usd, UsdPhysics
 from refusals import refused
 from small_stages import SmallStage, pendulum
 
 TURN = np.array([0.5, 0.5, -0.5, 0.5], np.float32)
-
-
-@pytest.fixture(params=ENGINES)
-def engine(request: pytest.FixtureRequest) -> str:
-    """Every simulator that is installed."""
-    return installed(request.param)
 
 
 @pytest.fixture

@@ -4,18 +4,12 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import Simulation
 from isaacsim.core.experimental.actuators.base.errors import HostError
-from physics_engines import ENGINES, ROOT, floating_pair, installed, playing, telescope, weightless
+from physics_engines import ROOT, floating_pair, playing, telescope, weightless
 
 NAMES = [
     *("positions", "orientations", "linear_velocities", "angular_velocities"),
     *("dof_positions", "dof_velocities", "dof_efforts"),
 ]
-
-
-@pytest.fixture(params=ENGINES)
-def engine(request: pytest.FixtureRequest) -> str:
-    """Every simulator that is installed."""
-    return installed(request.param)
 
 
 def test_everything_comes_back(engine) -> None:

@@ -9,7 +9,7 @@ import warp as wp
 from isaacsim.core.experimental.actuators import Simulation
 from isaacsim.core.experimental.actuators.base.errors import HostError
 from isaacsim.core.experimental.actuators.simulators.dof_properties import DofType
-from physics_engines import ENGINES, ROOT, installed, telescope, weightless
+from physics_engines import ROOT, telescope, weightless
 from pxr import Sdf, Usd, UsdPhysics
 from refusals import refused
 from small_stages import SmallStage, pendulum
@@ -39,12 +39,6 @@ PROPERTIES = [
     ("drive_model_properties", 2, "physxDrivePerformanceEnvelope:angular:velocityDependentResistance", 1 / DEGREE),
 ]
 IDS = [attribute.rsplit(":", 1)[-1] for *_, attribute, _ in PROPERTIES]
-
-
-@pytest.fixture(params=ENGINES)
-def engine(request: pytest.FixtureRequest) -> str:
-    """Every simulator that is installed."""
-    return installed(request.param)
 
 
 def opened(made: SmallStage, engine: str, num_envs: int = 1) -> tuple[Simulation, object]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import Simulation
 from isaacsim.core.experimental.actuators.base.errors import HostError
-from physics_engines import ENGINES, ROOT, floating_pair, installed, playing, telescope, weightless
+from physics_engines import ROOT, floating_pair, playing, telescope, weightless
 from places import ROBOTS
 from small_stages import SmallStage, pendulum
 
@@ -19,12 +19,6 @@ CALLS = [
     "get_dof_gravity_compensation_forces",
     "get_dof_projected_joint_forces",
 ]
-
-
-@pytest.fixture(params=ENGINES)
-def engine(request: pytest.FixtureRequest) -> str:
-    """Every simulator that is installed."""
-    return installed(request.param)
 
 
 def floating(engine: str, rng: np.random.Generator, dt: float = 1e-5) -> tuple[Simulation, Any, np.ndarray]:

@@ -6,16 +6,10 @@ import pytest
 from isaacsim.core.experimental.actuators import Articulation, Simulation
 from isaacsim.core.experimental.actuators.base.errors import HostError, UnsupportedSceneError
 from isaacsim.core.experimental.actuators.simulators.physics_articulation import PhysicsArticulation
-from physics_engines import ENGINES, ROOT, floating_pair, installed, telescope
+from physics_engines import ROOT, floating_pair, installed, telescope
 from places import REPOSITORY
 from pxr import UsdGeom, UsdPhysics
 from small_stages import SmallStage, pendulum
-
-
-@pytest.fixture(params=ENGINES)
-def engine(request: pytest.FixtureRequest) -> str:
-    """Every simulator that is installed."""
-    return installed(request.param)
 
 
 def add_robot(made: SmallStage, root: str) -> None:

@@ -9,21 +9,11 @@ import pytest
 import warp as wp
 from chains import floats, indices, mass_matrices, newton_chain, situation
 from isaacsim.core.experimental import actuators as ours
-from isaacsim.core.experimental.actuators.base import native
 from isaacsim.core.experimental.actuators.engine.user_components import entries_from_configs
 from isaacsim.core.experimental.actuators.laws.contract import catalogue
 from refusals import refused
 
 DT = 0.005
-
-
-@pytest.fixture(params=["native", "warp"])
-def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """How laws are evaluated."""
-    if request.param == "warp":
-        monkeypatch.setattr(native, "core", None)
-    elif native.core is None:
-        pytest.skip("the native core was not built")
 
 
 def peer():
@@ -66,7 +56,7 @@ def solver_options(library):
 @pytest.mark.parametrize("links", [1, 2, 3])
 @pytest.mark.parametrize("kind", ["pd", "pid", "dc"])
 @pytest.mark.slow
-def test_efforts_are_newtons(engine, kind, links) -> None:
+def test_efforts_are_newtons(backend, kind, links) -> None:
     """Of three steps, of two robots, with and without a bias force, to 1e-4; and its integrals."""
     theirs = peer()
     model = newton_chain(links, robots=2, armature=0.005)
@@ -182,7 +172,7 @@ TARGETS = ("joint_target_q", "joint_target_qd", "joint_act")
 
 @pytest.mark.parametrize("kind", ["pd", "dc"])
 @pytest.mark.parametrize("joints", [1, 3])
-def test_efforts_are_those_of_the_end_of_the_step(engine, kind, joints) -> None:
+def test_efforts_are_those_of_the_end_of_the_step(backend, kind, joints) -> None:
     """What Newton's method in float64 would still change of them is less than 1e-4 of the largest."""
     count = 2 * joints
     for seed in range(12):
@@ -263,7 +253,7 @@ def test_geared_controllers_are_those_of_the_motor(integral) -> None:
 
 
 @pytest.mark.parametrize("in_place", [False, True])
-def test_states_advance_once_per_step(engine, in_place) -> None:
+def test_states_advance_once_per_step(backend, in_place) -> None:
     """A delay and an integral are those of the explicit steps, and the effort is of the delayed command."""
     masses, kinds = mass_matrices(1, 2), ("implicit", "explicit")
     actuators, states = {}, {}
@@ -315,7 +305,7 @@ def test_signals_reach_limits_at_tried_states() -> None:
 # modes
 
 
-def test_explicit_efforts_are_as_before_after_the_implicit_mode(engine) -> None:
+def test_explicit_efforts_are_as_before_after_the_implicit_mode(backend) -> None:
     """To the bit, and so is the state; both modes say which they are."""
     state, control = situation(3)
     actuator, other = (made(ours, "pid", 3, 2) for _ in range(2))
@@ -357,7 +347,7 @@ def replaced(actuator: aa.Actuator):
     return replace
 
 
-def test_computed_efforts_are_those_before_the_limits(engine) -> None:
+def test_computed_efforts_are_those_before_the_limits(backend) -> None:
     """At the end of the step, in the array of the actuator and in that of the control object."""
     state, control = situation(1)
     control.joint_target_q.fill_(50.0)
@@ -404,7 +394,7 @@ def test_a_group_steps_an_actuator_of_each_mode() -> None:
 # faults
 
 
-def test_a_joint_with_a_bad_input_has_no_effort_and_others_are_solved(engine) -> None:
+def test_a_joint_with_a_bad_input_has_no_effort_and_others_are_solved(backend) -> None:
     """As if it had no motor; the fault names the input and the step."""
     state, control = situation(2)
     actuator = made(ours, "pd", 2, 3)
@@ -430,7 +420,7 @@ def test_a_joint_with_a_bad_input_has_no_effort_and_others_are_solved(engine) ->
 
 
 @pytest.mark.parametrize("where", ["parameter", "response"])
-def test_a_bad_parameter_or_response_is_a_fault(engine, where) -> None:
+def test_a_bad_parameter_or_response_is_a_fault(backend, where) -> None:
     """Of the effort, in the step in which it is met."""
     state, control = situation(2)
     actuator, masses = made(ours, "pd", 2, 3), mass_matrices(2, 1)
@@ -451,7 +441,7 @@ def test_a_bad_parameter_or_response_is_a_fault(engine, where) -> None:
     assert actuator.faults == []
 
 
-def test_all_causes_of_a_fault_are_named(engine) -> None:
+def test_all_causes_of_a_fault_are_named(backend) -> None:
     """Of the joint now, and of a command that a delay keeps for later."""
     state, control = situation(2)
     delay = aa.Delay(wp.array([1, 1], dtype=wp.int32, device="cpu"), max_delay=1)

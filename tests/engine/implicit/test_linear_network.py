@@ -8,20 +8,10 @@ import pytest
 from chains import floats, indices
 from isaacsim.core.experimental import actuators as ours
 from isaacsim.core.experimental.actuators import Actuator, ClampingMaxEffort, JointSpaceResponse
-from isaacsim.core.experimental.actuators.base import native
 from isaacsim.core.experimental.actuators.laws.networks.network import Linear, Network
 from neural_twin import random_network, write_network
 
 DT, OWN = 0.01, np.array([4.0, 9.0])
-
-
-@pytest.fixture(params=["native", "warp"])
-def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """How the network is evaluated."""
-    if request.param == "warp":
-        monkeypatch.setattr(native, "core", None)
-    elif native.core is None:
-        pytest.skip("the native core was not built")
 
 
 def actuator_of(path: Path, kind: str, **parts) -> Actuator:
@@ -57,7 +47,7 @@ def expected_of(actuator: Actuator) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("kind", ["mlp", "lstm", "gru"])
-def test_efforts_are_those_of_the_linear_law(engine, kind, tmp_path) -> None:
+def test_efforts_are_those_of_the_linear_law(backend, kind, tmp_path) -> None:
     """To what differences of the network resolve; states are those that an explicit step leaves."""
     path = write_network(tmp_path / "net.safetensors", random_network(kind, 2), {"effort_scale": 20.0})
     actuator, explicit = (actuator_of(path, kind) for _ in range(2))
@@ -75,7 +65,7 @@ def test_efforts_are_those_of_the_linear_law(engine, kind, tmp_path) -> None:
             np.testing.assert_array_equal(own.numpy(), expected.numpy())
 
 
-def test_a_linear_network_is_solved_exactly(engine, tmp_path) -> None:
+def test_a_linear_network_is_solved_exactly(backend, tmp_path) -> None:
     """As the PD law that it is; limits act at the end of the step."""
     weights = np.array([[400.0, -8.0]], np.float32)
     path = write_network(tmp_path / "net.safetensors", Network(2, (Linear(0, weights, np.float32([2.5])),)), {})

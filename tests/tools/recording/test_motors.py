@@ -3,20 +3,14 @@
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators.engine import assembly
 from isaacsim.core.experimental.actuators.engine.recorded_signals import OF_STATES
 
 DT, INERTIA, K, R = 0.002, 0.02, 0.5, 0.3
 PD = [aa.PDControlConfig(30.0, 1.0), aa.MaxEffortClampingConfig(8.0)]
 # the driver limits the effort: a limit behind the winding would not change its current
 WINDING = aa.ElectricalConfig(K, R, voltage=12.0, max_current=16.0)
-
-
-@pytest.fixture(params=["native", "warp"], autouse=True)
-def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The native step, and that of Warp."""
-    if request.param == "warp":
-        monkeypatch.setattr(assembly, "_use_native", lambda device: False)
+# every test runs with each engine
+pytestmark = pytest.mark.usefixtures("engine_kind")
 
 
 def moved(signals=None, second=PD) -> aa.Recording:

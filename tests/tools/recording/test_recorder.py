@@ -7,7 +7,6 @@ import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators.engine import assembly
 from isaacsim.core.experimental.actuators.tools.recording import recorder
 from places import REPOSITORY
 from refusals import refused
@@ -26,16 +25,6 @@ OF_LAWS = {
     *("losses", "at_voltage_limit"),
 }
 ALL = tuple(name for name in recorder.SIGNALS if name not in OF_LAWS)
-
-
-@pytest.fixture(params=["native", "python", "warp"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The recorder: the native step itself, or Python with the native step or that of Warp."""
-    if request.param != "native":
-        monkeypatch.setattr(recorder, "NativeStep", type("Never", (), {}))
-    if request.param == "warp":
-        monkeypatch.setattr(assembly, "_use_native", lambda device: False)
-    return request.param
 
 
 class Leg:

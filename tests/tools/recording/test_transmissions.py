@@ -4,18 +4,12 @@ import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators.engine import assembly
 from isaacsim.core.experimental.actuators.engine.recorded_signals import OF_TRANSMISSIONS
 
 DT, RATIO, OFFSET = 0.005, -12.0, 0.3
 PD = [aa.PDControlConfig(0.5, 0.01), aa.MaxEffortClampingConfig(0.4)]
-
-
-@pytest.fixture(params=["native", "warp"], autouse=True)
-def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The native step, and that of Warp."""
-    if request.param == "warp":
-        monkeypatch.setattr(assembly, "_use_native", lambda device: False)
+# every test runs with each engine
+pytestmark = pytest.mark.usefixtures("engine_kind")
 
 
 def moved(hip, signals=None) -> aa.Recording:
