@@ -2,7 +2,6 @@
 
 import warnings
 from types import SimpleNamespace
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -18,7 +17,7 @@ from stages import stage_of
 ROOT, DT = "/Robot", 0.01
 TABLE = aa.PositionBasedClampingConfig([-1.0, 0.0, 1.0], [2.0, 20.0, 5.0])
 # joint name -> controller, clamps as authored, delay
-MIXED: dict[str, tuple[Any, list, aa.DelayConfig | None]] = {
+MIXED: dict[str, tuple] = {
     "hip": (aa.PDControlConfig(40.0, 2.0, 1.0), [aa.MaxEffortClampingConfig(25.0)], None),
     "knee": (aa.PIDControlConfig(30.0, 200.0, 1.0, 0.05), [aa.MaxEffortClampingConfig(30.0)], aa.DelayConfig(2)),
     "ankle": (
@@ -33,7 +32,7 @@ MIXED: dict[str, tuple[Any, list, aa.DelayConfig | None]] = {
 ORDER = (aa.DCMotorClampingConfig, aa.PositionBasedClampingConfig, aa.MaxEffortClampingConfig)
 
 
-def stage_with(actuators: dict[str, tuple[Any, list, aa.DelayConfig | None]]) -> Usd.Stage:
+def stage_with(actuators: dict[str, tuple]) -> Usd.Stage:
     stage = Usd.Stage.CreateInMemory()
     UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim(ROOT, "Xform"))
     for name, (controller, clamping, delay) in actuators.items():

@@ -3,8 +3,7 @@
 import contextlib
 import copy
 import pickle
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -58,7 +57,7 @@ def step(stepped: aa.ActuatedArrays, target: float = 1.0) -> None:
 # what is data
 
 
-DATA: dict[str, Callable[[], Any]] = {
+DATA: dict[str, Callable] = {
     "configs": lambda: [aa.PDControlConfig(1.0, 2.0), aa.PIDControlConfig(1.0, 2.0, 3.0, 4.0), aa.DelayConfig(3)],
     "clamps": lambda: [
         aa.DCMotorClampingConfig(60.0, 9.0, 40.0),
@@ -162,7 +161,7 @@ def test_errors_reach_other_processes(error, again) -> None:
 
 
 @contextlib.contextmanager
-def simulated() -> Iterator[dict]:
+def simulated():
     """What a simulation that plays has."""
     import mujoco
 
@@ -189,7 +188,7 @@ def simulated() -> Iterator[dict]:
 
 
 @pytest.fixture(scope="module")
-def live() -> Iterator[dict]:
+def live():
     made = actuator()
     config = aa.ActuatorConfig(made.controller)
     with simulated() as found:

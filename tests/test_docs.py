@@ -7,7 +7,6 @@ import re
 import runpy
 import shlex
 import tomllib
-from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -78,7 +77,7 @@ LEG = """<robot name="go2"><link name="base">{0}</link><link name="thigh">{0}</l
 
 
 @pytest.fixture(autouse=True)
-def _in_the_repository(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _in_the_repository(monkeypatch: pytest.MonkeyPatch):
     """Snippets name files from the repository's root; what they edit in memory is undone."""
     monkeypatch.chdir(REPOSITORY)
     yield

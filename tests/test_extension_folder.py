@@ -5,7 +5,6 @@ import io
 import re
 import struct
 import tomllib
-from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -300,7 +299,7 @@ def repo_paths(text: str) -> list[str]:
     return paths
 
 
-def _strings(value, key: str = "") -> Iterator[tuple[str, str]]:
+def _strings(value, key: str = ""):
     if isinstance(value, str):
         yield key, value
     elif isinstance(value, dict):

@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import sys
 import tracemalloc
-from collections.abc import Iterator
 from pathlib import Path
 
 import isaacsim.core.experimental.actuators as aa
@@ -21,7 +20,7 @@ TICKS, ROBOTS, DT = 10_000, 3, 0.005
 
 
 @pytest.fixture
-def wrapper() -> Iterator[aa.ArticulationActuators]:
+def wrapper():
     """A mixed robot: PD with a motor, PID with a delay, PD with a limit."""
 
     def full(value: float) -> wp.array:

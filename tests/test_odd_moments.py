@@ -7,7 +7,6 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -103,7 +102,7 @@ def test_callback_that_resets_the_actuators_changes_their_memory_only(arm) -> No
 @pytest.mark.parametrize("what", ["step", "reset", "read", "close the wrapper"])
 def test_finaliser_may_use_what_it_likes(arm, what) -> None:
     """In a collection amid a step, and of an object in a circle."""
-    does: dict[str, Callable[[], Any]] = {
+    does: dict[str, Callable] = {
         "step": arm.sim.step,
         "reset": arm.wrapper.reset,
         "read": lambda: (arm.wrapper.save_state(), arm.wrapper.faults),
@@ -144,7 +143,7 @@ def test_object_that_steps_as_it_dies_steps(arm) -> None:
 # threads
 
 
-def in_thread(do: Callable[[], Any]) -> None:
+def in_thread(do: Callable) -> None:
     errors: list[BaseException] = []
 
     def run() -> None:

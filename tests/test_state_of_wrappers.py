@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
 from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
@@ -31,7 +30,7 @@ def array(value: float, dtype=wp.float32) -> wp.array:
 
 
 @contextlib.contextmanager
-def running_on(kind: str) -> Iterator[None]:
+def running_on(kind: str):
     """Make wrappers that run on `kind`; Warp runs where the native core was not built."""
     if kind == "native" and native.core is None:
         pytest.skip("the native core was not built")

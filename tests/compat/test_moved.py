@@ -5,7 +5,6 @@ import importlib.util
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator
 from types import ModuleType
 
 import isaacsim.core.experimental.actuators as package
@@ -19,7 +18,7 @@ DEPRECATED = sorted(set(moved.EARLIER) - set(moved.STAY))
 
 
 @pytest.fixture(autouse=True)
-def _first_import() -> Iterator[None]:
+def _first_import():
     """Forget earlier paths that another test imported."""
     before = {name: sys.modules.pop(name) for name in list(sys.modules) if _is_earlier(name)}
     attributes = {room: vars(package).pop(room) for room in WHOLE if room in vars(package)}

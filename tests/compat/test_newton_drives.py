@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -74,7 +73,7 @@ def with_saved_motors(stage) -> None:
     aa.add_motors(ANYMAL, aa.load_motors("motors.json"), stage=stage, overwrite_existing=True)
 
 
-def written(folder: Path, robot: str, edit: Callable[[Any], Any]) -> Path:
+def written(folder: Path, robot: str, edit: Callable) -> Path:
     """A shipped robot, edited, as a file."""
     file = folder / f"{robot}.usda"
     stage = open_stage(ROBOTS / f"{robot}.usda")

@@ -6,10 +6,9 @@ What differs on purpose is the table *The same file in newton* of `docs/Differen
 import json
 import shutil
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import newton_drives
@@ -38,7 +37,7 @@ ROOT, NAMES = "/World/Arm", ["shoulder", "extension"]
 PATHS = [f"{ROOT}/joints/{name}" for name in NAMES]
 PD, PID = aa.PDControlConfig(60.0, 4.0), aa.PIDControlConfig(60.0, 90.0, 4.0, 0.05, 1.5)
 TABLE = aa.PositionBasedClampingConfig([-1.0, 0.0, 0.0, 2.0], [20.0, 5.0, 9.0, 40.0])
-MOTORS: dict[str, tuple[Any, Sequence, Any]] = {
+MOTORS: dict[str, tuple] = {
     "pd": (aa.PDControlConfig(60.0, 4.0, 1.5), [], None),
     "pid": (PID, [], None),
     "max effort": (PD, [aa.MaxEffortClampingConfig(30.0)], None),
@@ -82,7 +81,7 @@ NETWORKS: dict[str, Mapping] = {
 }
 
 
-def file_with(folder: Path, robots: Path, motor: tuple[Any, Sequence, Any], edit: Callable[[Any], Any] = bool) -> Path:
+def file_with(folder: Path, robots: Path, motor: tuple, edit: Callable = bool) -> Path:
     """A robot file with this motor on both joints, and with what `edit` does to the prim of the first."""
     # a copy: USD shares an open file among all who have it
     shutil.copy(robots / "arm_2dof.usda", folder / "arm.usda")

@@ -1,6 +1,5 @@
 """Parameters of a wrapper: shared until they are materialized; assigned values act at the next step."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
@@ -206,7 +205,7 @@ def test_what_would_not_act_is_refused(engine_kind, change, error, said) -> None
 
 
 @pytest.fixture
-def wrapper(engine_kind: str) -> Iterator[aa.ArticulationActuators]:
+def wrapper(engine_kind: str):
     """Two robots, one prim for hip and ankle and one for the knee."""
     names = ["hip", "knee", "ankle"]
     stage = Usd.Stage.CreateInMemory()
@@ -271,7 +270,7 @@ def arrays(groups: dict[str, str], robots: int) -> aa.ActuatedArrays:
     )
 
 
-def all_parameters(made: aa.ActuatedArrays) -> list[tuple[Any, str]]:
+def all_parameters(made: aa.ActuatedArrays) -> list[tuple]:
     return [
         (component, name)
         for actuator in made.actuators

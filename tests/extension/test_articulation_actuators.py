@@ -1,7 +1,6 @@
 """The wrapper on the host of arrays: construction, stepping, feedforward, faults, end of life."""
 
 import gc
-from collections.abc import Iterator
 from pathlib import Path
 
 import isaacsim.core.experimental.actuators as aa
@@ -111,7 +110,7 @@ def test_delay_counts_physics_steps(host, wrapper) -> None:
 
 
 @pytest.fixture
-def robot() -> Iterator[ArraysHost]:
+def robot():
     """One robot of three joints, physics running."""
     made = ArraysHost(NAMES, stage=robot_stage())
     with aa.use_host(made):

@@ -1,7 +1,6 @@
 """`parse_actuator_prim`, and components registered for custom schemas."""
 
 import math
-from collections.abc import Iterator
 
 import isaacsim.core.experimental.actuators as aa
 import pytest
@@ -26,7 +25,7 @@ def stage() -> Usd.Stage:
 
 
 @pytest.fixture(autouse=True)
-def _forget_registrations() -> Iterator[None]:
+def _forget_registrations():
     """Registrations of a test end with it."""
     yield
     catalogue._registered.clear()

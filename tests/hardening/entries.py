@@ -20,7 +20,6 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -58,7 +57,7 @@ def empty(kind):
 
 def others(rng: np.random.Generator):
     """Something that is no array of numbers."""
-    made: list[Callable[[], Any]] = [
+    made: list[Callable] = [
         lambda: None,
         lambda: INTEGERS[rng.integers(len(INTEGERS))],
         lambda: NUMBERS[rng.integers(len(NUMBERS))],

@@ -20,10 +20,9 @@ import multiprocessing
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import warp as wp
@@ -45,7 +44,7 @@ GIVEN: dict[str, Callable[[np.random.Generator, tuple[int, int]], np.ndarray]] =
 
 
 @contextlib.contextmanager
-def without_core() -> Iterator[None]:
+def without_core():
     """Make actuators of Warp on the CPU."""
     core, native.core = native.core, None
     try:
@@ -202,7 +201,7 @@ def signals_of(made: ActuatedArrays) -> dict[str, np.ndarray]:
     }
 
 
-def components(made: ActuatedArrays) -> Iterator[tuple[Any, str]]:
+def components(made: ActuatedArrays):
     """Every component with the names of its parameters."""
     for actuator in made.actuators:
         for component in actuator.stages:

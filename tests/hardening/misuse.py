@@ -30,9 +30,8 @@ import traceback
 import warnings
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -116,7 +115,7 @@ class Lying:
         return 10**9
 
 
-def odd_values() -> list[Callable[[], Any]]:
+def odd_values() -> list[Callable]:
     """Makers of odd values."""
     import warp as wp
 
@@ -134,7 +133,7 @@ def odd_values() -> list[Callable[[], Any]]:
         *(np.zeros(1, [("a", "f4")]), np.matrix("1 2"), np.float16(1), np.uint64(2**64 - 1), np.array([2**63], "u8")),
         *(np.broadcast_to(0.0, (10**9,)), np.full((1, 1), np.nan), read_only, range(10**12), slice(None)),
     ]
-    made: list[Callable[[], Any]] = [lambda one=one: one for one in plain]
+    made: list[Callable] = [lambda one=one: one for one in plain]
     return [
         *made,
         Refusing,
@@ -233,7 +232,7 @@ class Scene:
         opened = self.a.Simulation(DATA / "graphs/pd_from_usd.usda")
         return importlib.import_module(f"{PACKAGE}.extension.action_graphs.runner").GraphRunner(opened)
 
-    def values(self) -> dict[str, Callable[[], Any]]:
+    def values(self) -> dict[str, Callable]:
         """Sensible arguments by name."""
         a = self.a
 
@@ -348,7 +347,7 @@ def arguments(rng: np.random.Generator, call: Callable, scene: Scene, odd: list)
     return given, told
 
 
-def at_moment(moment: str, scene: Scene, holder, do: Callable[[], Any]) -> None:
+def at_moment(moment: str, scene: Scene, holder, do: Callable) -> None:
     """Do it when the moment is there; its error is raised here."""
     if holder is None and moment in ("before", "playing", "stopped", "closed", "callback", "copy"):
         do()
@@ -463,7 +462,7 @@ def one_call(seed: int, number: int, odd: list) -> tuple[str, Callable[[], str]]
         given, told = arguments(rng, call, scene, odd)
         return f"{subject}.{name}({', '.join(told)}) ({moment})", lambda: ended(lambda: call(**given))
 
-    def ended(do: Callable[[], Any]) -> str:
+    def ended(do: Callable) -> str:
         try:
             at_moment(moment, scene, subject or None, do)
         except BaseException as error:
@@ -501,7 +500,7 @@ def child(seed: int, numbers: list[int], out: int) -> None:
     os._exit(0)
 
 
-def results(seed: int, numbers: list[int]) -> Iterator[tuple[int, str, str]]:
+def results(seed: int, numbers: list[int]):
     """Number, words and ending of every call."""
     left = list(numbers)
     while left:

@@ -36,7 +36,6 @@ import tempfile
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from itertools import chain
@@ -144,7 +143,7 @@ def hidden(source: str) -> str:
     return re.sub(kinds, lambda found: re.sub(r"[^\n]", " ", found[0]), source, flags=re.MULTILINE | re.DOTALL)
 
 
-def cpp_edits(source: str) -> Iterator[Edit]:
+def cpp_edits(source: str):
     """Places where something can be changed."""
     code = hidden(source)
     for old, new in CPP_OPERATORS.items():
@@ -284,7 +283,7 @@ class Places(ast.NodeVisitor):
             self.generic_visit(node)
 
 
-def python_edits(source: str) -> Iterator[Edit]:
+def python_edits(source: str):
     """Places where something can be changed."""
     places = Places(source)
     places.visit(ast.parse(source))
@@ -309,7 +308,7 @@ class Reached:
         return bool(functions) if all_of else any(first <= line <= last for first, last in functions)
 
 
-def functions_of(source: str) -> Iterator[tuple[int, int]]:
+def functions_of(source: str):
     """Lines of the functions in Python that are not inside another one."""
     waiting: list[ast.AST] = [ast.parse(source)]
     while waiting:
@@ -610,7 +609,7 @@ def faults_of(place: Path, kind: str, only: str | None) -> list[Fault]:
     ]
 
 
-def drawn(faults: list[Fault], place: Path, seed: int) -> Iterator[Fault]:
+def drawn(faults: list[Fault], place: Path, seed: int):
     """Faults in an order that is random, and the same for those whose lines stay as they are."""
     sources = {path: (place / path).read_text("utf-8") for path in {fault.path for fault in faults}}
     seen: Counter[str] = Counter()

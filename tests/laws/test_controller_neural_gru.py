@@ -2,7 +2,6 @@
 
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -124,7 +123,7 @@ def test_column_of_the_caller_has_to_be_there_and_fit(tmp_path) -> None:
         setattr(of, name, wp.ones(COUNT, dtype=wp.float32, device="cpu"))
     refused(ValueError, lambda: actuator.step(there, sim, state, state, dt=DT), "'joint_f' is None: must be an array")
     sim.joint_f = wp.zeros(COUNT, dtype=wp.float32, device="cpu")
-    wrong: list[tuple[Any, type[Exception], str]] = [
+    wrong: list[tuple] = [
         (None, RuntimeError, "knee.safetensors.*no array was supplied for input column 'load'"),
         ([0.0] * COUNT, ValueError, "load is a list: must be a Warp array"),
         (array([1.0]), ValueError, "load has length 1; expected 5, as joint_qd has"),

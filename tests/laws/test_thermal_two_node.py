@@ -1,7 +1,6 @@
 """Heat of a motor: the exact step in float32, runaway, derating, I²t, and what a reset keeps."""
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -305,7 +304,7 @@ def of_supply(ambient):
     return 0.5 * (1.0 - 0.001 * rise) * 10.0 / (1.0 + 0.004 * rise)
 
 
-def supplied(stages, robots: int, dt: float = 1e-3) -> tuple[ActuatedArrays, Any]:
+def supplied(stages, robots: int, dt: float = 1e-3) -> tuple:
     """Joints at rest that ask for more than their supply gives, and a function that steps them."""
     arrays = joints_of([SUPPLIED, *stages], robots)
     rest, given = np.zeros((robots, 1), np.float32), np.full((robots, 1), 1e3, np.float32)

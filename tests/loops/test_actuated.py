@@ -1,7 +1,6 @@
 """What actuators in a loop of one's own are, apart from their arrays: names, faults, state, components."""
 
 from collections.abc import Callable
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -155,7 +154,7 @@ def test_components_are_free_after_close() -> None:
     assert aa.ActuatedArrays(NAMES, [(given, "hip")], ROBOTS).actuators[0].controller is given.controller
 
 
-AFTER_CLOSE: dict[str, Callable[[Any], Any]] = {
+AFTER_CLOSE: dict[str, Callable] = {
     "save_state": lambda one: one.save_state(),
     "restore_state": lambda one: one.restore_state({}),
     "reset": lambda one: one.reset(),

@@ -4,7 +4,6 @@ import gc
 import sys
 import warnings
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +17,7 @@ def square() -> np.ndarray:
     return np.zeros((4, 4), np.float32)
 
 
-def set_(name: str, value) -> Callable[[Any], None]:
+def set_(name: str, value) -> Callable:
     def change(array) -> None:
         with warnings.catch_warnings():
             # later versions of NumPy say not to
@@ -28,14 +27,14 @@ def set_(name: str, value) -> Callable[[Any], None]:
     return change
 
 
-NUMPY: dict[str, Callable[[Any], Any]] = {
+NUMPY: dict[str, Callable] = {
     "memory": lambda array: array.resize((400, 4), refcheck=False),
     "shape": set_("shape", (2, 8)),
     "axes": set_("shape", 16),
     "strides": set_("strides", (4, 16)),
     "type": set_("dtype", np.int32),
 }
-TORCH: dict[str, Callable[[Any], Any]] = {
+TORCH: dict[str, Callable] = {
     "memory": lambda tensor: tensor.set_(tensor.clone()),
     "data": lambda tensor: setattr(tensor, "data", tensor.clone()),
     "shape": lambda tensor: tensor.resize_(2, 8),

@@ -4,7 +4,6 @@ import gc
 import sys
 import weakref
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +23,7 @@ def numbers(value: float = 0.0) -> np.ndarray:
 class Bound:
     """Springs without damping, bound to five signals and the efforts."""
 
-    def __init__(self, make: Callable[[np.ndarray], Any] = np.array) -> None:
+    def __init__(self, make: Callable = np.array) -> None:
         self.plan = core.Plan(
             "leg", ROBOTS, DOFS, [1.0, 0.0, 0.0], [("ControllerPD", [0, 1, 2], [0, 1])], [], [], 1, []
         )
@@ -70,7 +69,7 @@ def read_only(array: np.ndarray) -> np.ndarray:
     return array
 
 
-ODD: dict[str, tuple[int, Callable[[], Any]]] = {
+ODD: dict[str, tuple[int, Callable]] = {
     "a list": (0, list),
     "none": (0, lambda: None),
     "of a class of its own": (1, lambda: numbers().view(type("Own", (np.ndarray,), {}))),

@@ -13,7 +13,6 @@ import subprocess
 import sys
 import zipfile
 from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -50,7 +49,7 @@ def licence_of(path: Path, top: Path) -> str:
     return f"{found[1]} (metadata of the wheel)" if found else "not told"
 
 
-def found_robots(top: Path) -> Iterator[tuple[Path, str]]:
+def found_robots(top: Path):
     """Files of one wheel that may be robots; scenes that only put one on a floor, and copies for MJX, are left out."""
     for path in sorted(top.rglob("*")):
         if not path.is_file() or ".dist-info" in str(path) or re.match(r"scene(_\w+)?\.xml$|.*mjx.*", path.name):

@@ -1,7 +1,5 @@
 """Poses, velocities and masses of links on embedded physics."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import Simulation
@@ -15,7 +13,7 @@ TURN = np.array([0.5, 0.5, -0.5, 0.5], np.float32)
 
 
 @pytest.fixture
-def pair(engine: str) -> tuple[Simulation, Any]:
+def pair(engine: str) -> tuple:
     """The floating pair without gravity."""
     return playing(weightless(floating_pair()), engine)
 

@@ -1,7 +1,5 @@
 """Mass matrices, Jacobians and forces of robots on embedded physics, beside formulas and beside motion."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import Simulation
@@ -21,7 +19,7 @@ CALLS = [
 ]
 
 
-def floating(engine: str, rng: np.random.Generator, dt: float = 1e-5) -> tuple[Simulation, Any, np.ndarray]:
+def floating(engine: str, rng: np.random.Generator, dt: float = 1e-5) -> tuple:
     """The floating pair, moving every way, and its velocities as the mass matrix has them."""
     sim, robot = playing(weightless(floating_pair()), engine, dt)
     robot.set_dof_positions(0.4)

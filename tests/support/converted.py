@@ -2,10 +2,8 @@
 
 import re
 import warnings
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from isaacsim.core.experimental.actuators import Simulation
@@ -15,7 +13,7 @@ _FREE, _BALL = 0, 1
 
 
 @contextmanager
-def converted(source: Path, folder: Path) -> Iterator[tuple[Any, Any, str]]:
+def converted(source: Path, folder: Path):
     """MuJoCo's models of a file and of its USD, and what was warned of when it was written."""
     target = folder / "robot.usda"
     with warnings.catch_warnings(record=True) as said:

@@ -10,7 +10,6 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import exported_archives as exported
 import numpy as np
@@ -367,7 +366,7 @@ def _node(kind: str, inputs: list[str], outputs: str | list[str], **attributes):
     return onnx.helper.make_node(kind, inputs, [outputs] if isinstance(outputs, str) else outputs, **attributes)
 
 
-def _model(nodes: list, *more, change: Callable[[Any], object] = bool) -> bytes:
+def _model(nodes: list, *more, change: Callable = bool) -> bytes:
     """An ONNX file of two inputs and a weight `w`."""
     import onnx
 

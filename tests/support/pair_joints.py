@@ -12,9 +12,8 @@ import itertools
 import math
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -212,7 +211,7 @@ Axes = tuple[tuple[Config, ...], ...]
 """Configs of each joint."""
 
 
-def variants(law: catalogue.Law) -> Iterator[tuple[str, Callable[[np.random.Generator], Axes]]]:
+def variants(law: catalogue.Law):
     """What a law is like: its name, and configs with random values, for each choice that it has."""
     config = law.config
     name = config.__name__.removesuffix("Config")
@@ -260,7 +259,7 @@ def named_stages(joints: Sequence[Joint], robots: int) -> tuple[list[str], list[
     return names, found
 
 
-def motors_of(names: Sequence[str], stages: Sequence[list]) -> dict[str, list] | list[tuple[Any, str]]:
+def motors_of(names: Sequence[str], stages: Sequence[list]):
     """Motors by name, or pairs where one has a component."""
     if all(isinstance(one, Config) for some in stages for one in some):
         return dict(zip(names, stages, strict=True))

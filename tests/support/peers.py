@@ -1,7 +1,6 @@
 """Other libraries with the same laws: newton, and the older newton-actuators."""
 
 import warnings
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from isaacsim.core.experimental.actuators.base.quiet_warp import quiet_warp
 _ORDER = ("ClampingDCMotor", "ClampingPositionBased", "ClampingMaxEffort")
 
 
-def newton_actuator(prim, column: int, robots: int, dofs: int) -> tuple[Any, list]:
+def newton_actuator(prim, column: int, robots: int, dofs: int) -> tuple:
     """The newton actuator of a prim for one column of `(robots, dofs)`, and its two states."""
     with quiet_warp():
         import newton.actuators as peer

@@ -1,7 +1,6 @@
 """The simulators that tests of embedded physics run on, and small robots for them."""
 
 from importlib.util import find_spec
-from typing import Any
 
 import numpy as np
 import pytest
@@ -33,7 +32,7 @@ def set_iterations(stage: Usd.Stage, root: str, iterations: int) -> None:
     prim.CreateAttribute("physxArticulation:solverPositionIterationCount", Sdf.ValueTypeNames.Int).Set(iterations)
 
 
-def playing(stage: Usd.Stage, engine: str, dt: float = 1 / 1000, num_envs: int = 1) -> tuple[Simulation, Any]:
+def playing(stage: Usd.Stage, engine: str, dt: float = 1 / 1000, num_envs: int = 1) -> tuple:
     """A simulation that runs, and its robot."""
     sim = Simulation(stage, dt, num_envs, engine=engine)
     sim.play()

@@ -3,7 +3,6 @@
 import contextlib
 import os
 import shutil
-from collections.abc import Iterator
 
 # "optimized" takes kernels as users have them: tests/installs/pythons.py
 CHOICE = "ACTUATORS_TEST_KERNELS"
@@ -23,7 +22,7 @@ def compile_quickly() -> None:
 
 
 @contextlib.contextmanager
-def optimized() -> Iterator[None]:
+def optimized():
     """Let Warp optimize kernels that compute for longer than they compile."""
     import warp as wp
 

@@ -1,7 +1,6 @@
 """Each trait of the fakes is needed: without it, the contract of the hosts is broken or seen to be unproven."""
 
 import operator
-from typing import Any
 
 import pytest
 from fakes import callbacks
@@ -48,7 +47,7 @@ def no_ready(cls: type[SimulationManager], event) -> None:
 
 
 # what is changed: class, attribute, replacement; where it shows: kind of world, actions
-MUTATIONS: dict[str, tuple[Any, str, Any, str, list[str]]] = {
+MUTATIONS: dict[str, tuple] = {
     "order ignored": (
         *(CallbackList, "sort_key", staticmethod(operator.itemgetter(1)), "isaac-physx"),
         ["wrap", "unwrap", "open", "wrap", "play", "frame"],

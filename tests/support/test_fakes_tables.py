@@ -3,8 +3,6 @@
 import gc
 import inspect
 import sys
-from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pytest
@@ -24,20 +22,20 @@ NOTHING = inspect.Parameter.empty
 
 
 @pytest.fixture
-def world() -> Iterator[KitWorld]:
+def world():
     with KitWorld("isaac-physx") as made:
         made.open(stage_with_robots())
         yield made
 
 
-def signature(function) -> list[tuple[str, str, Any]]:
+def signature(function) -> list[tuple]:
     """Name, kind and default of each parameter; `self` and `cls` left out."""
     short = {"POSITIONAL_OR_KEYWORD": "", "KEYWORD_ONLY": "keyword", "VAR_KEYWORD": "rest"}
     found = inspect.signature(function).parameters.values()
     return [(one.name, short[one.kind.name], one.default) for one in found if one.name not in ("self", "cls")]
 
 
-def plain(*names: str, **defaults) -> list[tuple[str, str, Any]]:
+def plain(*names: str, **defaults) -> list[tuple]:
     """Parameters by position, those with a default last."""
     return [(name, "", NOTHING) for name in names] + [(name, "", value) for name, value in defaults.items()]
 
@@ -51,7 +49,7 @@ def hear(heard: list):
     return append
 
 
-def keyword(**defaults) -> list[tuple[str, str, Any]]:
+def keyword(**defaults) -> list[tuple]:
     """Keyword-only parameters; `NOTHING` where there is no default."""
     return [(name, "keyword", value) for name, value in defaults.items()]
 

@@ -1,7 +1,5 @@
 """Plans of all laws against the float64 oracle; the laws by themselves are in `components/`."""
 
-from typing import Any
-
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import oracle
@@ -122,7 +120,7 @@ def random_joint(rng: np.random.Generator, robots: int) -> tuple[dict, list[dict
     return {**values, "clamps": clamps}, joints
 
 
-def components_of(values: dict) -> tuple[Any, list]:
+def components_of(values: dict) -> tuple:
     """The controller and the clamps of `random_joint`."""
     arrays = {n: wp.array(v, dtype=wp.float32, device="cpu") for n, v in values.items() if n != "clamps"}
     controller = (aa.ControllerPID if "ki" in arrays else aa.ControllerPD)(**arrays)

@@ -3,9 +3,8 @@
 Where the older library means something else, both are held to known numbers.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -20,7 +19,7 @@ TABLE = [-1.0, -0.5, 0.0, 0.0, 0.4, 1.0], [5.0, 80.0, 60.0, 20.0, 20.0, 5.0]
 
 
 @pytest.fixture(autouse=True)
-def _on_cpu() -> Iterator[None]:
+def _on_cpu():
     """The older library launches on the default device."""
     with wp.ScopedDevice("cpu"):
         yield
@@ -43,7 +42,7 @@ def pd(p: SimpleNamespace) -> aa.ControllerPD:
 
 
 # class -> how it is made of parameters, and what it is made of here
-TWINS: dict[str, tuple[Callable, Callable[[SimpleNamespace], tuple[Any, aa.Delay | None, Any]]]] = {
+TWINS: dict[str, tuple[Callable, Callable[[SimpleNamespace], tuple]]] = {
     "ActuatorPD": (
         lambda at, out, p: peer.ActuatorPD(at, out, p.kp, p.kd, p.limit, p.const),
         lambda p: (pd(p), None, aa.ClampingMaxEffort(p.limit)),
@@ -120,9 +119,7 @@ def test_same_efforts(name, extras, rng) -> None:
         age += 1
 
 
-def efforts_of(
-    actuators: tuple[Any, aa.Actuator], speeds, targets, states: list[list] | None = None
-) -> list[list[float]]:
+def efforts_of(actuators: tuple, speeds, targets, states: list[list] | None = None) -> list[list[float]]:
     """What each actuator gives at rest position for speeds and targets, theirs first."""
     count, found = np.size(speeds), []
     state = SimpleNamespace(joint_q=floats(np.zeros(count)), joint_qd=floats(speeds))
@@ -134,7 +131,7 @@ def efforts_of(
     return found
 
 
-def motors(count: int, stall: float) -> tuple[Any, aa.Actuator]:
+def motors(count: int, stall: float) -> tuple:
     """DC motors with a no-load speed of 10 and a limit of 50."""
     at, (kp, kd, top, peak, speed) = indices(range(count)), (floats([v] * count) for v in (1, 0, stall, 50, 10))
     clamp = aa.ClampingDCMotor(top, speed, peak)

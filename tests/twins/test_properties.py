@@ -121,9 +121,7 @@ def step(host: ArraysHost, wrapper: aa.ArticulationActuators, signals: np.ndarra
     return memory.efforts.reshape(signals[4].shape).view(np.int32).copy()
 
 
-def run(
-    configs: Sequence[aa.ActuatorConfig], signals: np.ndarray, reset: Mapping[int, Any] | None = None
-) -> np.ndarray:
+def run(configs: Sequence[aa.ActuatorConfig], signals: np.ndarray, reset=None) -> np.ndarray:
     """Bits of the efforts `(steps, robots, joints)`; before step `k`, the robots `reset[k]` start over."""
     host = ArraysHost([f"joint_{n}" for n in range(signals.shape[3])], signals.shape[2])
     with aa.use_host(host):

@@ -1,7 +1,5 @@
 """Functions that programs import from inside the documented extension: they build what was parsed, and warn once."""
 
-from collections.abc import Iterator
-
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
@@ -24,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:build_")
 
 
 @pytest.fixture
-def fresh() -> Iterator[None]:
+def fresh():
     """Nothing was warned of before."""
     deprecated.warn_once.cache_clear()
     yield

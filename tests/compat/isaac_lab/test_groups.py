@@ -2,7 +2,6 @@
 
 import json
 import logging
-from collections.abc import Iterator
 from pathlib import Path
 
 import isaacsim.core.experimental.actuators as aa
@@ -122,7 +121,7 @@ def test_explicit_groups_are_what_their_configs_are() -> None:
 
 
 @pytest.fixture
-def host() -> Iterator[ArraysHost]:
+def host():
     """Four robots of three joints, physics running."""
     made = ArraysHost(["hip", "knee", "ankle"], 4)
     with aa.use_host(made):

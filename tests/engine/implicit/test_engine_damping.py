@@ -1,6 +1,5 @@
 """Efforts of the end of the step of which the simulator takes over the slope: steps, contacts, and the end of it."""
 
-from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
 
@@ -30,7 +29,7 @@ def in_engine(*limits, kp: float = KP, **mode) -> dict[str, list]:
 
 
 @contextmanager
-def running(engine: str, motors: dict, made=None, num_envs: int = 1) -> Iterator[SimpleNamespace]:
+def running(engine: str, motors: dict, made=None, num_envs: int = 1):
     """A simulation that plays, its robot and its actuators."""
     stage = (telescope() if made is None else made).stage
     with aa.Simulation(stage, DT, num_envs, engine=engine) as sim:

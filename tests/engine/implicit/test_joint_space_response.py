@@ -1,7 +1,6 @@
 """Inverse mass matrices of models of newton and of matrices of the caller, and the bias force by their rows."""
 
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -150,7 +149,7 @@ def test_wrenches_of_a_free_base_are_turned_as_newton_turns_them() -> None:
     library.eval_fk(model, state.joint_q, state.joint_qd, state)
     gravity = wp.zeros(7, dtype=wp.float32, device="cpu")
     library.eval_inverse_dynamics_passive(model, state, gravity_force=gravity)
-    found: dict[Any, list[float]] = {}
+    found = {}
     for package in (ours, library.actuators):
         for number, bias in enumerate((None, gravity, floats(np.linspace(-30.0, 40.0, 7)))):
             gains = floats([500.0]), floats([5.0])

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import curved_laws
 import heated
@@ -908,7 +907,7 @@ SPREADS = {
 @pytest.mark.parametrize("supplied", [heated.NAMES, ("hip", "toe"), ("knee",)], ids=["all", "some", "one"])
 def test_what_laws_publish_acts_in_the_next_step(supplied, built_in, monkeypatch, rng) -> None:
     """Numbers of float64; the same bits on both engines, over however many wrappers and in whichever order."""
-    made: list[tuple[str, Any, Robots, list[int]]] = []
+    made: list[tuple] = []
     for core in (built_in, None):
         monkeypatch.setattr(native, "core", core)
         for name, (spread, order) in SPREADS.items():

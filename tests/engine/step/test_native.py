@@ -12,7 +12,6 @@ import sys
 import textwrap
 import weakref
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 import pytest
@@ -38,7 +37,7 @@ def floats(shape, value: float = 0) -> np.ndarray:
     return np.full(shape, value, np.float32)
 
 
-def state(robots: int, delayed: int, depth: int, laws=(), *, pitch: int = 0) -> tuple[Any, list[np.ndarray]]:
+def state(robots: int, delayed: int, depth: int, laws=(), *, pitch: int = 0) -> tuple:
     """A fresh state and its arrays: three buffers, number of commands, newest row, states of laws."""
     count = robots * delayed
     buffers = [floats((depth, pitch or count))[:, :count] for _ in range(3)] if pitch else core.ring(depth, count)

@@ -3,9 +3,7 @@
 import itertools
 import os
 import sys
-from collections.abc import Iterator
 from types import SimpleNamespace
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -40,7 +38,7 @@ class Legs:
         robots: int,
         joints: int = 1,
         clamps=(),
-        delay: tuple[Any, int] | None = None,
+        delay=None,
         law: type = aa.ControllerPD,
     ) -> None:
         self.names = [f"joint_{number}" for number in range(joints)]
@@ -340,7 +338,7 @@ class Staggered(aa.ClampingMaxEffort):
 
 
 @pytest.fixture
-def _forget_registrations() -> Iterator[None]:
+def _forget_registrations():
     """Registrations of a test end with it."""
     yield
     catalogue._registered.clear()

@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -295,7 +294,7 @@ def test_files_of_torch_compute_the_same_when_converted(way, kind, ending, tmp_p
         np.testing.assert_allclose(ours, expected, rtol=0, atol=2e-6 * np.abs(expected).max())
 
 
-def _module_of_torch(torch, kind: str) -> tuple[Any, tuple]:
+def _module_of_torch(torch, kind: str) -> tuple:
     """Return a module that scales its inputs and output in its code, and arguments of three rows."""
     torch.manual_seed(3)
     nn = torch.nn

@@ -3,7 +3,6 @@
 import io
 import warnings
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -126,7 +125,7 @@ def ints(*values: int) -> np.ndarray:
     return np.array(values, np.int64)
 
 
-FITS: dict[str, Callable[[], Any]] = {
+FITS: dict[str, Callable] = {
     "bias of a product": lambda: model([*LAYER, node("Tanh", "a", "h"), HEAD], {**WB, **V}),
     "gemm": lambda: model([node("Gemm", "x w b", "h", alpha=0.5, beta=2.0), HEAD], {**WB, **V}),
     "gemm without bias": lambda: model([node("Gemm", "x w", "h"), HEAD], {"w": W, **V}),
@@ -289,7 +288,7 @@ def test_states_by_name_may_stand_in_any_order() -> None:
     refused(NetworkError, lambda: read(recurrent(outputs=swapped)), r"state|effort")
 
 
-def broken(change: Callable[[Any], object]):
+def broken(change: Callable):
     """A good model, changed."""
     made = FITS["bias of a product"]()
     change(made)
@@ -312,7 +311,7 @@ def external(made) -> None:
     one.external_data.add(key="location", value="../../../etc/passwd")
 
 
-REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
+REFUSED: dict[str, tuple[Callable, str]] = {
     "other files": (lambda: broken(external), "lies in another file"),
     "2^60 numbers": (lambda: broken(lambda m: tensor(m, dims=[2**30, 2**30])), "needs 1152921504606846976"),
     "negative size": (lambda: broken(lambda m: tensor(m, dims=[-6, -3])), "Copy the file again"),

@@ -1,7 +1,5 @@
 """Reading `OmniGraph` prims: every form that Kit writes them in."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 from graph_stages import GRAPH, SETTINGS, graph, node, stage_with, wire
@@ -72,7 +70,7 @@ TYPES = {
 }
 
 # as written in USD, and as nodes get it
-VALUES: list[tuple[str, str, Any]] = [
+VALUES: list[tuple] = [
     ("bool", "1", True),
     ("int", "-3", -3),
     ("double", "0.25", 0.25),

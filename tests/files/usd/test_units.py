@@ -3,7 +3,6 @@
 import dataclasses
 import math
 import warnings
-from collections.abc import Iterator
 
 import pytest
 from isaacsim.core.experimental.actuators import add_actuator, add_motors, motors_of, parse_actuator_prim
@@ -191,7 +190,7 @@ def authored(stage: Usd.Stage, config) -> tuple[str, str]:
     return str(prim.GetPath()), str(next(holders).GetPath())
 
 
-def broken(stage: Usd.Stage, prim: str, name: str, value_type: str) -> Iterator[Usd.Stage]:
+def broken(stage: Usd.Stage, prim: str, name: str, value_type: str):
     """The stage with a value that is blocked, not a number, and of another type."""
     for value in (Sdf.ValueBlock(), math.nan, (1.0, 2.0, 3.0)):
         layer = Sdf.Layer.CreateAnonymous(".usda")

@@ -4,8 +4,7 @@ import io
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import isaacsim.core.experimental.actuators as aa
 import network_oracle
@@ -29,7 +28,7 @@ IDX = {"input_idx": [0, 1, 2]}
 
 
 @pytest.fixture(autouse=True)
-def _seeded() -> Iterator[None]:
+def _seeded():
     """Ignore Torch's recommendations of other formats."""
     torch.manual_seed(7)
     # more threads slow small networks down
@@ -137,7 +136,7 @@ def network_in(data: bytes, metadata: dict | None = None) -> TorchNetwork:
 STATE = torch.zeros(2, 4, 8)
 SIZES = {"model_type": "lstm", "num_layers": 2, "hidden_size": 8}
 # by name: the module, its file, required metadata, kind, and the call of the module itself
-FORMS: dict[str, tuple[Any, Any, dict, str]] = {
+FORMS: dict[str, tuple] = {
     "mlp": (Soft, scripted, IDX, "mlp"),
     "mlp, frozen": (Soft, frozen, IDX, "mlp"),
     "mlp, float64": (lambda: Soft().double(), scripted, IDX, "mlp"),
@@ -158,7 +157,7 @@ FORMS: dict[str, tuple[Any, Any, dict, str]] = {
 }
 
 
-def by_torch(module, way: str, x, states: Sequence) -> tuple[Any, list]:
+def by_torch(module, way: str, x, states: Sequence) -> tuple:
     """Return the results of the module itself for one row."""
     with torch.no_grad():
         given, before = x.clone(), [state.clone() for state in states]

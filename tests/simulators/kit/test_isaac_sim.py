@@ -5,7 +5,6 @@ import importlib
 import re
 import sys
 import weakref
-from collections.abc import Iterator
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -22,7 +21,7 @@ from refusals import refused
 
 
 @pytest.fixture(params=ISAAC)
-def world(request: pytest.FixtureRequest) -> Iterator[KitWorld]:
+def world(request: pytest.FixtureRequest):
     with KitWorld(request.param) as made:
         made.open(stage_with_robots())
         yield made

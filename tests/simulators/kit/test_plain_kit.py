@@ -3,7 +3,6 @@
 import gc
 import sys
 import weakref
-from collections.abc import Iterator
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -19,7 +18,7 @@ from refusals import refused
 
 
 @pytest.fixture(params=PLAIN)
-def world(request: pytest.FixtureRequest) -> Iterator[KitWorld]:
+def world(request: pytest.FixtureRequest):
     with KitWorld(request.param) as made:
         made.open(stage_with_robots())
         yield made

@@ -1,7 +1,6 @@
 """Equations of motion of many environments, beside MuJoCo's functions called for one environment at a time."""
 
 from collections.abc import Callable
-from typing import Any
 
 import mujoco
 import numpy as np
@@ -57,7 +56,7 @@ def state(opened: tuple[Batch, ModelFields]) -> State:
     return State(fields, np.arange(5), batch.bind("qpos"), batch.bind("qvel"))
 
 
-def one_by_one(batch: Batch, envs, compute: Callable[[Any, Any], np.ndarray]) -> np.ndarray:
+def one_by_one(batch: Batch, envs, compute: Callable) -> np.ndarray:
     """Results for the model and the data of each environment, with kinematics."""
     found = []
     for env in envs:

@@ -3,8 +3,6 @@
 # MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -106,7 +104,7 @@ FLOATING = """
 
 
 @pytest.fixture(params=["one", "several", "batch"])
-def own_data(request: pytest.FixtureRequest) -> tuple[Any, Any, int]:
+def own_data(request: pytest.FixtureRequest) -> tuple:
     """A user's model of a robot with a floating base, data of it, and the number of environments."""
     model = mujoco.MjModel.from_xml_string(FLOATING)
     if request.param == "batch":

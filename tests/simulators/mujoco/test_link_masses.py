@@ -1,8 +1,6 @@
 """Masses, centres of mass and inertias of links set while physics runs, beside MuJoCo's own model of these values."""
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import mujoco
 import numpy as np
@@ -28,7 +26,7 @@ LINKS = [0, 2]
 
 
 @pytest.fixture
-def robots(tmp_path: Path) -> Iterator[tuple[Simulation, Any]]:
+def robots(tmp_path: Path):
     """Two of the robot, which move."""
     path = tmp_path / "robot.xml"
     path.write_text(OLD)

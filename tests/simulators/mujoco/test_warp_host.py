@@ -1,7 +1,6 @@
 """Steps of mujoco_warp in place of MuJoCo's: the same motion in single precision, and what it cannot do by name."""
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import isaacsim.core.experimental.actuators as aa
@@ -45,7 +44,7 @@ def test_motion_is_that_of_mujoco(armature) -> None:
         assert np.abs(expected - positions(arm, "mujoco", 120)).max() > 1e-3
 
 
-def playing_arms(actuators: str, folder: Path) -> Iterator[aa.Simulation]:
+def playing_arms(actuators: str, folder: Path):
     """The arm with actuators that no joint drive stands for as it plays, on MuJoCo and then on mujoco_warp."""
     pytest.importorskip("mujoco_warp")
     file = folder / "arm.xml"

@@ -1,6 +1,5 @@
 """Matrices, forces and links of the same robots on PhysX and on MuJoCo, each by itself."""
 
-from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -44,7 +43,7 @@ def moving(stage: Usd.Stage | Path, engine: str) -> tuple[Simulation, Articulati
 
 
 @pytest.fixture(params=[*NAMES, "ant"])
-def twins(request: pytest.FixtureRequest) -> Iterator[tuple[Articulation, Articulation]]:
+def twins(request: pytest.FixtureRequest):
     """The same robot in the same motion on PhysX and on MuJoCo."""
     file = ROBOTS / f"{request.param}.usda"
     file = file if file.exists() else NEWTON / f"{request.param}.usda"

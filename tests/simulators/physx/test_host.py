@@ -1,7 +1,6 @@
 """The PhysX host: state, efforts and drives of running robots, with MuJoCo as the second opinion on one step."""
 
 import functools
-from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -48,7 +47,7 @@ def values(array: object) -> np.ndarray:
 
 
 @pytest.fixture
-def swing() -> Iterator[tuple[aa.Simulation, aa.Articulation]]:
+def swing():
     """A weightless pendulum without drive."""
     sim, robot = running(weightless(pendulum()).stage)
     yield sim, robot
@@ -56,7 +55,7 @@ def swing() -> Iterator[tuple[aa.Simulation, aa.Articulation]]:
 
 
 @pytest.fixture
-def arm() -> Iterator[tuple[aa.Simulation, aa.Articulation]]:
+def arm():
     """The seven-joint arm."""
     sim, robot = running(stage_of(ROBOTS / "franka_panda.usda"))
     yield sim, robot
@@ -365,7 +364,7 @@ STAGES = {name: functools.partial(lifted, name) for name in ROOTS} | {"many_axes
 
 
 @pytest.fixture(params=STAGES)
-def both(request) -> Iterator[list[tuple[aa.Simulation, aa.Articulation]]]:
+def both(request):
     """A robot on MuJoCo and on PhysX, playing, in the air."""
     pairs = []
     for engine in ("mujoco", "physx"):

@@ -2,7 +2,6 @@
 
 import gc
 import warnings
-from collections.abc import Iterator
 from importlib.util import find_spec
 
 import numpy as np
@@ -18,7 +17,7 @@ LINKS = [("position", "orientation"), ("linearVelocity", "angularVelocity")]
 
 
 @pytest.fixture
-def zoo() -> Iterator[Simulation]:
+def zoo():
     """Robots of 3, 2, 12 and 7 axes in motion, fixed and floating; angular and linear axes, two of one joint."""
     made = many_axes()
     for i, (name, prim) in enumerate({"Arm": "arm_2dof", "Anymal": "anymal_c", "Panda": "franka_panda"}.items()):

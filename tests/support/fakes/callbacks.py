@@ -2,8 +2,7 @@
 
 import contextlib
 import itertools
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
 
 
 class Subscription:
@@ -41,10 +40,10 @@ class CallbackList:
         return Subscription(lambda: self._remove(entry))
 
     @staticmethod
-    def sort_key(entry: tuple[int, int, Any, Any]) -> tuple[int, int]:
+    def sort_key(entry: tuple) -> tuple[int, int]:
         return entry[:2]
 
-    def walk(self) -> Iterator[Callable]:
+    def walk(self):
         self.is_walked = True
         try:
             for entry in tuple(self.entries):
@@ -62,7 +61,7 @@ class CallbackList:
     def __len__(self) -> int:
         return len(self.entries)
 
-    def _remove(self, entry: tuple[int, int, Any, Any]) -> None:
+    def _remove(self, entry: tuple) -> None:
         if entry in self.entries:
             self._note_change()
             self.entries.remove(entry)

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from fakes.callbacks import CallbackList, Subscription
@@ -182,7 +181,5 @@ class PhysicsSimulationInterface:
     def __init__(self, physics: Physics) -> None:
         self._physics = physics
 
-    def subscribe_physics_on_step_events(
-        self, *, on_update: Callable[[float, Any], None], pre_step: bool, order: int
-    ) -> Subscription:
+    def subscribe_physics_on_step_events(self, *, on_update: Callable, pre_step: bool, order: int) -> Subscription:
         return self._physics.subscribe(on_update, pre_step, order)

@@ -1,7 +1,6 @@
 """`isaacsim.core.experimental.utils.stage`: the current stage, which Kit's context need not know."""
 
 import contextlib
-from collections.abc import Iterator
 
 from fakes.omni_usd import UsdContext
 from pxr import Usd
@@ -23,7 +22,7 @@ class StageUtils:
         return stage
 
     @contextlib.contextmanager
-    def use_stage(self, stage: Usd.Stage) -> Iterator[None]:
+    def use_stage(self, stage: Usd.Stage):
         self._used.append(stage)
         try:
             yield

@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from isaacsim.core.experimental.actuators import GearedPDControlConfig, MaxEffortClampingConfig
@@ -14,7 +13,7 @@ LOW = number(SHOULDER, "drive:angular:physics:maxForce", 40.0)
 BARE = number(OF_SHOULDER, "newton:kd", 0.0)
 
 
-def said(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, Any]:
+def said(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple:
     return main(["lint", *map(str, arguments), "--json"]), json.loads(capsys.readouterr().out)
 
 

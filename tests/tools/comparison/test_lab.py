@@ -2,9 +2,7 @@
 
 import dataclasses
 import warnings
-from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -86,7 +84,7 @@ def by_groups(groups: dict, side: Side, plan: Plan, monkeypatch: pytest.MonkeyPa
     """The same motion of the robot with `from_groups`."""
 
     @contextmanager
-    def opened(_: Side) -> Iterator[tuple[aa.Simulation, Any, aa.ArticulationActuators]]:
+    def opened(_: Side):
         with warnings.catch_warnings(), aa.Simulation(side.file, side.dt, engine=side.engine) as simulation:
             warnings.simplefilter("ignore")
             robot = simulation.articulation("/")

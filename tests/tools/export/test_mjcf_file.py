@@ -1,7 +1,6 @@
 """MJCF files that get actuators: names and order, and all that refers to them."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from isaacsim.core.experimental.actuators import MaxEffortClampingConfig, MotorConfig, PDControlConfig
@@ -19,7 +18,7 @@ ACTUATORS = """<actuator><motor name="first" joint="b"/><position tendon="t"/><p
 pytestmark = pytest.mark.filterwarnings("ignore:.*no joint drive stands for")
 
 
-def whole(folder: Path, inside: str, motors=None, out: str = "out.xml") -> tuple[Any, list[str]]:
+def whole(folder: Path, inside: str, motors=None, out: str = "out.xml") -> tuple:
     """The model of an export, and what is said of it."""
     (file := folder / "robot.xml").write_text(f"<mujoco>{inside}</mujoco>")
     (folder / out).parent.mkdir(exist_ok=True)

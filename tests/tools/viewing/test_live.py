@@ -1,7 +1,5 @@
 """Data and requests of a live view, without a screen."""
 
-from collections.abc import Iterator
-
 import isaacsim.core.experimental.actuators as aa
 import mujoco
 import numpy as np
@@ -14,7 +12,7 @@ ARM = ROBOTS / "arm_2dof.usda"
 
 
 @pytest.fixture
-def sim() -> Iterator[aa.Simulation]:
+def sim():
     """Three arms with actuators, the second one moving."""
     with aa.Simulation(ARM, num_envs=3) as made:
         made.play()

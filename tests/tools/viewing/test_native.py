@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from ctypes.util import find_library
 from importlib.util import find_spec
 
@@ -94,7 +93,7 @@ print(json.dumps(told))
 
 
 @pytest.fixture
-def display() -> Iterator[str]:
+def display():
     """A virtual display."""
     reading, writing = os.pipe()
     size = ["-screen", "0", "720x540x24", "-nolisten", "tcp"]

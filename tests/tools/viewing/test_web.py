@@ -10,10 +10,9 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib.util import find_spec
 from types import SimpleNamespace
-from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
@@ -40,7 +39,7 @@ SCENE = (320, 160, 940, 800)
 
 
 @pytest.fixture
-def sim() -> Iterator[aa.Simulation]:
+def sim():
     """The arm, playing."""
     with aa.Simulation(ROBOTS / "arm_2dof.usda") as made:
         made.play()
@@ -178,7 +177,7 @@ class Browser(threading.Thread):
         act: What is done, once the page is there.
     """
 
-    def __init__(self, url: str, act: Callable[[Any], None]) -> None:
+    def __init__(self, url: str, act: Callable) -> None:
         super().__init__()
         self.url, self.act = url, act
         self.error: BaseException | None = None
@@ -199,7 +198,7 @@ class Browser(threading.Thread):
             self.error = error
 
 
-def run_with(view: aa.View, act: Callable[[Any], None]) -> None:
+def run_with(view: aa.View, act: Callable) -> None:
     """Run a simulation until all actions on its page are done."""
     assert view.url is not None
     browser = Browser(view.url, act)
@@ -213,7 +212,7 @@ def run_with(view: aa.View, act: Callable[[Any], None]) -> None:
     assert not browser.is_alive()
 
 
-def wait_for(holds: Callable[[], Any], page) -> None:
+def wait_for(holds: Callable, page) -> None:
     """Wait until a condition holds; fail after a timeout."""
     begin = time.monotonic()
     while not holds():
@@ -384,7 +383,7 @@ def test_what_somebody_gives_is_kept_until_it_is_heard() -> None:
             assert aa.Articulation("/World/envs/env_.*/Right").get_dof_position_targets().numpy()[2, 0] == -0.5
 
 
-def settled(view: aa.View | None, holds: Callable[[], Any]) -> bool:
+def settled(view: aa.View | None, holds: Callable) -> bool:
     """Wait until a condition holds, and sync a view meanwhile."""
     begin = time.monotonic()
     while not (is_so := holds()) and time.monotonic() - begin < 20:
@@ -461,7 +460,7 @@ class Visitor:
 
 
 @pytest.fixture
-def view(sim: aa.Simulation) -> Iterator[aa.View]:
+def view(sim: aa.Simulation):
     """A page of the arm with its actuators."""
     actuators = aa.ArticulationActuators("/World/Arm")
     with sim.view(native=False, open_browser=False) as made:

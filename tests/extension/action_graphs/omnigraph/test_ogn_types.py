@@ -2,7 +2,6 @@
 
 import math
 import re
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph impo
 INT32 = 2**31
 
 # type, value given, value seen
-VALUES: list[tuple[str, Any, Any]] = [
+VALUES: list[tuple] = [
     ("bool", True, True),
     ("int", 7, 7),
     ("int", np.int64(7), 7),
@@ -36,7 +35,7 @@ VALUES: list[tuple[str, Any, Any]] = [
 ]
 
 # type, value given, what the message asks for
-REFUSED: list[tuple[str, Any, str]] = [
+REFUSED: list[tuple] = [
     ("bool", 1, "Give booleans"),
     ("int", 1.0, "Give integers"),
     ("int", True, "Give integers"),

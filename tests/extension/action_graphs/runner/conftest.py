@@ -1,7 +1,5 @@
 """Fixtures of the tests of graphs."""
 
-from typing import Any
-
 import pytest
 from isaacsim.core.experimental.actuators.extension.action_graphs.runner import NodePorts, register_node_type, registry
 
@@ -13,12 +11,12 @@ def _own_node_types(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def runs() -> list[tuple[str, Any]]:
+def runs() -> list[tuple]:
     """Paths of the `test.Record` nodes that ran, with the value each had, in order; those of `test.Pure` too.
 
     A `Record` goes on at `execOut` and fails where its input `fails` says how; a `Pure` passes its value on.
     """
-    order: list[tuple[str, Any]] = []
+    order: list[tuple] = []
 
     def note(db) -> bool:
         order.append((db.node.path.rpartition("/")[2], db.inputs.value))

@@ -1,7 +1,6 @@
 """State dicts made without PyTorch: a network only if names, shapes and metadata determine it."""
 
 from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -73,7 +72,7 @@ def without(tensors: dict[str, np.ndarray], *names: str) -> dict[str, np.ndarray
     return {name: one for name, one in tensors.items() if name not in names}
 
 
-DOUBTFUL: dict[str, tuple[Any, str]] = {
+DOUBTFUL: dict[str, tuple] = {
     "no activation": (mlp(), r"activation = nothing: .*metadata="),
     "an unknown activation": ({"model": mlp(), "metadata": {"activation": "sin"}}, "'sin': must be one of"),
     "an activation that is none": ({"model": mlp(), "metadata": {"activation": 3}}, "'3': must be one of"),
@@ -132,7 +131,7 @@ def effort(law) -> float:
 
 
 @pytest.fixture
-def bare(tmp_path: Path) -> tuple[Path, Any]:
+def bare(tmp_path: Path) -> tuple:
     """A file without metadata, and its effort with the metadata of the error text."""
     path = tmp_path / "knee.pt"
     path.write_bytes(state_dict(BARE))

@@ -4,7 +4,6 @@ import io
 import itertools
 import warnings
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -182,7 +181,7 @@ def seeded() -> None:
     torch.manual_seed(5)
 
 
-ACTIVATIONS: dict[str, Callable[[], Any]] = {
+ACTIVATIONS: dict[str, Callable] = {
     **{
         kind.__name__: kind
         for kind in (
