@@ -4,8 +4,9 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
+import small_stages
 from isaacsim.core.experimental.actuators import Simulation
-from pxr import Gf, Sdf, Usd, UsdPhysics
+from pxr import Gf, Sdf, Usd
 from small_stages import SmallStage
 
 ENGINES = ["mujoco", "physx"]
@@ -21,8 +22,7 @@ def installed(engine: str) -> str:
 
 def weightless(made: SmallStage) -> Usd.Stage:
     """Its stage without gravity."""
-    UsdPhysics.Scene(made.stage.GetPrimAtPath("/World/physicsScene")).CreateGravityMagnitudeAttr(0.0)
-    return made.stage
+    return small_stages.weightless(made).stage
 
 
 def set_iterations(stage: Usd.Stage, root: str, iterations: int) -> None:

@@ -135,6 +135,12 @@ def quaternion(axis: Sequence[float], degrees: float) -> Gf.Quatf:
     return Gf.Quatf(Gf.Rotation(Gf.Vec3d(*map(float, axis)), float(degrees)).GetQuat())
 
 
+def weightless(made: SmallStage) -> SmallStage:
+    """The same without gravity."""
+    UsdPhysics.Scene(made.stage.GetPrimAtPath("/World/physicsScene")).CreateGravityMagnitudeAttr(0.0)
+    return made
+
+
 def pendulum(**joint: object) -> SmallStage:
     """A hinge about +Y on a fixed base, with a bob of 1 kg whose centre hangs 0.5 m below: 0.26 kg m² about the hinge.
 

@@ -3,7 +3,6 @@
 Every test runs on the core, and by Warp's adjoint, which is used without the core.
 """
 
-import itertools
 from collections.abc import Callable, Sequence
 
 import isaacsim.core.experimental.actuators as actuators
@@ -20,6 +19,7 @@ from isaacsim.core.experimental.actuators.laws.contract.late import LateComponen
 from isaacsim.core.experimental.actuators.specs.fields import parameters_of
 from isaacsim.core.experimental.actuators.specs.signals import SIGNALS as STAGE_SIGNALS
 from isaacsim.core.experimental.actuators.specs.stages import KINDS, acts_at_joint, parts_of
+from late_rollout import in_place, one_each, swapped
 from neural_twin import random_network, write_network
 from own_components import Loaded, OwnLimit
 from step_bench import FeedbackSkewed
@@ -238,22 +238,6 @@ class Rollout:
         tape.backward()
         found = {name: one.grad.numpy().copy() for name, one in (signals | parameters).items()}
         return found | {name: state.grad.numpy().copy() for name, state in states_of_laws.items()}
-
-
-def swapped(actuator: Actuator, steps: int) -> list[tuple]:
-    """Two states in turn."""
-    two = [actuator.state(), actuator.state()]
-    return [(two[k % 2], two[1 - k % 2]) for k in range(steps)]
-
-
-def in_place(actuator: Actuator, steps: int) -> list[tuple]:
-    """One state."""
-    return [(state := actuator.state(), state)] + [(state, state)] * (steps - 1)
-
-
-def one_each(actuator: Actuator, steps: int) -> list[tuple]:
-    """A state for each step."""
-    return list(itertools.pairwise([actuator.state() for _ in range(steps + 1)]))
 
 
 def assert_same(found: Values, expected: Values, tolerance: float = 2e-4) -> None:

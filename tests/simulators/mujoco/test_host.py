@@ -11,7 +11,7 @@ from physics_engines import qpos_of, qvel_of
 from places import ROBOTS
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics
 from refusals import refused
-from small_stages import SmallStage, pendulum, two_robots
+from small_stages import SmallStage, pendulum, two_robots, weightless
 from stages import stage_of
 
 DT = 1 / 240
@@ -19,12 +19,6 @@ DT = 1 / 240
 INERTIA = 0.01 + 0.5**2
 HINGE = "/World/Robot/hinge"
 ROOTS = {"pendulum": "Pendulum", "arm_2dof": "Arm", "franka_panda": "Panda", "anymal_c": "Anymal"}
-
-
-def weightless(made: SmallStage) -> SmallStage:
-    """The same without gravity."""
-    UsdPhysics.Scene(made.stage.GetPrimAtPath("/World/physicsScene")).CreateGravityMagnitudeAttr(0.0)
-    return made
 
 
 def running(stage: Usd.Stage, num_envs: int = 1, dt: float = DT) -> MujocoHost:

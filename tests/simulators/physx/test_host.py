@@ -11,7 +11,7 @@ from isaacsim.core.experimental.actuators.base.errors import HostError, Simulati
 from places import ROBOTS
 from pxr import Gf, Usd, UsdGeom, UsdPhysics
 from refusals import refused
-from small_stages import SmallStage, many_axes, pendulum, two_robots
+from small_stages import SmallStage, many_axes, pendulum, two_robots, weightless
 from stages import stage_of
 
 pytestmark = pytest.mark.skipif(find_spec("ovphysx") is None, reason="the PhysX wheel is not installed")
@@ -21,12 +21,6 @@ INERTIA = 0.01 + 0.5**2
 ROOT, HINGE = "/World/Robot", "/World/Robot/hinge"
 ROOTS = {"pendulum": "Pendulum", "arm_2dof": "Arm", "franka_panda": "Panda", "anymal_c": "Anymal"}
 NEWTON = Path(find_spec("newton").submodule_search_locations[0]) / "examples" / "assets"
-
-
-def weightless(made: SmallStage) -> SmallStage:
-    """The same without gravity."""
-    UsdPhysics.Scene(made.stage.GetPrimAtPath("/World/physicsScene")).CreateGravityMagnitudeAttr(0.0)
-    return made
 
 
 def physx(stage: Usd.Stage | Path, dt: float = DT) -> aa.Simulation:

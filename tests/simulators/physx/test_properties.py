@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import Articulation, Simulation
 from isaacsim.core.experimental.actuators.base.errors import HostError
+from physics_engines import weightless
 from places import ROBOTS
 from pxr import Usd, UsdPhysics
 from small_stages import SmallStage, pendulum
@@ -19,12 +20,6 @@ INERTIA = 0.01 + 0.5**2
 ROOT, HINGE = "/World/Robot", "/World/Robot/hinge"
 AXIS, ENVELOPE = "physxJointAxis:angular", "physxDrivePerformanceEnvelope:angular"
 DEGREE = math.radians(1)
-
-
-def weightless(made: SmallStage) -> Usd.Stage:
-    """Its stage without gravity."""
-    UsdPhysics.Scene(made.stage.GetPrimAtPath("/World/physicsScene")).CreateGravityMagnitudeAttr(0.0)
-    return made.stage
 
 
 def running(stage: Usd.Stage, path: str = ROOT) -> tuple[Simulation, Articulation]:
