@@ -194,7 +194,8 @@ def test_reload_starts_afresh(world, extension) -> None:
     ArticulationActuators(ROBOTS)
     extension.on_shutdown()
     extension.on_startup(EXT_ID)
-    ArticulationActuators(ROBOTS).set_dof_feedforward_effort_targets(3.0)
+    wrapper = ArticulationActuators(ROBOTS)
+    wrapper.set_dof_feedforward_effort_targets(3.0)
     world.play()
     world.update()
     assert world.physics.arrays["actuation_forces"].any()
@@ -277,6 +278,7 @@ def test_node_that_cannot_be_registered_stops_nothing_else(world, monkeypatch) -
     extension.on_startup(EXT_ID)
     (line,) = world.log.error
     assert "(ArithmeticError: no node today). Use the packaged extension" in line
-    assert ArticulationActuators(ROBOTS).actuated_dof_indices
+    wrapper = ArticulationActuators(ROBOTS)
+    assert wrapper.actuated_dof_indices
     extension.on_shutdown()
     assert our_callbacks(world) == []

@@ -79,7 +79,8 @@ def test_what_is_written_into_an_array_changes_nothing() -> None:
 
 @pytest.mark.parametrize("given", [(), (None,), (1, 2), (None, None), (None, 1, 3)])
 def test_other_objects_and_other_numbers_of_them_are_not_recognized(given) -> None:
-    recognize = core.recognizer((square(), None))
+    array = square()
+    recognize = core.recognizer((array, None))
     assert not recognize(*given)
     assert not recognize(square(), None)
 

@@ -212,7 +212,8 @@ def test_use_host_nests_with_itself() -> None:
 def test_current_stage_is_the_hosts() -> None:
     """Whatever it calls a stage."""
     stage = object()
-    enter(host(stage=stage))
+    mine = host(stage=stage)
+    enter(mine)
     assert current_stage() is stage
 
 
