@@ -168,14 +168,10 @@ def test_velocity_targets_are_as_late(rng) -> None:
         for engine in ENGINES
     }
     values, zero = rng.normal(size=12).astype(np.float32), np.zeros((1, 1), np.float32)
-    found = []
-    for one in arrays.values():
-        found.append(
-            [
-                float(np.array(one.step(zero, zero, zero, DT, qd_target=np.full((1, 1), value)))[0, 0])
-                for value in values
-            ]
-        )
+    found = [
+        [float(np.array(one.step(zero, zero, zero, DT, qd_target=np.full((1, 1), value)))[0, 0]) for value in values]
+        for one in arrays.values()
+    ]
     late = Late()
     np.testing.assert_array_equal(*found)
     np.testing.assert_allclose(found[0], [float(late(value, 1.5)) for value in values], atol=1e-6)

@@ -319,8 +319,7 @@ def test_explicit_efforts_are_as_before_after_the_implicit_mode(backend) -> None
     for one in (actuator, other):
         control.joint_f.zero_()
         one.step(state, control, *(one.state() for _ in range(2)), dt=DT)
-        efforts.append(control.joint_f.numpy().copy())
-        efforts.append(one.computed_efforts.numpy().copy())
+        efforts.extend((control.joint_f.numpy().copy(), one.computed_efforts.numpy().copy()))
     np.testing.assert_array_equal(efforts[0], efforts[2])
     np.testing.assert_array_equal(efforts[1], efforts[3])
 

@@ -358,12 +358,11 @@ def test_numbers_of_prims_are_in_the_units_of_the_stage() -> None:
 
 def driven(host: ArraysHost, target: float) -> list[list[float]]:
     """Efforts at this distance from the target."""
-    with aa.use_host(host):
-        with aa.ArticulationActuators(ROBOT):
-            host.play()
-            host.arrays().position_targets[:] = target
-            host.step(0.01)
-            return host.arrays().efforts.reshape(1, -1).tolist()
+    with aa.use_host(host), aa.ArticulationActuators(ROBOT):
+        host.play()
+        host.arrays().position_targets[:] = target
+        host.step(0.01)
+        return host.arrays().efforts.reshape(1, -1).tolist()
 
 
 def test_motors_come_back_in_si_from_a_stage_in_other_units() -> None:
