@@ -41,7 +41,7 @@ def test_nothing_is_said_to_be_nothing() -> None:
     made = pendulum()
     said = warning_of(made.stage)
     assert "driven by nothing else." in said
-    proposed = eval(said.split("`motors = ")[1].split("`")[0])
+    proposed = eval(said.split("`motors = ")[1].split("`")[0], {name: getattr(aa, name) for name in aa.__all__})
     with aa.Simulation(made.stage):
         assert aa.ArticulationActuators.from_configs(ROBOT, proposed).actuated_dof_indices == [0]
 
