@@ -1,11 +1,8 @@
 """What every test shares: the robot files, a random generator, and no traces left behind."""
 
-from __future__ import annotations
-
 import gc
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -87,7 +84,7 @@ def _small_garbage() -> None:
 
 
 @pytest.fixture(scope="module")
-def optimized_kernels() -> Iterator[None]:
+def optimized_kernels():
     """Kernels of Warp as users have them, for a file with some that compute for longer than they compile."""
     with optimized():
         yield
@@ -106,7 +103,7 @@ def robots() -> Path:
 
 
 @pytest.fixture
-def leg() -> Iterator[Leg]:
+def leg():
     """A robot of arrays, current and not playing."""
     made = Leg()
     with use_host(made.host):
@@ -114,7 +111,7 @@ def leg() -> Iterator[Leg]:
 
 
 @pytest.fixture(autouse=True)
-def _no_log_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _no_log_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Run each test in an empty folder and require that MuJoCo leaves no log there."""
     monkeypatch.chdir(tmp_path)
     yield
@@ -122,7 +119,7 @@ def _no_log_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[No
 
 
 @pytest.fixture(autouse=True)
-def _no_open_simulation() -> Iterator[None]:
+def _no_open_simulation():
     """No test inherits another one's simulation."""
     opened.opened.clear()
     yield

@@ -1,11 +1,7 @@
 """Every law from a USD file to the efforts: authored, parsed, stepped, compared with the oracle and with newton."""
 
-from __future__ import annotations
-
 import warnings
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -21,7 +17,7 @@ from stages import stage_of
 ROOT, DT = "/Robot", 0.01
 TABLE = aa.PositionBasedClampingConfig([-1.0, 0.0, 1.0], [2.0, 20.0, 5.0])
 # joint name -> controller, clamps as authored, delay
-MIXED: dict[str, tuple[Any, list[Any], aa.DelayConfig | None]] = {
+MIXED: dict[str, tuple] = {
     "hip": (aa.PDControlConfig(40.0, 2.0, 1.0), [aa.MaxEffortClampingConfig(25.0)], None),
     "knee": (aa.PIDControlConfig(30.0, 200.0, 1.0, 0.05), [aa.MaxEffortClampingConfig(30.0)], aa.DelayConfig(2)),
     "ankle": (
@@ -36,7 +32,7 @@ MIXED: dict[str, tuple[Any, list[Any], aa.DelayConfig | None]] = {
 ORDER = (aa.DCMotorClampingConfig, aa.PositionBasedClampingConfig, aa.MaxEffortClampingConfig)
 
 
-def stage_with(actuators: dict[str, tuple[Any, list[Any], aa.DelayConfig | None]]) -> Usd.Stage:
+def stage_with(actuators: dict[str, tuple]) -> Usd.Stage:
     stage = Usd.Stage.CreateInMemory()
     UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim(ROOT, "Xform"))
     for name, (controller, clamping, delay) in actuators.items():
@@ -45,7 +41,7 @@ def stage_with(actuators: dict[str, tuple[Any, list[Any], aa.DelayConfig | None]
     return stage
 
 
-def oracle_joint(controller: Any, clamping: list[Any], delay: aa.DelayConfig | None) -> oracle.Joint:
+def oracle_joint(controller, clamping: list, delay: aa.DelayConfig | None) -> oracle.Joint:
     clamps: list[tuple] = []
     for clamp in sorted(clamping, key=lambda clamp: ORDER.index(type(clamp))):
         if isinstance(clamp, aa.MaxEffortClampingConfig):
@@ -57,7 +53,7 @@ def oracle_joint(controller: Any, clamping: list[Any], delay: aa.DelayConfig | N
     return oracle.Joint(**vars(controller), clamps=clamps, delay_steps=delay.delay_steps if delay else 0)
 
 
-def test_mixed_robot_agrees_with_oracle_and_newton(rng: np.random.Generator) -> None:
+def test_mixed_robot_agrees_with_oracle_and_newton(rng) -> None:
     """Five joints, five pipelines, three robots, 300 steps of moving signals."""
     pytest.importorskip("newton.actuators", reason="newton is not installed")
     names, robots = list(MIXED), 3
@@ -82,12 +78,10 @@ def test_mixed_robot_agrees_with_oracle_and_newton(rng: np.random.Generator) -> 
             wrapper.set_dof_feedforward_effort_targets(signals[4])
             host.step(DT)
             ours = arrays.efforts.reshape(robots, -1)
-
             expected = np.empty_like(ours, np.float64)
             for robot, column in np.ndindex(expected.shape):
                 expected[robot, column] = joints[robot][column].step(*(s[robot, column] for s in signals), DT)
             np.testing.assert_allclose(ours, expected, atol=2e-4, rtol=0)
-
             q, qd, q_target, qd_target, ff = (wp.array(values.ravel(), **device) for values in signals)
             state = SimpleNamespace(joint_q=q, joint_qd=qd)
             forces = wp.zeros(len(q), **device)
@@ -101,7 +95,7 @@ def test_mixed_robot_agrees_with_oracle_and_newton(rng: np.random.Generator) -> 
 
 
 @pytest.mark.parametrize("clamps", [[0, 1], [1, 0]])
-def test_max_effort_holds_in_whatever_order_it_was_authored(clamps: list[int]) -> None:
+def test_max_effort_holds_in_whatever_order_it_was_authored(clamps) -> None:
     """Far beyond no-load speed the motor brakes with all it has, yet never above the plain limit."""
     both = [aa.MaxEffortClampingConfig(10.0), aa.DCMotorClampingConfig(100.0, 10.0, np.inf)]
     host = ArraysHost(
@@ -150,7 +144,7 @@ def test_infinite_saturation_warns_and_switches_the_curve_off() -> None:
         wrapper.close()
 
 
-def test_pid_removes_the_sag_that_pd_leaves(robots: Path) -> None:
+def test_pid_removes_the_sag_that_pd_leaves(robots) -> None:
     """On real physics: the pendulum under PID stands at its target to 1e-3 rad, under PD it hangs below."""
     found = {}
     for control in (aa.PDControlConfig(20.0, 2.0), aa.PIDControlConfig(20.0, 30.0, 2.0)):

@@ -52,11 +52,11 @@ class Fragile(aa.ControllerPID):
 
     calls_left: int | None = None
 
-    def compute(self, *args: Any, **kwargs: Any) -> None:
+    def compute(self, *args, **kwargs) -> None:
         self._count()
         super().compute(*args, **kwargs)
 
-    def update_state(self, current_state: Any, next_state: Any) -> None:
+    def update_state(self, current_state, next_state) -> None:
         self._count()
         super().update_state(current_state, next_state)
 
@@ -85,7 +85,7 @@ class Memory:
         opened.enter(self.host)
 
     @property
-    def bus(self) -> Any:
+    def bus(self):
         return self.host.bus
 
     def play(self) -> None:
@@ -566,7 +566,7 @@ class overlaps:
         self._caught = self._catch.__enter__()
         warnings.simplefilter("always")
 
-    def __exit__(self, kind: Any, *rest: Any) -> None:
+    def __exit__(self, kind, *rest) -> None:
         self._catch.__exit__(kind, *rest)
         if kind is None:
             texts = [str(one.message) for one in self._caught or ()]
@@ -582,7 +582,7 @@ class raises:
 
     def __enter__(self) -> None: ...
 
-    def __exit__(self, kind: Any, error: Any, _trace: Any) -> bool:
+    def __exit__(self, kind, error, _trace) -> bool:
         if self._kind is None:
             return False
         assert kind is self._kind, error
@@ -613,7 +613,7 @@ def young_garbage() -> Iterator[None]:
 
 @pytest.mark.parametrize(("machine", "examples"), [(LifeInMemory, 120), (LifeInSimulation, 40)])
 @pytest.mark.slow
-def test_no_order_of_events_breaks_a_wrapper(machine: type[Life], examples: int, young_garbage: None) -> None:
+def test_no_order_of_events_breaks_a_wrapper(machine, examples, young_garbage) -> None:
     """Callbacks, gains and efforts are the model's after each event, and nothing raises where it should not."""
     run_state_machine_as_test(
         machine,

@@ -1,7 +1,5 @@
 """The benchmarks: the smallest run, and that nothing wrong is timed. No time is asserted."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import json
@@ -10,11 +8,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
 from places import REPOSITORY
+from refusals import refused
 from warm_python import warm_python
 
 # they are run from the repository root and not installed
@@ -48,7 +46,7 @@ TICKS = [known for known in (*ARRAYS_TICKS, *MUJOCO_TICKS) if known.name != PASS
 OBJECTS = [known for known in ACTUATORS if known.name != TICK]
 
 
-def name_of(value: Any) -> str:
+def name_of(value) -> str:
     return f"{value.kind}" if isinstance(value, Known) else str(value)
 
 
@@ -78,7 +76,7 @@ def changed(problem: Problem, name: str) -> Problem:
 
 
 @pytest.mark.slow
-def test_smallest_run(tmp_path: Path) -> None:
+def test_smallest_run(tmp_path) -> None:
     """One robot, one size, two pipelines, on arrays and on physics: figures, picture and exit code."""
     figures, picture = tmp_path / "figures.json", tmp_path / "picture.png"
     what = [
@@ -118,9 +116,9 @@ def test_smallest_run(tmp_path: Path) -> None:
                 assert name == STREAM or outcome["error"] <= TOLERANCE
 
 
-def test_picture_has_one_key_beside_its_panels(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_picture_has_one_key_beside_its_panels(monkeypatch, tmp_path) -> None:
     """Of all that were timed, ours and the memory among them; a panel for each pipeline."""
-    drawn: list[Any] = []
+    drawn = []
     monkeypatch.setattr(style, "save", lambda figure, path: drawn.append(figure))
     cases = [Case("engine", "12of19", size, name, False) for size in (1, 1024) for name in ("PD", "PD+max")]
     for case in cases:
@@ -142,7 +140,7 @@ def test_picture_has_one_key_beside_its_panels(monkeypatch: pytest.MonkeyPatch, 
 @pytest.mark.parametrize("per_robot", [False, True], ids=["shared", "per robot"])
 @pytest.mark.parametrize("known", [*ENGINES, *TICKS], ids=name_of)
 @pytest.mark.slow("NewtonPerJoint")
-def test_candidate_passes_its_check(known: Known, per_robot: bool) -> None:
+def test_candidate_passes_its_check(known, per_robot) -> None:
     """All laws at once on 12 of 19 columns; on physics, which has shared parameters only, on all 12."""
     physics = known in MUJOCO_TICKS
     problem = Problem("12free" if physics else "12of19", 5, "mixed", per_robot and not physics)
@@ -155,7 +153,7 @@ def test_candidate_passes_its_check(known: Known, per_robot: bool) -> None:
 
 @pytest.mark.parametrize("pipeline", OBJECT_PIPELINES)
 @pytest.mark.parametrize("known", OBJECTS, ids=name_of)
-def test_object_passes_its_check(known: Known, pipeline: str) -> None:
+def test_object_passes_its_check(known, pipeline) -> None:
     """One object has one law for all joints; one that is 10 % off on one joint is noticed."""
     problem = Problem("12of19", 5, pipeline, per_robot=True)
     assert Check(problem).error(build(known, problem)) <= TOLERANCE
@@ -164,14 +162,14 @@ def test_object_passes_its_check(known: Known, pipeline: str) -> None:
 
 @pytest.mark.parametrize("name", [*RANGES, "delay", "table"])
 @pytest.mark.parametrize("known", ENGINES, ids=name_of)
-def test_check_fails_for_a_changed_parameter(known: Known, name: str) -> None:
+def test_check_fails_for_a_changed_parameter(known, name) -> None:
     """One value that is 10 % off on one joint, or a delay of one step less, is noticed."""
     problem = Problem("12", 20, "mixed")
     assert Check(problem).error(build(known, changed(problem, name))) > TOLERANCE
 
 
 @pytest.mark.parametrize("known", TICKS, ids=name_of)
-def test_check_of_a_tick_fails_for_a_changed_parameter(known: Known) -> None:
+def test_check_of_a_tick_fails_for_a_changed_parameter(known) -> None:
     """The same for whole ticks, one parameter."""
     problem = Problem("12", 5, "PD+max")
     candidate = build(known, changed(problem, "kp"))
@@ -189,7 +187,7 @@ def test_check_fails_for_columns_not_driven() -> None:
     assert Check(problem).error(candidate) > TOLERANCE
 
 
-def test_wrong_candidate_is_reported_and_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_candidate_is_reported_and_not_timed(monkeypatch) -> None:
     """The others are timed all the same."""
     numpy = next(known for known in ENGINES if known.name == "NumPy")
     monkeypatch.setattr(numpy.load(), "step", lambda self: self.efforts.fill(np.nan))
@@ -205,7 +203,7 @@ def test_every_block_runs_in_every_round() -> None:
     """As many steps at a time as fill the block, after a warm-up."""
     counts: dict[str, list[int]] = {"slow": [], "fast": []}
 
-    def block(name: str, seconds: float) -> Any:
+    def block(name: str, seconds: float):
         def run(count: int) -> float:
             counts[name].append(count)
             return seconds
@@ -257,14 +255,14 @@ def sides() -> Iterator[against.Sides]:
 
 
 @pytest.mark.parametrize("section", ["engine", "arrays", "actuator"])
-def test_tree_equals_itself(sides: against.Sides, section: str) -> None:
+def test_tree_equals_itself(sides, section) -> None:
     """What two processes of the same tree compute is the same, and both are timed."""
     found = against.compare(Case(section, "12", 2, "PID+max", False), sides, rounds=3, block_seconds=1e-5)
     assert found.ours > 0 and found.theirs > 0 and found.ratio > 0
 
 
 @pytest.mark.parametrize("wrong", [1.001, np.nan])
-def test_trees_that_differ_are_not_timed(sides: against.Sides, monkeypatch: pytest.MonkeyPatch, wrong: float) -> None:
+def test_trees_that_differ_are_not_timed(sides, monkeypatch, wrong) -> None:
     """Efforts that are off are found before any time is taken."""
     right = sides[1].receive
     monkeypatch.setattr(sides[1], "receive", lambda: None if (answer := right()) is None else wrong * answer)
@@ -272,7 +270,7 @@ def test_trees_that_differ_are_not_timed(sides: against.Sides, monkeypatch: pyte
         against.compare(Case("engine", "12", 2, "PD", False), sides, rounds=1, block_seconds=1e-5)
 
 
-def test_tree_that_cannot_do_a_case_is_told(sides: against.Sides) -> None:
+def test_tree_that_cannot_do_a_case_is_told(sides) -> None:
     """By what it says; it can be asked for other cases after that."""
     case = Case("actuator", "12", 1, "mixed", False)
     with pytest.raises(against.TreeError, match="ValueError: too many values"):
@@ -281,29 +279,26 @@ def test_tree_that_cannot_do_a_case_is_told(sides: against.Sides) -> None:
 
 
 @pytest.mark.slow
-def test_tree_is_this_repository(tmp_path: Path) -> None:
+def test_tree_is_this_repository(tmp_path) -> None:
     """Another folder, where the package is found somewhere else, is refused."""
     with pytest.raises(against.TreeError, match="was loaded instead"), against.both(tmp_path):
         pass
 
 
 @pytest.mark.parametrize("what", [[], ["main", "--tree", "."]], ids=["neither", "both"])
-def test_revision_or_tree(what: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_revision_or_tree(what, capsys) -> None:
     """One of the two."""
-    with pytest.raises(SystemExit):
-        against.main(what)
+    refused(SystemExit, lambda: against.main(what))
     assert "--tree" in capsys.readouterr().err
 
 
-def test_cases_that_look_slower_are_measured_again(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_cases_that_look_slower_are_measured_again(monkeypatch, capsys) -> None:
     """In fresh processes; what stays slower in most of them is told."""
     # the first two cases below the line, of which one was an accident
     ratios = iter([0.8, 0.9, 1.2, 1.0, 1.0, *[1.1] * 3, 0.9, 0.7, 1.1])
 
     @contextlib.contextmanager
-    def both(_: Path) -> Iterator[Any]:
+    def both(_: Path) -> Iterator:
         yield [SimpleNamespace(ask=lambda _: titles) for _ in range(2)]
 
     titles = [title for title, _ in SECTIONS.values() if "MuJoCo" not in title]
@@ -323,7 +318,7 @@ def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]
     """Keep the environment in an empty folder and record what would be run there instead of running it."""
     recorded: list[list[str]] = []
 
-    def run(command: list[str], **_: Any) -> subprocess.CompletedProcess[bytes]:
+    def run(command: list[str], **_) -> subprocess.CompletedProcess[bytes]:
         recorded.append([str(part) for part in command])
         environment.FOLDER.mkdir(exist_ok=True)
         return subprocess.CompletedProcess(command, 0)
@@ -333,7 +328,7 @@ def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]
     return recorded
 
 
-def test_environment_is_made_once(commands: list[list[str]]) -> None:
+def test_environment_is_made_once(commands) -> None:
     """The second run starts measuring at once; arguments are handed on."""
     assert environment.run_with_peers(["--quick"]) == 0
     assert [command[2] for command in commands] == ["venv", "pip", "benchmarks"]
@@ -342,13 +337,11 @@ def test_environment_is_made_once(commands: list[list[str]]) -> None:
     assert commands[3][1:] == ["-m", "benchmarks", "--here", "--quick"]
 
 
-def test_failed_installation_is_told_and_tried_again(
-    commands: list[list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_failed_installation_is_told_and_tried_again(commands, monkeypatch, capsys) -> None:
     """Nothing is measured then, and nothing is taken for installed."""
     works = environment.subprocess.run
 
-    def fail(command: list[str], **options: Any) -> Any:
+    def fail(command: list[str], **options):
         works(command, **options)
         raise subprocess.CalledProcessError(2, command)
 
@@ -362,7 +355,7 @@ def test_failed_installation_is_told_and_tried_again(
 
 
 @pytest.fixture
-def table() -> Any:
+def table():
     """An empty one of the benchmarks of learning."""
     return learning.titled("", "", "step")
 
@@ -371,7 +364,7 @@ QUICK = SimpleNamespace(quick=True)
 
 
 @pytest.mark.slow
-def test_rows_of_learning_are_right(table: Any) -> None:
+def test_rows_of_learning_are_right(table) -> None:
     """What ours, MuJoCo alone and own loops compute is the same, and all are timed."""
     learning.steps_of_robots(table, 2, 4, QUICK)
     learning.decimated(table, 2, QUICK)
@@ -385,7 +378,7 @@ def test_rows_of_learning_are_right(table: Any) -> None:
     assert all(float(rate.replace(",", "")) > 0 for rate in rates)
 
 
-def test_wrong_rows_of_learning_are_told(table: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_rows_of_learning_are_told(table, monkeypatch) -> None:
     """Physics that ends elsewhere, and steps at once that differ from single ones in the last bit."""
     from isaacsim.core.experimental.actuators import Simulation
 
@@ -403,7 +396,7 @@ def test_wrong_rows_of_learning_are_told(table: Any, monkeypatch: pytest.MonkeyP
     assert len(learning.wrong_cells(table)) == 2 + 4
 
 
-def test_missing_mujoco_warp_is_told(table: Any, tmp_path: Path) -> None:
+def test_missing_mujoco_warp_is_told(table, tmp_path) -> None:
     """By the last line of the interpreter that does not have it."""
     (tmp_path / "python").write_text("#!/bin/sh\necho 'no module mujoco_warp' >&2\nexit 1\n")
     (tmp_path / "python").chmod(0o755)
@@ -420,28 +413,26 @@ def test_rows_of_physx_are_there() -> None:
 
 
 @pytest.mark.slow
-def test_whole_loops_are_compared_before_they_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whole_loops_are_compared_before_they_are_timed(monkeypatch) -> None:
     """Every part runs, with two robots where it takes many; another law in the script is noticed."""
     monkeypatch.setattr(loops, "MANY", 2)
     rows = [row for part in loops.PARTS for row in part(1)]
     assert len({row[0] for row in rows}) == len(rows) >= 16
     monkeypatch.setattr(loops, "KP", 21.0)
     monkeypatch.setattr(loops.Script, "tick", lambda *_: [np.zeros(12), np.zeros(12), np.zeros(7)])
-    with pytest.raises(AssertionError, match="Not equal to tolerance"):
-        list(loops.jobs(1))
+    refused(AssertionError, lambda: list(loops.jobs(1)), "Not equal to tolerance")
 
 
 @pytest.mark.slow
-def test_new_arrays_are_compared_before_they_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_new_arrays_are_compared_before_they_are_timed(monkeypatch) -> None:
     """Efforts that are not the same are not timed."""
     assert len(list(new_arrays.rows(["numpy"], [1], 1, 1e-3))) == 1
     monkeypatch.setattr(new_arrays.Theirs, "step", lambda self: np.ones((1, 12)))
-    with pytest.raises(AssertionError):
-        list(new_arrays.rows(["numpy"], [1], 1, 1e-3))
+    refused(AssertionError, lambda: list(new_arrays.rows(["numpy"], [1], 1, 1e-3)))
 
 
 @pytest.mark.slow
-def test_hidden_motors_are_found_and_errors_are_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_hidden_motors_are_found_and_errors_are_told(capsys, tmp_path) -> None:
     pytest.importorskip("scipy")
     if native.core is None:
         pytest.skip("the native core is not built")
@@ -451,6 +442,5 @@ def test_hidden_motors_are_found_and_errors_are_told(capsys: pytest.CaptureFixtu
     assert float(rows["coulomb"][0]) < 5.0
     assert float(rows["encoder_bias"][2]) < 10.0
     robot = identification.hidden_robot(tmp_path, 1, 1.0, 0)
-    again = identification.hidden_robot(tmp_path, 1, 1.0, 0)
-    assert (robot.log.position == again.log.position).all()
+    assert (robot.log.position == identification.hidden_robot(tmp_path, 1, 1.0, 0).log.position).all()
     assert set(robot.hidden) == {*identification.HIDDEN, "delay"}

@@ -1,7 +1,5 @@
 """`docs/Differences.md` is true: each of its lines has tests, named here, and each line here is on the page."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import re
@@ -11,7 +9,6 @@ from places import REPOSITORY
 
 PAGE = REPOSITORY / "docs" / "Differences.md"
 TESTS = REPOSITORY / "tests"
-
 AUTHOR, DISCOVER = "files/usd/test_author.py", "files/usd/test_discover.py"
 WRAPPER, ATTACHMENT = "extension/test_articulation_actuators.py", "extension/test_attachment.py"
 ISAAC_SIM, PROPERTIES = "simulators/kit/test_isaac_sim.py", "simulators/test_dof_properties.py"
@@ -309,7 +306,7 @@ def functions(path: str) -> set[str]:
 
 
 @pytest.mark.parametrize("section", TESTED)
-def test_every_line_has_its_tests(section: str) -> None:
+def test_every_line_has_its_tests(section) -> None:
     """No line without a test, no test of a line that is gone; what is named exists."""
     there = lines()[section]
     assert len(there) == len(TESTED[section])

@@ -1,7 +1,5 @@
 """Every snippet of README, docs and docstrings runs."""
 
-from __future__ import annotations
-
 import doctest
 import importlib
 import pkgutil
@@ -9,7 +7,6 @@ import re
 import runpy
 import shlex
 import tomllib
-from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -80,7 +77,7 @@ LEG = """<robot name="go2"><link name="base">{0}</link><link name="thigh">{0}</l
 
 
 @pytest.fixture(autouse=True)
-def _in_the_repository(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _in_the_repository(monkeypatch: pytest.MonkeyPatch):
     """Snippets name files from the repository's root; what they edit in memory is undone."""
     monkeypatch.chdir(REPOSITORY)
     yield
@@ -105,7 +102,7 @@ def test_there_are_snippets() -> None:
 # pages show robots that vibrate, too, and what is lost of a file
 @pytest.mark.filterwarnings("ignore:.*will vibrate at dt", "ignore:.*USD has no place for")
 @pytest.mark.parametrize("code", SNIPPETS)
-def test_snippet_runs(code: str, tmp_path: Path, launched: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_snippet_runs(code, tmp_path, launched, capsys) -> None:
     """A snippet runs as it stands, from the repository's root; Isaac Sim is launched with this version."""
     if missing := [library for words, library in NEEDS.items() if words in code and find_spec(library) is None]:
         pytest.skip(f"{missing[0]} is not installed")
@@ -118,7 +115,7 @@ def test_snippet_runs(code: str, tmp_path: Path, launched: list[str], capsys: py
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.slow
-def test_command_runs(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_command_runs(command, tmp_path, monkeypatch) -> None:
     """A command runs, in a folder with robots and motors that its page has; comparisons find something."""
     if "--view" in command:
         pytest.skip("a window is not opened here")
@@ -138,7 +135,7 @@ def test_command_runs(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("text", MOTOR_FILES)
-def test_motor_file_of_a_page_is_read(text: str, tmp_path: Path) -> None:
+def test_motor_file_of_a_page_is_read(text, tmp_path) -> None:
     """Newcomers copy it, and change its numbers."""
     path = tmp_path / "motors.yaml"
     path.write_text(text)
@@ -146,7 +143,7 @@ def test_motor_file_of_a_page_is_read(text: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", TOML)
-def test_dependency_asks_for_a_version_that_exists(text: str) -> None:
+def test_dependency_asks_for_a_version_that_exists(text) -> None:
     """A dependency snippet is valid, and names this version or pins the bundled one."""
     wanted = tomllib.loads(text)["dependencies"]
     assert wanted in [
@@ -155,7 +152,7 @@ def test_dependency_asks_for_a_version_that_exists(text: str) -> None:
     ]
 
 
-def test_readme_snippet_prints_the_targets(capsys: pytest.CaptureFixture[str]) -> None:
+def test_readme_snippet_prints_the_targets(capsys) -> None:
     """The README's arm arrives where the README sends it."""
     code, *_ = re.findall(r"^```python\n(.*?)^```", PAGES[0].read_text(), re.DOTALL | re.MULTILINE)
     exec(compile(code, "snippet", "exec"), {"__name__": "snippet"})
@@ -171,7 +168,7 @@ def test_readme_snippets_fit_twelve_lines() -> None:
 
 @pytest.mark.filterwarnings("ignore:.*USD has no place for")
 @pytest.mark.parametrize("name", MODULES)
-def test_docstring_examples_run(name: str) -> None:
+def test_docstring_examples_run(name) -> None:
     """Examples in docstrings print what they say."""
     module = importlib.import_module(name)
     source = Path(module.__file__ or "")
@@ -190,7 +187,7 @@ def test_docstrings_have_examples() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_and_commands_name_real_files(page: Path) -> None:
+def test_links_and_commands_name_real_files(page) -> None:
     """Relative links, pictures and `./python.sh` scripts of a page exist."""
     text = page.read_text()
     targets = [target for target in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in target]
@@ -203,7 +200,7 @@ def test_links_and_commands_name_real_files(page: Path) -> None:
 
 
 @pytest.mark.parametrize("command", SUBCOMMANDS)
-def test_page_of_the_shell_lists_every_command(command: str) -> None:
+def test_page_of_the_shell_lists_every_command(command) -> None:
     """With its purpose, and a page that shows it."""
     page = (REPOSITORY / "docs" / "tutorials" / "from_the_shell.md").read_text()
     (link,) = re.findall(rf"^\| `{command}` \| .+ \| (?:below|\[[^]]+\]\(([^)]+)\).*) \|$", page, re.MULTILINE)
@@ -233,7 +230,7 @@ def test_way_of_a_step_names_real_files() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES[1:], ids=lambda page: page.name)
-def test_commands_run_from_a_clone(page: Path) -> None:
+def test_commands_run_from_a_clone(page) -> None:
     """Pages show the launcher of the clone, which needs nothing installed."""
     shown = re.findall(r"^```(?:sh|bash)\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
     assert not re.findall(r"^(?:actuators|\./python\.sh -m isaacsim\S+actuators) .*$", "".join(shown), re.MULTILINE)

@@ -1,7 +1,5 @@
 """The standalone examples run as users run them, end well, and stay short."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -77,7 +75,7 @@ def with_path(folder: Path) -> dict[str, str]:
     "script",
     [pytest.param(script, marks=[pytest.mark.slow] * (script.stem in SLOW), id=script.stem) for script in EXAMPLES],
 )
-def test_example_ends_with_its_check(script: Path, tmp_path: Path) -> None:
+def test_example_ends_with_its_check(script, tmp_path) -> None:
     """Exit code 0, an `ok` line, and a picture that is one."""
     if (library := NEEDS.get(script.stem)) and find_spec(library) is None:
         pytest.skip(f"{library} is not installed")
@@ -88,7 +86,7 @@ def test_example_ends_with_its_check(script: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
-def test_script_runs_on_physx(script: Path, tmp_path: Path) -> None:
+def test_script_runs_on_physx(script, tmp_path) -> None:
     """The same script, the physics of Isaac Sim."""
     if find_spec("ovphysx") is None:
         pytest.skip("ovphysx is not installed")
@@ -106,7 +104,7 @@ def test_three_scripts_choose_their_engine() -> None:
 
 
 @pytest.mark.parametrize("script", sorted(FOLDER.rglob("*.py")), ids=lambda script: script.stem)
-def test_example_is_short(script: Path) -> None:
+def test_example_is_short(script) -> None:
     """An example is read in one go; marks of what the documentation shows, and its end by Ctrl+C, do not count."""
     assert (
         len(
@@ -122,7 +120,7 @@ def test_example_is_short(script: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("example", "said"), [("many_robots", "panda_joint7"), ("drive_from_python", "")])
-def test_an_interrupted_example_has_no_traceback(example: str, said: str) -> None:
+def test_an_interrupted_example_has_no_traceback(example, said) -> None:
     """One with a single motion shows its results up to there; others end with one line."""
     script = FOLDER / f"{example}.py"
     done = subprocess.run(
@@ -137,7 +135,7 @@ def test_an_interrupted_example_has_no_traceback(example: str, said: str) -> Non
     assert done.stderr.splitlines()[-1].startswith("Interrupted"), done.stderr
 
 
-def test_example_check_can_fail(tmp_path: Path) -> None:
+def test_example_check_can_fail(tmp_path) -> None:
     """With actuators too weak to hold the arm the example says so and exits with 1."""
     shutil.copytree(FOLDER, tmp_path / FOLDER.name)
     weak = tmp_path / FOLDER.name / "drive_from_usd.py"
@@ -161,7 +159,7 @@ def test_example_check_can_fail(tmp_path: Path) -> None:
         ("your_own_newton", "newton", "newton"),
     ],
 )
-def test_example_tells_at_once_what_to_install(script: str, library: str, extra: str, tmp_path: Path) -> None:
+def test_example_tells_at_once_what_to_install(script, library, extra, tmp_path) -> None:
     """Without the library, before anything is computed, one line says which command installs it."""
     (tmp_path / f"{library}.py").write_text(f"raise ModuleNotFoundError(name='{library}')")
     done = run(FOLDER / f"{script}.py", env=with_path(tmp_path))
@@ -179,13 +177,13 @@ def test_example_tells_at_once_what_to_install(script: str, library: str, extra:
         ("train_with_stable_baselines", "baselines"),
     ],
 )
-def test_readme_names_extras_that_a_clone_lacks(script: str, extra: str) -> None:
+def test_readme_names_extras_that_a_clone_lacks(script, extra) -> None:
     """Beside the example; `./python.sh` installs those of all the others."""
     (row,) = [line for line in (REPOSITORY / "README.md").read_text().splitlines() if f"[{script}.py]" in line]
     assert f"extra `{extra}`" in row
 
 
-def test_shares_of_torchrun_need_torch(tmp_path: Path) -> None:
+def test_shares_of_torchrun_need_torch(tmp_path) -> None:
     """The last line of the error says which command installs it."""
     (tmp_path / "torch.py").write_text("raise ModuleNotFoundError(name='torch')")
     done = run(FOLDER / "shard_with_torchrun.py", env={**with_path(tmp_path), "RANK": "1", "WORLD_SIZE": "2"})
@@ -227,7 +225,7 @@ def test_sweep_on_two_workers_gives_the_rows_of_one_process() -> None:
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_error_in_a_sweep_names_the_settings(workers: int) -> None:
+def test_error_in_a_sweep_names_the_settings(workers) -> None:
     """Those of the part that failed, and why, wherever it ran."""
     done = swept("np.array([[4.0, 1.0, 4.0], [8.0, 1.0, 4.0], [-5.0, 1.0, 6.0]])", workers)
     assert done.returncode == 1

@@ -1,16 +1,12 @@
 """The extension folder as Kit and its build tools read it: manifest, pictures, build files, namespaces."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import re
 import struct
 import tomllib
-from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any
 
 import pytest
 from fakes.extension_loader import BUNDLED_VERSION
@@ -32,7 +28,7 @@ APACHE_2_0_SHA256 = "cfc7749b96f63bd31c3c42b5c471bf756814053e847c10f3eb003417bc5
 
 
 @pytest.fixture(scope="module")
-def manifest() -> dict[str, Any]:
+def manifest() -> dict:
     return _read_toml("config/extension.toml")
 
 
@@ -193,7 +189,7 @@ def test_preview_is_a_wide_picture(manifest):
 
 
 @pytest.mark.parametrize("name", ["icon", "preview"])
-def test_pictures_are_what_their_sources_say(name: str):
+def test_pictures_are_what_their_sources_say(name):
     """Drawn again they are the same, pixel by pixel but for rounding."""
     pytest.importorskip("resvg_py", reason="what draws SVG is not installed: extra ci")
     import draw_icon
@@ -227,8 +223,7 @@ def test_premake_links_everything_the_manifest_names(manifest):
     """Put every folder into the built extension that its manifest reads."""
     named = [manifest["package"][key] for key in ("changelog", "readme", "preview_image", "icon")]
     named += [module["path"] for module in manifest["python"]["module"]]
-    folders = {Path(path).parts[0] for path in named}
-    assert folders <= set(premake_paths(_read_text("premake5.lua")))
+    assert {Path(path).parts[0] for path in named} <= set(premake_paths(_read_text("premake5.lua")))
 
 
 def test_premake_has_nodes_at_the_import_path():
@@ -304,7 +299,7 @@ def repo_paths(text: str) -> list[str]:
     return paths
 
 
-def _strings(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
+def _strings(value, key: str = ""):
     if isinstance(value, str):
         yield key, value
     elif isinstance(value, dict):
@@ -315,7 +310,7 @@ def _strings(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
             yield from _strings(item, key)
 
 
-def _is_excluded(manifest: dict[str, Any], path: str) -> bool:
+def _is_excluded(manifest: dict, path: str) -> bool:
     """Whether Kit's watcher leaves out a file of a clone."""
     return any(fnmatch(f"/home/me/{PACKAGE}/{path}", one) for one in manifest["fswatcher"]["paths"]["exclude"])
 
@@ -347,5 +342,5 @@ def _read_text(path: str) -> str:
     return (ROOT / path).read_text("utf-8")
 
 
-def _read_toml(path: str) -> dict[str, Any]:
+def _read_toml(path: str) -> dict:
     return tomllib.loads(_read_text(path))

@@ -1,7 +1,5 @@
 """The heart of the package: `base`, `specs`, `laws`, `engine` and loops on arrays work where nothing else of it is."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -38,7 +36,7 @@ print(*sorted({name.split(".")[4] for name in sys.modules if name.startswith("is
 """
 
 
-def test_heart_steps_alone(tmp_path: Path) -> None:
+def test_heart_steps_alone(tmp_path) -> None:
     """With NumPy and Warp, in a copy of these folders."""
     source, copied = Path(package.__path__[0]), tmp_path.joinpath(*package.__name__.split("."))
     for room in HEART:

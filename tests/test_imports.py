@@ -1,7 +1,5 @@
 """What importing costs and shows."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 
@@ -34,13 +32,13 @@ def modules_after(code: str) -> set[str]:
     ],
 )
 @pytest.mark.slow
-def test_import_loads_nothing_heavy(code: str, absent: list[str]) -> None:
+def test_import_loads_nothing_heavy(code, absent) -> None:
     """The façade loads nothing; authoring needs no physics; Kit needs neither mujoco nor newton."""
     assert not modules_after(code) & set(absent)
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["run", "--sped", "2"]])
-def test_help_of_the_command_loads_nothing_heavy(arguments: list[str]) -> None:
+def test_help_of_the_command_loads_nothing_heavy(arguments) -> None:
     """Nor does an error in the arguments: nothing is loaded that only answers need."""
     code = f"""
 from isaacsim.core.experimental.actuators.tools.commands.main import main
@@ -56,7 +54,7 @@ else:
 
 
 @pytest.mark.parametrize("name", package.__all__)
-def test_public_name_loads_and_is_documented(name: str) -> None:
+def test_public_name_loads_and_is_documented(name) -> None:
     """Every public name exists and has a docstring."""
     assert getattr(package, name).__doc__
     assert name in dir(package)

@@ -1,7 +1,5 @@
 """What a running Kit tests, in stand-ins: Kit's test runner finds it, and it passes."""
 
-from __future__ import annotations
-
 import importlib
 import io
 import pkgutil
@@ -9,7 +7,6 @@ import sys
 import unittest
 from types import ModuleType
 
-import pytest
 from fakes import omni_graph
 from fakes.kit_world import PACKAGE, KitWorld
 from isaacsim.core.experimental.actuators import __version__
@@ -25,7 +22,7 @@ def modules_of_tests() -> list[ModuleType]:
     return [importlib.import_module(f"{package.__name__}.{name}") for name in names]
 
 
-def test_what_kit_tests_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_kit_tests_passes(monkeypatch) -> None:
     """In a process where the extension runs, every one of its tests does and passes."""
     with KitWorld("kit-core") as world:
         graph = omni_graph.install(monkeypatch)

@@ -1,10 +1,5 @@
 """Encoders, delays and rates in files, tools and randomization: every field there and back."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
@@ -13,7 +8,7 @@ from robot_files import ARM, edited
 
 PD = aa.PDControlConfig(30.0, 2.0)
 # numbers that single precision holds
-CONFIGS: list[Any] = [
+CONFIGS = [
     aa.EncoderConfig(0.125, -0.25, 0.5, 0.25, 1.5, "register", 0.75, 0.0625, 7, "motor", 2000),
     aa.TimedDelayConfig(0.125, 2.5, 3, 4, 0.25, 5, 1000),
     aa.EffortDelayConfig(0.125, 1.5, 900),
@@ -22,19 +17,19 @@ CONFIGS: list[Any] = [
 each_config = pytest.mark.parametrize("config", CONFIGS, ids=lambda config: type(config).__name__)
 
 
-def found_in(stages: Any, config: Any) -> Any:
+def found_in(stages, config):
     """The config of that class among stages."""
     (found,) = [one for one in stages if type(one) is type(config)]
     return found
 
 
-def other_than_default(config: Any) -> bool:
+def other_than_default(config) -> bool:
     """True if each field differs from its default."""
     return all(getattr(config, name) != one.fallback for name, one in parameters_of(config).items())
 
 
 @each_config
-def test_files_give_all_fields_back(config: Any, tmp_path: Path) -> None:
+def test_files_give_all_fields_back(config, tmp_path) -> None:
     """Of USD, YAML, TOML and JSON; none of the fields has its default."""
     assert other_than_default(config)
     file = edited(
@@ -48,7 +43,7 @@ def test_files_give_all_fields_back(config: Any, tmp_path: Path) -> None:
 
 
 @each_config
-def test_inspection_shows_all_fields_with_units(config: Any, tmp_path: Path) -> None:
+def test_inspection_shows_all_fields_with_units(config, tmp_path) -> None:
     """As they are in the file; `lint` has no complaint but that newton does not know the law."""
     file = edited(
         tmp_path, lambda stage: aa.add_motors(ARM, {".*": [PD, config]}, stage=stage, overwrite_existing=True)
@@ -77,7 +72,7 @@ def test_inspection_shows_all_fields_with_units(config: Any, tmp_path: Path) -> 
         (aa.RateConfig(), "decimation", aa.Uniform(1, 6)),
     ],
 )
-def test_robots_may_draw_their_own(config: Any, name: str, drawn: aa.Uniform) -> None:
+def test_robots_may_draw_their_own(config, name, drawn) -> None:
     """At construction; efforts of robots with equal signals then differ, or their controllers run at other steps."""
     arrays = aa.ActuatedArrays(["j"], {"j": [PD, config]}, num_robots=16)
     arrays.randomize({name: drawn}, seed=3)
@@ -101,7 +96,7 @@ def test_robots_may_draw_their_own(config: Any, name: str, drawn: aa.Uniform) ->
         (aa.EffortDelayConfig(max_steps=4), "steps", aa.Uniform(0.0, 4.5), 4),
     ],
 )
-def test_draws_beyond_what_is_kept_are_refused(config: Any, name: str, drawn: aa.Uniform, most: int) -> None:
+def test_draws_beyond_what_is_kept_are_refused(config, name, drawn, most) -> None:
     """As a delay would be cut there; more can be kept."""
     arrays = aa.ActuatedArrays(["j"], {"j": [PD, config]}, num_robots=4)
     with pytest.raises(ValueError, match=rf"randomize: {name} of j, .*: must be <= {most}, of which the past is kept"):
@@ -116,13 +111,12 @@ def test_sides_and_rows_are_not_drawn() -> None:
             arrays.randomize({name: aa.Uniform(0, 1)}, seed=1)
 
 
-def test_delays_of_newton_stay_a_number_of_steps(tmp_path: Path) -> None:
+def test_delays_of_newton_stay_a_number_of_steps(tmp_path) -> None:
     """A file with either kind of delay has one of newton beside the timed one, of its mean."""
     for delay, listed in ((aa.DelayConfig(2), 2), (aa.TimedDelayConfig(steps=2, random_steps=2), 3)):
         file = edited(
             tmp_path,
             lambda stage, delay=delay: aa.add_motors(ARM, {".*": [PD, delay]}, stage=stage, overwrite_existing=True),
         )
-        text = file.read_text("utf-8")
-        assert f"newton:delaySteps = {listed}" in text
+        assert f"newton:delaySteps = {listed}" in file.read_text("utf-8")
         assert found_in(next(iter(aa.motors_of(str(file)).values())).stages, delay) == delay

@@ -1,12 +1,8 @@
 """The environment that the learning example brings: gymnasium's checker, and gymnasium's own vector of single ones."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -100,7 +96,7 @@ def test_resets_in_the_same_step_are_those_of_single_robots() -> None:
     theirs.close()
 
 
-def test_who_falls_starts_over(robots: Quadrupeds) -> None:
+def test_who_falls_starts_over(robots) -> None:
     """The episode of that robot ends with a reward of -1, the step after begins the next; the others go on."""
     observations, _ = robots.reset(seed=1)
     poses = robots._robots.get_world_poses()[0].numpy()
@@ -114,7 +110,7 @@ def test_who_falls_starts_over(robots: Quadrupeds) -> None:
     assert (again[0] != observations[0]).any()
 
 
-def test_seeds_decide_about_motors(robots: Quadrupeds) -> None:
+def test_seeds_decide_about_motors(robots) -> None:
     """The same seed the same motors, others otherwise, and new ones in each episode."""
 
     def gains() -> list[float]:
@@ -131,7 +127,7 @@ def test_seeds_decide_about_motors(robots: Quadrupeds) -> None:
     assert len({gain for one in seen[1:] for gain in one}) == 4 * 3 * 12
 
 
-def test_steps_write_where_the_simulator_reads(robots: Quadrupeds) -> None:
+def test_steps_write_where_the_simulator_reads(robots) -> None:
     """Targets go into its own arrays, nothing is copied."""
     robots.reset(seed=1)
     robots.step(np.ones((3, 12)))
@@ -147,15 +143,14 @@ def test_policy_is_the_same_for_left_and_right() -> None:
     # y of vectors; turning about x and z; the clock half a cycle later
     mirrored[:, [1, 4, 6, 8, 33, 34]] *= -1
     legs = act(weights, seen).reshape(3, 4)
-    others = act(weights, mirrored).reshape(3, 4)
-    np.testing.assert_allclose(others[:, [2, 3, 0, 1]] * [[-1], [1], [1]], legs)
+    np.testing.assert_allclose(act(weights, mirrored).reshape(3, 4)[:, [2, 3, 0, 1]] * [[-1], [1], [1]], legs)
 
 
 class TestStableBaselines:
     """The adapter for the algorithms of Stable-Baselines3."""
 
     @pytest.fixture
-    def adapter(self) -> Iterator[Any]:
+    def adapter(self) -> Iterator:
         """Three robots whose episodes last ten steps."""
         pytest.importorskip("stable_baselines3", reason="Stable-Baselines3 is not installed")
         from learning.stable_baselines import StableBaselinesEnv
@@ -171,7 +166,7 @@ class TestStableBaselines:
         checker.check_env(robot)
         robot.close()
 
-    def test_steps_are_those_of_the_environment(self, adapter: Any) -> None:
+    def test_steps_are_those_of_the_environment(self, adapter) -> None:
         """Observations and rewards; at the end of an episode what the algorithms ask for."""
         same = Quadrupeds(3, 0.2, autoreset="SameStep")
         adapter.seed(5)
@@ -194,7 +189,7 @@ class TestStableBaselines:
         assert all(info == {} for info in adapter.step(actions)[3])
         same.close()
 
-    def test_a_fall_is_no_truncation(self, adapter: Any) -> None:
+    def test_a_fall_is_no_truncation(self, adapter) -> None:
         """The robot that falls has the return of its fall."""
         adapter.reset()
         robots = adapter.envs._robots
@@ -205,14 +200,14 @@ class TestStableBaselines:
         assert not infos[1]["TimeLimit.truncated"]
         assert infos[1]["episode"]["r"] == pytest.approx(rewards[1]) and rewards[1] < -0.9
 
-    def test_refuses_resets_in_the_following_step(self, adapter: Any, robots: Quadrupeds) -> None:
+    def test_refuses_resets_in_the_following_step(self, adapter, robots) -> None:
         """Stable-Baselines3 would take the first observation of an episode for the last one of another."""
         with pytest.raises(
             ValueError, match=r"autoreset_mode.* must be SAME_STEP\. Make the environment with autoreset="
         ):
             type(adapter)(robots)
 
-    def test_robots_share_attributes(self, adapter: Any) -> None:
+    def test_robots_share_attributes(self, adapter) -> None:
         """What is set for one of them would be set for all."""
         assert adapter.get_attr("max_steps", [0, 2]) == [10, 10]
         assert adapter.env_is_wrapped(gymnasium.Wrapper) == [False] * 3
@@ -221,7 +216,7 @@ class TestStableBaselines:
         with pytest.raises(NotImplementedError, match="robots share methods"):
             adapter.env_method("reset")
 
-    def test_ppo_learns_on_it(self, adapter: Any) -> None:
+    def test_ppo_learns_on_it(self, adapter) -> None:
         """Two updates change the policy; the logger has the scalars of TensorBoard."""
         from learning.ppo import NUMBERS, PPO, returns
 
@@ -232,7 +227,7 @@ class TestStableBaselines:
         assert (returns(model, adapter, 1) != before).any()
 
 
-def test_motors_are_drawn_from_those_identified(tmp_path: Path) -> None:
+def test_motors_are_drawn_from_those_identified(tmp_path) -> None:
     """Of a file with intervals."""
     save_motors(tmp_path / "motors.yaml", {".*": MotorConfig(intervals={"kp": (110.0, 120.0)})})
     robots = Quadrupeds(2, 0.2, vary=from_identified(tmp_path / "motors.yaml"))

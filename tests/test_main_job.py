@@ -1,7 +1,5 @@
 """The main job on real physics: robots driven by the actuators in their own USD files."""
 
-from __future__ import annotations
-
 import math
 from importlib.util import find_spec
 from pathlib import Path
@@ -32,7 +30,7 @@ def deactivate(stage: Usd.Stage, *actuators: str) -> None:
 
 
 @pytest.mark.parametrize("targets", REACH)
-def test_arm_reaches_its_targets(robots: Path, targets: np.ndarray) -> None:
+def test_arm_reaches_its_targets(robots, targets) -> None:
     """PD and effort limits from the file, gravity as feedforward: 0.01 rad on every joint after 3 s."""
     with aa.Simulation(robots / "franka_panda.usda") as sim:
         arm, actuators = aa.Articulation(PANDA), aa.ArticulationActuators(PANDA)
@@ -48,7 +46,7 @@ def test_arm_reaches_its_targets(robots: Path, targets: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize("targets", REACH)
-def test_arm_misses_its_targets_without_actuators(robots: Path, targets: np.ndarray) -> None:
+def test_arm_misses_its_targets_without_actuators(robots, targets) -> None:
     """The soft drives of the file alone stay more than 0.1 rad away."""
     with aa.Simulation(robots / "franka_panda.usda") as sim:
         arm = aa.Articulation(PANDA)
@@ -58,7 +56,7 @@ def test_arm_misses_its_targets_without_actuators(robots: Path, targets: np.ndar
         assert np.abs(arm.get_dof_positions().numpy()[0] - targets).max() > 0.1
 
 
-def test_arm_has_the_published_figures(robots: Path) -> None:
+def test_arm_has_the_published_figures(robots) -> None:
     """Gravity 9.81, armature at most 0.1, effort limits 87 and 12 N·m on every actuator."""
     stage = stage_of(robots / "franka_panda.usda")
     assert UsdPhysics.Scene.Get(stage, "/World/physicsScene").GetGravityMagnitudeAttr().Get() == pytest.approx(9.81)
@@ -85,7 +83,7 @@ def heights(sim: aa.Simulation, steps: int) -> np.ndarray:
     return np.array(found)
 
 
-def test_quadruped_stands(robots: Path) -> None:
+def test_quadruped_stands(robots) -> None:
     """Free base, four feet on the ground and nothing else: the height stays within 2 cm for 5 s."""
     with aa.Simulation(robots / "anymal_c.usda") as sim:
         actuators = aa.ArticulationActuators(ANYMAL)
@@ -97,7 +95,7 @@ def test_quadruped_stands(robots: Path) -> None:
         assert len(actuators.actuated_dof_indices) == 12
 
 
-def test_quadruped_collapses_with_its_actuators_deactivated(robots: Path) -> None:
+def test_quadruped_collapses_with_its_actuators_deactivated(robots) -> None:
     """It is the prims that hold it up."""
     stage = stage_of(robots / "anymal_c.usda")
     deactivate(stage, *[str(prim.GetPath()) for prim in stage.GetPrimAtPath(f"{ANYMAL}/Actuators").GetChildren()])
@@ -119,7 +117,7 @@ def first_efforts(path: Path) -> np.ndarray:
         return arm.get_dof_efforts().numpy()[0]
 
 
-def test_the_file_decides(robots: Path, tmp_path: Path) -> None:
+def test_the_file_decides(robots, tmp_path) -> None:
     """`kp` of one joint, changed in the saved file with a text editor, changes that joint's effort alone."""
     text = (robots / "franka_panda.usda").read_text()
     head, tail = text.split('def NewtonActuator "panda_joint3"')
@@ -134,7 +132,7 @@ def test_the_file_decides(robots: Path, tmp_path: Path) -> None:
     assert before[2] == pytest.approx(4.0, rel=1e-3)
 
 
-def test_logged_states_through_the_oracle_give_the_applied_efforts(robots: Path, rng: np.random.Generator) -> None:
+def test_logged_states_through_the_oracle_give_the_applied_efforts(robots, rng) -> None:
     """Record what the actuators saw and what physics got, over a motion with moving targets and feedforward."""
     log: list[tuple[np.ndarray, ...]] = []
     with aa.Simulation(robots / "franka_panda.usda") as sim:
@@ -170,7 +168,7 @@ def test_logged_states_through_the_oracle_give_the_applied_efforts(robots: Path,
     assert 0 < limited < len(log)
 
 
-def test_drive_is_off_on_owned_joints_and_on_elsewhere(robots: Path) -> None:
+def test_drive_is_off_on_owned_joints_and_on_elsewhere(robots) -> None:
     """The host's own drive effort is exactly 0 on owned joints at every step and not 0 on the others."""
     stage = stage_of(robots / "franka_panda.usda")
     deactivate(stage, f"{PANDA}/Actuators/panda_joint2", f"{PANDA}/Actuators/panda_joint6")
@@ -187,7 +185,7 @@ def test_drive_is_off_on_owned_joints_and_on_elsewhere(robots: Path) -> None:
             assert (np.delete(drive, owned) != 0).all()
 
 
-def test_close_gives_the_drives_back(robots: Path) -> None:
+def test_close_gives_the_drives_back(robots) -> None:
     """Gains bit-equal to before, no effort left, and the arm comes to rest on its drives where it did before."""
     with aa.Simulation(robots / "franka_panda.usda") as sim:
         arm = aa.Articulation(PANDA)
@@ -216,7 +214,7 @@ def pendulum_without_gravity(robots: Path) -> Usd.Stage:
 INERTIA, KP, KD = 0.26, 20.0, 2.0
 
 
-def test_pendulum_follows_the_closed_form(robots: Path) -> None:
+def test_pendulum_follows_the_closed_form(robots) -> None:
     """Step response of `I·θ̈ + kd·θ̇ + kp·(θ − θ*) = 0`, within the first-order error of the time step."""
     target, dt = 0.3, 1 / 2000
     decay = KD / (2 * INERTIA)
@@ -233,7 +231,7 @@ def test_pendulum_follows_the_closed_form(robots: Path) -> None:
             assert robot.get_dof_positions().numpy()[0, 0] == pytest.approx(expected, abs=target * frequency * dt)
 
 
-def test_pendulum_follows_the_discrete_solution(robots: Path) -> None:
+def test_pendulum_follows_the_discrete_solution(robots) -> None:
     """The same law sampled once per step, as a linear recurrence: equal to float32 rounding."""
     target, dt = 0.3, 1 / 240
     angle = speed = 0.0
@@ -248,7 +246,7 @@ def test_pendulum_follows_the_discrete_solution(robots: Path) -> None:
             assert robot.get_dof_positions().numpy()[0, 0] == pytest.approx(angle, abs=1e-6)
 
 
-def test_pendulum_rests_where_gravity_balances_the_spring(robots: Path) -> None:
+def test_pendulum_rests_where_gravity_balances_the_spring(robots) -> None:
     """At rest `kp·(θ* − θ) = m·g·L·sin θ`."""
     with aa.Simulation(robots / "pendulum.usda") as sim:
         robot, _actuators = aa.Articulation(PENDULUM), aa.ArticulationActuators(PENDULUM)
@@ -266,7 +264,7 @@ WHEEL = Path(find_spec("newton").submodule_search_locations[0]) / "examples" / "
 @pytest.mark.parametrize(
     ("file", "root"), [("ant.usda", "/ant"), ("humanoid.usda", "/nv_humanoid"), ("cartpole.usda", "/cartPole")]
 )
-def test_robots_nobody_here_wrote(file: str, root: str) -> None:
+def test_robots_nobody_here_wrote(file, root) -> None:
     """Every axis gets an actuator by its name and moves, those of the humanoid's D6 joints among them."""
     if not (WHEEL / file).exists():
         pytest.skip(f"this newton does not ship {file}")

@@ -1,11 +1,8 @@
 """Networks as control laws, from USD to the efforts: delay and clamps around them, faults, resets, saved states."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -21,13 +18,12 @@ from stages import stage_of
 from torch_stand_in import run_by_torch, unknown_file
 
 __all__ = ["run_by_torch"]
-
 ROOT, DT, ROBOTS = "/Robot", 0.005, 3
 NORMALIZATION = {
     "inputs": {"mean": {"velocity": 0.1, "position_error": -0.2}, "std": {"velocity": 2.0, "position_error": 0.5}},
     "targets": {"mean": {"torque": 0.5}, "std": {"torque": 6.0}},
 }
-NETWORKS: dict[str, tuple[Network, dict[str, Any]]] = {
+NETWORKS: dict[str, tuple[Network, dict]] = {
     "mlp": (
         random_network("mlp", 6, layers=2),
         {"model_type": "mlp", "input_idx": [0, 1, 3], "pos_scale": 2.0, "vel_scale": 0.3, "effort_scale": 20.0},
@@ -107,9 +103,7 @@ def of_joint(signals: np.ndarray, joint: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("delay", "limit"), [(None, None), (DELAY, LIMIT), (0, LIMIT), (3, None)])
-def test_efforts_agree_with_the_oracle(
-    delay: int | None, limit: float | None, engine_kind: str, tmp_path: Path, rng: np.random.Generator
-) -> None:
+def test_efforts_agree_with_the_oracle(delay, limit, engine_kind, tmp_path, rng) -> None:
     """The delay acts on targets before the network, limits after it, feedforward has no effect; robots are reset."""
     bench = Bench(tmp_path, delay=delay, limit=limit)
     twins = bench.twins()
@@ -138,9 +132,7 @@ def test_efforts_agree_with_the_oracle(
 
 
 @pytest.mark.parametrize("signal", range(4), ids=["position", "velocity", "position target", "velocity target"])
-def test_fault_leaves_what_is_remembered_alone(
-    signal: int, engine_kind: str, tmp_path: Path, rng: np.random.Generator
-) -> None:
+def test_fault_leaves_what_is_remembered_alone(signal, engine_kind, tmp_path, rng) -> None:
     """Effort 0 for the step, no other robot or joint notices, and afterwards it is as if the step had not been."""
     bench, ill = Bench(tmp_path), 1
     twins = bench.twins()
@@ -158,7 +150,7 @@ def test_fault_leaves_what_is_remembered_alone(
     assert {(fault.robot, fault.step) for fault in bench.wrapper.faults} == {(ill, 10)}
 
 
-def test_saved_state_goes_on_bit_for_bit(engine_kind: str, tmp_path: Path, rng: np.random.Generator) -> None:
+def test_saved_state_goes_on_bit_for_bit(engine_kind, tmp_path, rng) -> None:
     """Histories and recurrent states are part of it, by the names of the state classes."""
     bench = Bench(tmp_path, delay=DELAY)
     signals = motion(rng, 40, 3)
@@ -181,7 +173,7 @@ def test_saved_state_goes_on_bit_for_bit(engine_kind: str, tmp_path: Path, rng: 
     np.testing.assert_array_equal(first, [other.step(one) for one in signals[20:]])
 
 
-def test_drawn_delays_act_before_the_network(tmp_path: Path, rng: np.random.Generator) -> None:
+def test_drawn_delays_act_before_the_network(tmp_path, rng) -> None:
     """Robots differ by their delay alone."""
     bench = Bench(tmp_path, ["mlp"], delay=6)
     bench.wrapper.draw_delays(0, 6, seed=4)
@@ -198,7 +190,7 @@ def test_drawn_delays_act_before_the_network(tmp_path: Path, rng: np.random.Gene
         np.testing.assert_allclose(bench.step(one)[:, 0], twin.step(*acting), atol=6e-4, rtol=0)
 
 
-def test_prims_with_one_network_share_it_and_keep_their_own_state(tmp_path: Path, rng: np.random.Generator) -> None:
+def test_prims_with_one_network_share_it_and_keep_their_own_state(tmp_path, rng) -> None:
     """Four joints, one copy of the numbers, four histories."""
     bench = Bench(tmp_path, ["lstm"] * 4)
     assert len({id(actuator.controller.network) for actuator in bench.wrapper.actuators}) == 1
@@ -209,7 +201,7 @@ def test_prims_with_one_network_share_it_and_keep_their_own_state(tmp_path: Path
         np.testing.assert_allclose(found, expected, atol=1e-3, rtol=0)
 
 
-def test_one_prim_with_several_joints_has_one_component(tmp_path: Path, rng: np.random.Generator) -> None:
+def test_one_prim_with_several_joints_has_one_component(tmp_path, rng) -> None:
     """All robots and joints of a prim are rows of one evaluation."""
     stage, names = Usd.Stage.CreateInMemory(), ["hip", "knee"]
     UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim(ROOT, "Xform"))
@@ -231,7 +223,7 @@ def test_one_prim_with_several_joints_has_one_component(tmp_path: Path, rng: np.
         np.testing.assert_allclose(arrays.efforts, twin.step(*signals[:4]), atol=6e-4, rtol=0)
 
 
-def test_model_type_chooses_the_class(tmp_path: Path) -> None:
+def test_model_type_chooses_the_class(tmp_path) -> None:
     """In the wrapper and in the public parser, whose arguments make the controller."""
     bench = Bench(tmp_path)
     classes = [aa.ControllerNeuralMLP, aa.ControllerNeuralLSTM, aa.ControllerNeuralGRU]
@@ -248,7 +240,7 @@ def test_model_type_chooses_the_class(tmp_path: Path) -> None:
         assert isinstance(parsed.controller_class(**arguments), expected)
 
 
-def test_what_is_wrong_with_files_is_told_at_once(tmp_path: Path) -> None:
+def test_what_is_wrong_with_files_is_told_at_once(tmp_path) -> None:
     """One error with a line for each prim."""
     stage = stage_with(tmp_path, {"hip": ("mlp", None, None), "knee": ("lstm", None, None), "toe": ("gru", None, None)})
     (tmp_path / "mlp.safetensors").write_bytes(b"cos\nsystem\n(S'true'\ntR.")
@@ -264,7 +256,7 @@ def test_what_is_wrong_with_files_is_told_at_once(tmp_path: Path) -> None:
         assert problem in told
 
 
-def test_step_that_the_network_was_not_trained_for_leaves_no_effort(tmp_path: Path, rng: np.random.Generator) -> None:
+def test_step_that_the_network_was_not_trained_for_leaves_no_effort(tmp_path, rng) -> None:
     """The error names both steps; nothing pushes on, and nothing was remembered."""
     bench = Bench(tmp_path, ["gru"])
     signals = motion(rng, 2, 1)
@@ -279,7 +271,7 @@ def test_step_that_the_network_was_not_trained_for_leaves_no_effort(tmp_path: Pa
         np.testing.assert_array_equal(saved[name], after[name])
 
 
-def test_built_in_python(tmp_path: Path, rng: np.random.Generator) -> None:
+def test_built_in_python(tmp_path, rng) -> None:
     """A controller of a path in `from_actuators`, the same on two joints."""
     path = write_network(tmp_path / "lstm.safetensors", *NETWORKS["lstm"])
     limit = aa.ClampingMaxEffort(wp.full(ROBOTS, LIMIT, dtype=wp.float32, device="cpu"))
@@ -299,7 +291,7 @@ def test_built_in_python(tmp_path: Path, rng: np.random.Generator) -> None:
     wrapper.close()
 
 
-def test_metadata_of_a_file(tmp_path: Path) -> None:
+def test_metadata_of_a_file(tmp_path) -> None:
     """As written, and as a JSON file beside it adds."""
     path = write_network(tmp_path / "mlp.safetensors", *NETWORKS["mlp"])
     assert aa.load_metadata(path) == NETWORKS["mlp"][1]
@@ -307,7 +299,7 @@ def test_metadata_of_a_file(tmp_path: Path) -> None:
     assert aa.load_metadata(str(path)) == NETWORKS["mlp"][1] | {"pos_scale": 7.0, "author": "bench 4"}
 
 
-def test_linear_network_drives_physics_as_the_pd_law_that_it_is(robots: Path, tmp_path: Path) -> None:
+def test_linear_network_drives_physics_as_the_pd_law_that_it_is(robots, tmp_path) -> None:
     """A file beside the robot; one layer without activation whose weights are the gains."""
     kp, kd, found = 20.0, 2.0, {}
     network = Network(2, (Linear(0, np.float32([[kp / 2, -kd / 4]]), np.float32([0.0])),))
@@ -331,7 +323,7 @@ def test_linear_network_drives_physics_as_the_pd_law_that_it_is(robots: Path, tm
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("kind", NETWORKS)
-def test_agrees_with_newtons_own(kind: str, tmp_path: Path, rng: np.random.Generator) -> None:
+def test_agrees_with_newtons_own(kind, tmp_path, rng) -> None:
     """newton runs the same file: ONNX, which it evaluates with Warp-NN."""
     newton = pytest.importorskip("newton.actuators", reason="newton is not installed")
     pytest.importorskip("warp_nn", reason="newton evaluates networks with Warp-NN, which is not installed")
@@ -367,7 +359,7 @@ def test_agrees_with_newtons_own(kind: str, tmp_path: Path, rng: np.random.Gener
 # networks that only Torch can run
 
 
-def test_wrapper_runs_what_is_not_recognised_if_trusted(tmp_path: Path, run_by_torch: list[bytes]) -> None:
+def test_wrapper_runs_what_is_not_recognised_if_trusted(tmp_path, run_by_torch) -> None:
     """By its own argument, which is no other wrapper's, or by path; an error names prim, file and remedies."""
     stage = Usd.Stage.CreateInMemory()
     UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim(ROOT, "Xform"))

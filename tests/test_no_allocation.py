@@ -1,16 +1,12 @@
 """A tick of the wrapper takes no memory and waits for nothing: counted, not timed."""
 
-from __future__ import annotations
-
 import gc
 import os
 import shutil
 import subprocess
 import sys
 import tracemalloc
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -20,12 +16,11 @@ from isaacsim.core.experimental.actuators.base.native import core
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 
 pytestmark = pytest.mark.skipif(core is None, reason="the native core was not built")
-
 TICKS, ROBOTS, DT = 10_000, 3, 0.005
 
 
 @pytest.fixture
-def wrapper() -> Iterator[aa.ArticulationActuators]:
+def wrapper():
     """A mixed robot: PD with a motor, PID with a delay, PD with a limit."""
 
     def full(value: float) -> wp.array:
@@ -49,11 +44,10 @@ def wrapper() -> Iterator[aa.ArticulationActuators]:
             yield made
 
 
-def test_ten_thousand_ticks_keep_no_memory(wrapper: aa.ArticulationActuators) -> None:
+def test_ten_thousand_ticks_keep_no_memory(wrapper) -> None:
     """At most a handful of Python objects more than before, and less than a kilobyte in between."""
     # a worker's own threads allocate too, now and then: what a tick keeps, it keeps in every turn
     assert min(kept_by_ticks(wrapper) for _ in range(3)) <= 4
-
     tracemalloc.start()
     try:
         wrapper.step_actuators(DT)
@@ -76,11 +70,11 @@ def kept_by_ticks(wrapper: aa.ArticulationActuators) -> int:
     return sys.getallocatedblocks() - before
 
 
-def test_a_tick_asks_warp_for_nothing(wrapper: aa.ArticulationActuators) -> None:
+def test_a_tick_asks_warp_for_nothing(wrapper) -> None:
     """No launch, no copy, no new array, no synchronisation."""
     asked: list[str] = []
 
-    def count(name: str) -> Any:
+    def count(name: str):
         return lambda *_args, **_named: asked.append(name)
 
     with pytest.MonkeyPatch.context() as patch:
@@ -171,7 +165,7 @@ def counted(tmp_path: Path, program: str, *arguments: str) -> list[str]:
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="counts what glibc is asked for")
 @pytest.mark.parametrize("robots", [1, 4096])
 @pytest.mark.slow
-def test_a_tick_takes_no_native_memory(robots: int, tmp_path: Path) -> None:
+def test_a_tick_takes_no_native_memory(robots, tmp_path) -> None:
     """Neither the core nor anything below it calls the allocator, below and above the size that lets Python go on."""
     count, counts = counted(tmp_path, TICKING, str(robots))
     assert counts == "True", "the counter counts nothing"
@@ -180,7 +174,7 @@ def test_a_tick_takes_no_native_memory(robots: int, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="counts what glibc is asked for")
 @pytest.mark.slow
-def test_a_recording_takes_memory_in_pieces(tmp_path: Path) -> None:
+def test_a_recording_takes_memory_in_pieces(tmp_path) -> None:
     """None of them is as large as what is recorded, 20 MB, which would be copied."""
     (largest,) = counted(tmp_path, RECORDING)
     assert 10_000 < int(largest) <= 2 << 20

@@ -1,7 +1,5 @@
 """Calls at moments when nobody expects them: in callbacks, finalisers, other threads, forked and spawned children."""
 
-from __future__ import annotations
-
 import gc
 import os
 import subprocess
@@ -9,8 +7,6 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -36,7 +32,7 @@ class Arm:
 
 
 @pytest.fixture
-def arm() -> Any:
+def arm():
     with aa.Simulation(ARM) as sim:
         yield Arm(sim)
 
@@ -58,7 +54,7 @@ def undisturbed(steps: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("order", [-5, 5], ids=["before the actuators", "after them"])
-def test_wrapper_closed_by_a_callback_stops_acting(arm: Arm, order: int) -> None:
+def test_wrapper_closed_by_a_callback_stops_acting(arm, order) -> None:
     """In that very step: its efforts are gone, its drives are back, and physics goes on."""
     arm.sim.bus.on_pre_step(lambda dt, context: arm.wrapper.close(), order=order)
     arm.sim.step(3)
@@ -68,7 +64,7 @@ def test_wrapper_closed_by_a_callback_stops_acting(arm: Arm, order: int) -> None
 
 @pytest.mark.parametrize("end", ["close", "stop"])
 @pytest.mark.parametrize("order", [-5, 5], ids=["before the actuators", "after them"])
-def test_simulation_ended_by_a_callback_steps_no_more(arm: Arm, end: str, order: int) -> None:
+def test_simulation_ended_by_a_callback_steps_no_more(arm, end, order) -> None:
     """That step ends there, and the next one is refused."""
     arm.sim.bus.on_pre_step(lambda dt, context: getattr(arm.sim, end)(), order=order)
     arm.sim.step()
@@ -77,11 +73,11 @@ def test_simulation_ended_by_a_callback_steps_no_more(arm: Arm, end: str, order:
         arm.sim.step(2)
 
 
-def test_callback_may_play_anew(arm: Arm) -> None:
+def test_callback_may_play_anew(arm) -> None:
     """What runs afterwards is the new run."""
     calls = []
 
-    def once(dt: float, context: Any) -> None:
+    def once(dt: float, context) -> None:
         calls.append(dt)
         if len(calls) == 1:
             arm.sim.stop()
@@ -93,7 +89,7 @@ def test_callback_may_play_anew(arm: Arm) -> None:
     arm.sim.step()
 
 
-def test_callback_that_resets_the_actuators_changes_their_memory_only(arm: Arm) -> None:
+def test_callback_that_resets_the_actuators_changes_their_memory_only(arm) -> None:
     """It runs amid a step, and that step is whole."""
     arm.sim.bus.on_pre_step(lambda dt, context: arm.wrapper.reset())
     arm.sim.step(5)
@@ -104,20 +100,20 @@ def test_callback_that_resets_the_actuators_changes_their_memory_only(arm: Arm) 
 
 
 @pytest.mark.parametrize("what", ["step", "reset", "read", "close the wrapper"])
-def test_finaliser_may_use_what_it_likes(arm: Arm, what: str) -> None:
+def test_finaliser_may_use_what_it_likes(arm, what) -> None:
     """In a collection amid a step, and of an object in a circle."""
-    does: dict[str, Callable[[], Any]] = {
+    does: dict[str, Callable] = {
         "step": arm.sim.step,
         "reset": arm.wrapper.reset,
         "read": lambda: (arm.wrapper.save_state(), arm.wrapper.faults),
         "close the wrapper": arm.wrapper.close,
     }
-    called: list[Any] = []
+    called = []
 
     class Dying:
         pass
 
-    def collect(dt: float, context: Any) -> None:
+    def collect(dt: float, context) -> None:
         if not called:
             dying = Dying()
             dying.circle = dying  # type: ignore[attr-defined]
@@ -131,7 +127,7 @@ def test_finaliser_may_use_what_it_likes(arm: Arm, what: str) -> None:
     assert arm.sim.step_count == 6 + (what == "step") and np.isfinite(arm.efforts()).all()
 
 
-def test_object_that_steps_as_it_dies_steps(arm: Arm) -> None:
+def test_object_that_steps_as_it_dies_steps(arm) -> None:
     """`__del__` is a place like any other."""
 
     class Dying:
@@ -147,7 +143,7 @@ def test_object_that_steps_as_it_dies_steps(arm: Arm) -> None:
 # threads
 
 
-def in_thread(do: Callable[[], Any]) -> None:
+def in_thread(do: Callable) -> None:
     errors: list[BaseException] = []
 
     def run() -> None:
@@ -164,7 +160,7 @@ def in_thread(do: Callable[[], Any]) -> None:
         raise errors[0]
 
 
-def test_another_thread_goes_on_where_the_first_was(arm: Arm) -> None:
+def test_another_thread_goes_on_where_the_first_was(arm) -> None:
     """Bit for bit, and back."""
     in_thread(lambda: arm.sim.step(3))
     arm.sim.step(2)
@@ -199,7 +195,7 @@ def test_simulations_of_several_threads_are_their_own() -> None:
         np.testing.assert_array_equal(positions, expected)
 
 
-def test_error_in_another_thread_is_its_own(arm: Arm) -> None:
+def test_error_in_another_thread_is_its_own(arm) -> None:
     """It says what it says here, and nothing was stepped."""
     with pytest.raises(TypeError, match="steps = 'x'"):
         in_thread(lambda: arm.sim.step("x"))  # type: ignore[arg-type]
@@ -261,7 +257,7 @@ if __name__ == "__main__":
 
 @pytest.mark.parametrize("way", ["fork", "spawn"])
 @pytest.mark.slow
-def test_children_compute_what_their_parent_would(way: str, tmp_path: Path) -> None:
+def test_children_compute_what_their_parent_would(way, tmp_path) -> None:
     """A forked one steps the same arrays, which are copies then; a spawned one builds anew from motors and state."""
     if way == "fork" and not hasattr(os, "fork"):
         pytest.skip("the system has no fork")

@@ -1,7 +1,5 @@
 """Parts of the tests: each file is in one, and what is asked for runs."""
 
-from __future__ import annotations
-
 import argparse
 import re
 
@@ -13,7 +11,7 @@ FILES = [path for path in sorted(TESTS.rglob("test_*.py")) if "pytest.mark.slow"
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3])
-def test_each_file_is_in_one_part(parts: int) -> None:
+def test_each_file_is_in_one_part(parts) -> None:
     assert len(FILES) > 50
     for file in FILES:
         assert sum(is_in_part(file, *part_of(f"{part}/{parts}")) for part in range(parts)) == 1
@@ -25,7 +23,7 @@ def test_all_and_none() -> None:
 
 
 @pytest.mark.parametrize("which", ["3/3", "-1/3", "1/0", "some", "1/2/3"])
-def test_other_parts_are_refused(which: str) -> None:
+def test_other_parts_are_refused(which) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match=re.escape(f"'{which}': must be 'all', 'none' or a part")):
         part_of(which)
 

@@ -1,7 +1,5 @@
 """What `python.sh` does when things go wrong, and that it starts at once when all is there; with a stand-in Python."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -66,7 +64,7 @@ def run(
     )
 
 
-def test_first_run_installs_and_shows_progress(project: Path) -> None:
+def test_first_run_installs_and_shows_progress(project) -> None:
     """The environment is made, packages are named as they come, then the script runs."""
     done = run(project, "script.py", "--flag")
     assert done.returncode == 0, done.stderr
@@ -74,14 +72,14 @@ def test_first_run_installs_and_shows_progress(project: Path) -> None:
     assert done.stdout == "ran: script.py --flag\n"
 
 
-def test_second_run_needs_no_network(project: Path) -> None:
+def test_second_run_needs_no_network(project) -> None:
     """Once installed, nothing is installed again."""
     run(project, "script.py")
     done = run(project, "script.py", PIP="fails")
     assert (done.returncode, done.stdout, done.stderr) == (0, "ran: script.py\n", "")
 
 
-def test_changed_requirements_install_again(project: Path) -> None:
+def test_changed_requirements_install_again(project) -> None:
     """An edit of pyproject.toml is noticed."""
     run(project, "script.py")
     with (project / "pyproject.toml").open("a") as file:
@@ -89,7 +87,7 @@ def test_changed_requirements_install_again(project: Path) -> None:
     assert "Collecting" in run(project, "script.py").stderr
 
 
-def test_changed_header_builds_the_core_alone(project: Path) -> None:
+def test_changed_header_builds_the_core_alone(project) -> None:
     """Without network; a core that does not compile is told, and tried again."""
     header = project / "native" / "step.h"
     header.parent.mkdir()
@@ -102,7 +100,7 @@ def test_changed_header_builds_the_core_alone(project: Path) -> None:
     assert run(project, "script.py", PIP="fails").stderr == ""
 
 
-def test_vanished_interpreter_is_noticed(project: Path) -> None:
+def test_vanished_interpreter_is_noticed(project) -> None:
     """An environment whose Python is gone is made again."""
     run(project, "script.py")
     (project / ".venv" / "bin" / "python").unlink()
@@ -110,7 +108,7 @@ def test_vanished_interpreter_is_noticed(project: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "ran: script.py\n"), done.stderr
 
 
-def test_failed_install_says_what_to_do_and_is_tried_again(project: Path) -> None:
+def test_failed_install_says_what_to_do_and_is_tried_again(project) -> None:
     """pip's error, where its whole output is, and no half-made environment that passes for a good one."""
     done = run(project, "script.py", PIP="fails")
     assert done.returncode == 1
@@ -119,14 +117,14 @@ def test_failed_install_says_what_to_do_and_is_tried_again(project: Path) -> Non
     assert run(project, "script.py").returncode == 0
 
 
-def test_error_of_the_compiler_is_shown(project: Path) -> None:
+def test_error_of_the_compiler_is_shown(project) -> None:
     """Where the native code is wrong, in the line that says so, and nothing counts as installed."""
     done = run(project, "script.py", PIP="broken")
     assert done.returncode == 1 and "native/step.cpp:9:1: error: expected ;" in done.stderr
     assert not (project / ".venv" / "installed").exists()
 
 
-def test_missing_core_is_one_line_and_installs_nothing_again(project: Path) -> None:
+def test_missing_core_is_one_line_and_installs_nothing_again(project) -> None:
     """What is lost is said once; the next run starts at once."""
     done = run(project, "script.py", CORE="missing")
     assert (done.returncode, done.stdout) == (0, "ran: script.py\n")
@@ -136,7 +134,7 @@ def test_missing_core_is_one_line_and_installs_nothing_again(project: Path) -> N
 
 
 @pytest.mark.parametrize("name", ["c++", "g++", "clang++", "my-c++"])
-def test_compiler_that_arrives_is_used(project: Path, name: str) -> None:
+def test_compiler_that_arrives_is_used(project, name) -> None:
     """The core is built at the next run, and then all is as ever, with a compiler or without."""
     run(project, "script.py", CORE="missing", CXX="my-c++" if name == "my-c++" else "c++")
     compiler = project / "tools" / name
@@ -148,7 +146,7 @@ def test_compiler_that_arrives_is_used(project: Path, name: str) -> None:
     assert run(project, "script.py").stderr == ""
 
 
-def test_environment_without_pip_is_made_again(project: Path) -> None:
+def test_environment_without_pip_is_made_again(project) -> None:
     """The run that made it was interrupted before pip was there."""
     run(project, "script.py")
     (project / ".venv" / "pip").unlink()
@@ -159,7 +157,7 @@ def test_environment_without_pip_is_made_again(project: Path) -> None:
 
 
 @pytest.mark.parametrize("flock", [True, False])
-def test_two_first_runs_install_once(project: Path, flock: bool) -> None:
+def test_two_first_runs_install_once(project, flock) -> None:
     """The second one waits, also where there is no flock, as on macOS."""
     if not flock:
         (project / "tools" / "flock").unlink(missing_ok=True)
@@ -171,7 +169,7 @@ def test_two_first_runs_install_once(project: Path, flock: bool) -> None:
     assert sum("Collecting" in err for _, err in said) == 1
 
 
-def test_folder_that_cannot_be_written_is_one_message(project: Path) -> None:
+def test_folder_that_cannot_be_written_is_one_message(project) -> None:
     """Before anything is tried."""
     (project / ".venv").touch()
     done = run(project, "script.py")
@@ -180,20 +178,20 @@ def test_folder_that_cannot_be_written_is_one_message(project: Path) -> None:
     assert first.endswith(".venv cannot be written, and must be once, to set it up.") and "Copy the clone" in second
 
 
-def test_missing_venv_module_says_what_to_install(project: Path) -> None:
+def test_missing_venv_module_says_what_to_install(project) -> None:
     """Debian splits venv off."""
     done = run(project, "script.py", VENV="fails")
     assert done.returncode == 1 and "python3-venv" in done.stderr
 
 
-def test_missing_python_says_which_are_good(project: Path) -> None:
+def test_missing_python_says_which_are_good(project) -> None:
     """No suitable interpreter: one message, nothing made."""
     (project / "tools" / "python3.11").unlink()
     done = run(project, "script.py")
     assert done.returncode == 1 and "3.11, 3.12 or 3.13" in done.stderr
 
 
-def test_launcher_runs_the_console_command(project: Path) -> None:
+def test_launcher_runs_the_console_command(project) -> None:
     """`./actuators` sets up as `python.sh` does, and hands its arguments on."""
     shutil.copy2(REPOSITORY / "actuators", project / "actuators")
     done = run(project, "run", "a b.usda", script="actuators")

@@ -1,7 +1,5 @@
 """Numbers that cannot be are refused by one clear error before anything is changed, whatever computes."""
 
-from __future__ import annotations
-
 import math
 from types import SimpleNamespace
 from typing import Any
@@ -21,22 +19,22 @@ LARGEST = 4096
 class OwnPD(aa.ControllerPD):
     """A law that computes arrays."""
 
-    def compute(self, *args: Any, **named: Any) -> None:
+    def compute(self, *args, **named) -> None:
         super().compute(*args, **named)
 
 
 class OwnPID(aa.ControllerPID):
     """The same with a memory."""
 
-    def compute(self, *args: Any, **named: Any) -> None:
+    def compute(self, *args, **named) -> None:
         super().compute(*args, **named)
 
 
-def full(value: float, dtype: Any = wp.float32, count: int = N) -> wp.array:
+def full(value: float, dtype=wp.float32, count: int = N) -> wp.array:
     return wp.full(count, value, dtype=dtype, device="cpu")
 
 
-def refused(*words: str) -> Any:
+def refused(*words: str):
     """One error of Python's own kinds with these words; no core's and no allocator's."""
     return pytest.raises((TypeError, ValueError), match=".*".join(words))
 
@@ -57,13 +55,13 @@ class Robot:
         names = ("joint_target_pos", "joint_target_vel", "joint_act", "joint_f")
         self.control = SimpleNamespace(**{name: full(1.0) for name in names})
 
-    def step(self, dt: Any) -> None:
+    def step(self, dt) -> None:
         self.stepped.step(self.state, self.control, self.now, self.after, dt)
 
     def everything(self) -> list[bytes]:
         """Efforts and both states."""
         seen = [self.control.joint_f.numpy().tobytes(), self.actuator.computed_efforts.numpy().tobytes()]
-        todo: list[Any] = [self.now, self.after]
+        todo = [self.now, self.after]
         while todo:
             one = todo.pop()
             if isinstance(one, wp.array):
@@ -78,7 +76,7 @@ class Robot:
 @pytest.mark.parametrize("group", [False, True], ids=["actuator", "group"])
 @pytest.mark.parametrize("law", [aa.ControllerPD, aa.ControllerPID, OwnPD, OwnPID])
 @pytest.mark.parametrize("dt", [-1.0, -1e-9, math.nan, math.inf, -math.inf])
-def test_time_step_that_cannot_be_is_refused(dt: float, law: type, group: bool) -> None:
+def test_time_step_that_cannot_be_is_refused(dt, law, group) -> None:
     """Of laws that need none, too: it would be taken for the step of another law's integral."""
     robot = Robot(law, group)
     robot.step(DT)
@@ -90,7 +88,7 @@ def test_time_step_that_cannot_be_is_refused(dt: float, law: type, group: bool) 
 
 
 @pytest.mark.parametrize("law", [aa.ControllerPID, OwnPID])
-def test_law_with_an_integral_is_not_stepped_without_a_time_step(law: type) -> None:
+def test_law_with_an_integral_is_not_stepped_without_a_time_step(law) -> None:
     """None is for laws without one."""
     robot = Robot(law, group=False)
     before = robot.everything()
@@ -105,21 +103,21 @@ def test_law_with_an_integral_is_not_stepped_without_a_time_step(law: type) -> N
 @pytest.mark.parametrize(
     "most", [-3, -1, LARGEST + 1, 2**31, 2**58, 2**63, -(2**63), math.nan, math.inf, 1.5, None, "3"]
 )
-def test_largest_delay_that_cannot_be_is_refused(most: Any) -> None:
+def test_largest_delay_that_cannot_be_is_refused(most) -> None:
     """When it is given, with the number; nothing is allocated."""
     with refused("max_delay = ", "must be"):
         aa.Delay(full(0, wp.int32), most)
 
 
 @pytest.mark.parametrize(("steps", "most"), [(5, 2), (-3, 2), (1, 0), (2**31 - 1, LARGEST), (-(2**31), 0)])
-def test_delay_out_of_its_range_is_refused(steps: int, most: int) -> None:
+def test_delay_out_of_its_range_is_refused(steps, most) -> None:
     """With the delay and the largest one."""
     with refused("delay_steps", str(steps)):
         aa.Delay(full(steps, wp.int32), most)
 
 
 @pytest.mark.parametrize("largest", [0, 1, LARGEST])
-def test_delay_up_to_the_largest_is_taken(largest: int) -> None:
+def test_delay_up_to_the_largest_is_taken(largest) -> None:
     """The bounds themselves are good."""
     assert aa.Delay(full(largest, wp.int32), largest).max_delay == largest
 
@@ -132,7 +130,7 @@ def stage_with_a_knee() -> Usd.Stage:
 
 
 @pytest.mark.parametrize("steps", [-3, LARGEST + 1, 2**31, 2**58, math.nan, math.inf, 1.5, None, "3"])
-def test_authored_delay_that_cannot_be_is_refused(steps: Any) -> None:
+def test_authored_delay_that_cannot_be_is_refused(steps) -> None:
     """Before the stage is touched."""
     stage = stage_with_a_knee()
     before = stage.ExportToString()
@@ -144,7 +142,7 @@ def test_authored_delay_that_cannot_be_is_refused(steps: Any) -> None:
 
 
 @pytest.mark.parametrize("steps", [-3, LARGEST + 1, 2**31 - 1])
-def test_delay_in_a_file_that_cannot_be_is_refused(steps: int) -> None:
+def test_delay_in_a_file_that_cannot_be_is_refused(steps) -> None:
     """The message names the prim and its attribute."""
     stage = stage_with_a_knee()
     prim = aa.add_actuator(
@@ -166,7 +164,7 @@ def host() -> ArraysHost:
     return made
 
 
-def wrap(host: ArraysHost, config: Any = None) -> aa.ArticulationActuators:
+def wrap(host: ArraysHost, config=None) -> aa.ArticulationActuators:
     made = (
         aa.ActuatorConfig(aa.ControllerPD(full(1.0), full(0.0)), [], aa.Delay(full(1, wp.int32), 3))
         if config is None
@@ -198,9 +196,7 @@ def wrap(host: ArraysHost, config: Any = None) -> aa.ArticulationActuators:
     ],
     ids=str,
 )
-def test_delays_that_cannot_be_drawn_are_refused(
-    low: Any, high: Any, seed: Any, host: ArraysHost, engine_kind: str
-) -> None:
+def test_delays_that_cannot_be_drawn_are_refused(low, high, seed, host, engine_kind) -> None:
     """The delays of before stay, as does what was drawn before and all that is remembered."""
     wrapper = wrap(host)
     wrapper.draw_delays(1, 3, seed=4)
@@ -234,7 +230,7 @@ def test_delays_that_cannot_be_drawn_are_refused(
         (lambda: aa.ActuatorConfig(OwnPD(full(1.0, count=N + 1), full(0.0, count=N + 1))), ["kp", str(N + 1), str(N)]),
     ],
 )
-def test_actuator_that_cannot_be_is_refused(make: Any, words: list[str], host: ArraysHost) -> None:
+def test_actuator_that_cannot_be_is_refused(make, words, host) -> None:
     """When it is made or when it is attached; drives and callbacks are left as they are."""
     host.arrays().stiffnesses[:] = 3.0
     with refused(*words):

@@ -1,7 +1,5 @@
 """Files of the repository that people and services look for: they are readable, and say what the rest says."""
 
-from __future__ import annotations
-
 import re
 
 import isaacsim.core.experimental.actuators as package

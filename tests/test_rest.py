@@ -1,10 +1,6 @@
 """Joints that friction holds come to rest and stay there, also under a load that no actuator knows of."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
-from pathlib import Path
-from typing import Any
 
 import pytest
 from isaacsim.core.experimental.actuators import Articulation, LuGreFrictionConfig, Simulation
@@ -22,7 +18,7 @@ RMS, DRIFT = 1e-6, 1e-5
 @pytest.mark.parametrize("load", [0.0, LOAD])
 @pytest.mark.parametrize("dt", STEPS)
 @pytest.mark.parametrize("engine", ENGINES)
-def test_arm_rests_on_a_simulator(engine: str, dt: float, load: float) -> None:
+def test_arm_rests_on_a_simulator(engine, dt, load) -> None:
     """To a millionth of a radian a second, without drift."""
     found = rest(so101(), ARM, engine, dt, load)
     assert found.rms <= RMS and found.drift <= DRIFT
@@ -30,7 +26,7 @@ def test_arm_rests_on_a_simulator(engine: str, dt: float, load: float) -> None:
 
 @pytest.mark.parametrize("load", [0.0, LOAD])
 @pytest.mark.parametrize("dt", STEPS)
-def test_arm_rests_on_arrays(dt: float, load: float) -> None:
+def test_arm_rests_on_arrays(dt, load) -> None:
     """With the mass matrix and gravity of the arm, in a loop in float64."""
     with Simulation(so101()) as sim:
         names, robot = Articulation(ARM).dof_names, held(sim, ARM)
@@ -38,7 +34,7 @@ def test_arm_rests_on_arrays(dt: float, load: float) -> None:
     assert found.rms <= RMS and found.drift <= DRIFT
 
 
-def test_chain_of_six_rests(tmp_path: Path) -> None:
+def test_chain_of_six_rests(tmp_path) -> None:
     """Its joints are coupled so much that friction computed joint by joint would shake them at 0.08 rad/s."""
     found = rest(chain(tmp_path, armature=0.03), BASE, "mujoco", 0.002, LOAD)
     assert found.rms <= 1e-3
@@ -49,7 +45,7 @@ def test_chain_of_six_rests(tmp_path: Path) -> None:
     ("mode", "kick", "rms"),
     [("explicit", 0.0, 3e-3), ("implicit", 0.0, 3e-3), ("in_engine", 0.0, 1.5e-3), ("in_engine", 1.0, 2e-3)],
 )
-def test_humanoid_stands_still(mode: Any, kick: float, rms: float) -> None:
+def test_humanoid_stands_still(mode, kick, rms) -> None:
     """Its legs on the ground move the whole robot; each joint by its own effective inertia would alternate."""
     found = humanoid(mode, kick)
     # with steps that are ten times shorter it sinks by 0.011, and by 0.014 after the kick
@@ -65,7 +61,7 @@ def test_bristles_of_a_humanoid_do_not_vibrate() -> None:
 
 
 @pytest.mark.parametrize("factor", [0.25, 0.5, 1.9])
-def test_a_wrong_inertia_rests(factor: float) -> None:
+def test_a_wrong_inertia_rests(factor) -> None:
     """Up to twice the true one; a small one takes longer."""
     with Simulation(so101()) as sim:
         names, robot = Articulation(ARM).dof_names, held(sim, ARM)

@@ -1,7 +1,5 @@
 """The rooms of the package: no circle among modules, libraries with their owners, tests where one looks for them."""
 
-from __future__ import annotations
-
 import ast
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The three scripts of the documentation, unchanged, as standalone scripts of Isaac Sim: on its stand-ins."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path
@@ -16,7 +14,6 @@ from warm_python import warm_python
 
 # each test starts a Python
 pytestmark = pytest.mark.slow
-
 SCRIPTS = REPOSITORY / "standalone_examples"
 ISAAC_SIM_PYTHON = REPOSITORY / "tests" / "support" / "isaac_sim_python.py"
 EXTENSION_ID = f"{NAME}-{package.__version__}"
@@ -126,7 +123,7 @@ def require_good(done: Done, kind: str) -> dict[str, np.ndarray]:
 # the scripts
 
 
-def test_drive_from_python(kind: str, tmp_path: Path) -> None:
+def test_drive_from_python(kind, tmp_path) -> None:
     """PD, then sliding mode, each in a play of its own, stepped by hand."""
     script = script_in(REPOSITORY, "drive_from_python")
     recording = require_good(Done(tmp_path, script, "--plot", "picture.png", kind=kind), kind)
@@ -137,7 +134,7 @@ def test_drive_from_python(kind: str, tmp_path: Path) -> None:
     assert abs(own.errors[-1]) < 0.02
 
 
-def test_drive_from_usd(kind: str, tmp_path: Path) -> None:
+def test_drive_from_usd(kind, tmp_path) -> None:
     """What the file says about the shoulder, what was authored for the wrist; joints have another order here."""
     script = script_in(REPOSITORY, "drive_from_usd")
     recording = require_good(Done(tmp_path, script, "--plot", "picture.png", kind=kind), kind)
@@ -168,7 +165,7 @@ def pid_of_graph(recording: dict[str, np.ndarray]) -> None:
     assert np.abs(motion.errors[-1]).max() < 0.01
 
 
-def test_drive_from_omnigraph(kind: str, tmp_path: Path) -> None:
+def test_drive_from_omnigraph(kind, tmp_path) -> None:
     """Kit's own OmniGraph runs the graph of the file, with our node as Kit's database has it."""
     script = script_in(REPOSITORY, "drive_from_omnigraph")
     pid_of_graph(require_good(Done(tmp_path, script, "--plot", "picture.png", kind=kind), kind))
@@ -177,14 +174,14 @@ def test_drive_from_omnigraph(kind: str, tmp_path: Path) -> None:
 # in a Kit that runs already
 
 
-def test_kit_executes_the_graph_and_goes_on(extension: Path, tmp_path: Path) -> None:
+def test_kit_executes_the_graph_and_goes_on(extension, tmp_path) -> None:
     """The script starts no Kit, opens the file and presses Play; frames are Kit's."""
     done = Done(tmp_path, script_in(extension, "drive_from_omnigraph"), kind="isaac-physx", inside=True)
     assert done.process.returncode == 0, done.output
     pid_of_graph(done.recording())
 
 
-def test_kit_executes_a_script_and_goes_on(extension: Path, tmp_path: Path) -> None:
+def test_kit_executes_a_script_and_goes_on(extension, tmp_path) -> None:
     """A script that steps by itself says how it went, and leaves Kit running."""
     script = script_in(extension, "drive_from_python")
     done = Done(tmp_path, script, "--plot", "picture.png", kind="isaac-newton", inside=True)
@@ -194,21 +191,21 @@ def test_kit_executes_a_script_and_goes_on(extension: Path, tmp_path: Path) -> N
 # choices
 
 
-def test_engine_can_be_chosen(tmp_path: Path) -> None:
+def test_engine_can_be_chosen(tmp_path) -> None:
     """Isaac Sim switches; arguments that are its own do not disturb."""
     script = script_in(REPOSITORY, "drive_from_python")
     arguments = ("--engine", "newton", "--plot", "picture.png", "--/log/level=warn")
     require_good(Done(tmp_path, script, *arguments, kind="isaac-physx"), "isaac-newton")
 
 
-def test_engine_of_elsewhere_is_refused(tmp_path: Path) -> None:
+def test_engine_of_elsewhere_is_refused(tmp_path) -> None:
     """Isaac Sim has no MuJoCo by that name."""
     done = Done(tmp_path, script_in(REPOSITORY, "drive_from_python"), "--engine", "mujoco", kind="isaac-physx")
     assert done.process.returncode == 1
     assert "engine = 'mujoco': must be one of ['physx', 'newton']" in done.output
 
 
-def test_failure_is_told_by_the_exit_code(extension: Path, tmp_path: Path) -> None:
+def test_failure_is_told_by_the_exit_code(extension, tmp_path) -> None:
     """Also after Kit was closed: actuators too weak to move the arm."""
     weak = script_in(extension, "drive_from_usd")
     text = weak.read_text()
@@ -224,7 +221,7 @@ def test_failure_is_told_by_the_exit_code(extension: Path, tmp_path: Path) -> No
 # the launch
 
 
-def test_launch_without_the_version_starts_the_bundled_one(extension: Path, tmp_path: Path) -> None:
+def test_launch_without_the_version_starts_the_bundled_one(extension, tmp_path) -> None:
     """Isaac Sim's base experience depends on an extension of the same name; what the scripts say replaces it."""
     world = script_in(extension, "world/__init__")
     text = world.read_text()
@@ -235,7 +232,7 @@ def test_launch_without_the_version_starts_the_bundled_one(extension: Path, tmp_
     assert f"{BUNDLED} runs, of which there is no stand-in" in done.output
 
 
-def test_clone_of_another_name_gets_a_link(tmp_path: Path) -> None:
+def test_clone_of_another_name_gets_a_link(tmp_path) -> None:
     """An extension is called like its folder; the link is gone when Isaac Sim is."""
     script = script_in(copy_to(tmp_path / "clone"), "drive_from_python")
     recording = require_good(Done(tmp_path, script, "--plot", "picture.png", kind="isaac-physx"), "isaac-physx")

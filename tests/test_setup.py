@@ -1,7 +1,5 @@
 """What `setup.py` makes of a compiler that works, fails or is missing; with a stand-in compiler and a small package."""
 
-from __future__ import annotations
-
 import os
 import platform
 import shutil
@@ -72,7 +70,7 @@ def build(
 
 @pytest.mark.parametrize("core", ["", "required"])
 @pytest.mark.slow
-def test_wheel_with_the_core_is_for_one_platform(project: Path, core: str) -> None:
+def test_wheel_with_the_core_is_for_one_platform(project, core) -> None:
     """Its name says which Python and which machine."""
     code, said, (tag,) = build(project, core=core)
     assert code == 0 and tag.startswith(f"cp{sys.version_info.major}{sys.version_info.minor}-"), said
@@ -81,7 +79,7 @@ def test_wheel_with_the_core_is_for_one_platform(project: Path, core: str) -> No
 
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.slow
-def test_error_in_a_source_makes_no_wheel(project: Path, source: str) -> None:
+def test_error_in_a_source_makes_no_wheel(project, source) -> None:
     """A core that does not compile never passes for one that could not be."""
     path = project / "native" / f"{source}.cpp"
     path.write_text(f"broken {path.read_text()}")
@@ -92,7 +90,7 @@ def test_error_in_a_source_makes_no_wheel(project: Path, source: str) -> None:
 
 @pytest.mark.parametrize("reason", ["no compiler", "off"])
 @pytest.mark.slow
-def test_wheel_without_the_core_says_so_in_its_name(project: Path, reason: str) -> None:
+def test_wheel_without_the_core_says_so_in_its_name(project, reason) -> None:
     """It is for every platform, and a line says what is lost."""
     code, said, wheels = build(project, "nowhere") if reason == "no compiler" else build(project, core="off")
     assert code == 0 and wheels == ["py3-none-any"], said
@@ -100,13 +98,13 @@ def test_wheel_without_the_core_says_so_in_its_name(project: Path, reason: str) 
 
 
 @pytest.mark.parametrize(("core", "rule"), [("required", "Install g++"), ("on", "must be 'required', 'off'")])
-def test_required_core_is_never_left_out(project: Path, core: str, rule: str) -> None:
+def test_required_core_is_never_left_out(project, core, rule) -> None:
     """Without a compiler a build that asks for the core ends; so does one whose wish is not understood."""
     code, said, wheels = build(project, "nowhere", core)
     assert code == 1 and wheels == [] and f"ACTUATORS_CORE{' = ' if core == 'on' else '='}" in said and rule in said
 
 
-def test_unknown_wish_for_instruction_sets_is_refused(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_wish_for_instruction_sets_is_refused(project, monkeypatch) -> None:
     """It names what there is."""
     monkeypatch.setenv("ACTUATORS_VARIANTS", "avx2")
     code, said, _ = build(project)
@@ -124,7 +122,7 @@ def test_unknown_wish_for_instruction_sets_is_refused(project: Path, monkeypatch
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="one instruction set")
 @pytest.mark.slow
 def test_core_of_a_clone_has_the_best_instruction_set_of_its_processor(
-    project: Path, monkeypatch: pytest.MonkeyPatch, command: Sequence[str], wish: str, expected: set[str]
+    project, monkeypatch, command, wish, expected
 ) -> None:
     """Each takes a third of the time to build. A wheel has them all; so has a clone that asks, of its processor."""
     monkeypatch.setenv("ACTUATORS_VARIANTS", wish)
@@ -136,7 +134,7 @@ def test_core_of_a_clone_has_the_best_instruction_set_of_its_processor(
 
 
 @pytest.mark.slow
-def test_core_is_compiled_again_only_where_something_has_changed(project: Path) -> None:
+def test_core_is_compiled_again_only_where_something_has_changed(project) -> None:
     """For another extra nothing is; a header, an option, a compiler of another version or a wish compiles it."""
 
     def compiles(*command: str) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
 from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
@@ -22,16 +21,16 @@ State = dict[str, Any]
 class Own(aa.ControllerPID):
     """A law with a memory that computes arrays, and so stands between the phases of a step."""
 
-    def compute(self, *args: Any, **named: Any) -> None:
+    def compute(self, *args, **named) -> None:
         super().compute(*args, **named)
 
 
-def array(value: float, dtype: Any = wp.float32) -> wp.array:
+def array(value: float, dtype=wp.float32) -> wp.array:
     return wp.full(ROBOTS, value, dtype=dtype, device="cpu")
 
 
 @contextlib.contextmanager
-def running_on(kind: str) -> Iterator[None]:
+def running_on(kind: str):
     """Make wrappers that run on `kind`; Warp runs where the native core was not built."""
     if kind == "native" and native.core is None:
         pytest.skip("the native core was not built")
@@ -45,7 +44,7 @@ class Legs:
     """Three robots: a delayed PD law on the hip, an integral on the knee, a law of one's own with both on the ankle."""
 
     def __init__(self, kind: str = "native", delay: int = 3, law: type = Own) -> None:
-        def pid(made: type) -> Any:
+        def pid(made: type):
             return made(array(3.0), array(20.0), array(0.5), array(1.0))
 
         pairs = [
@@ -96,7 +95,7 @@ def same(first: State, second: State) -> bool:
     )
 
 
-def require_refused(legs: Legs, saved: Any, *words: str) -> None:
+def require_refused(legs: Legs, saved, *words: str) -> None:
     """One ValueError, with these words, and nothing is changed."""
     before = legs.wrapper.save_state()
     with pytest.raises(ValueError) as error:
@@ -138,7 +137,7 @@ def states(saved: State) -> State:
 @pytest.mark.parametrize("law", [Own, aa.ControllerPID], ids=["own", "built in"])
 @pytest.mark.parametrize("target", KINDS)
 @pytest.mark.parametrize("source", KINDS)
-def test_state_of_one_engine_goes_on_in_another(source: str, target: str, law: type) -> None:
+def test_state_of_one_engine_goes_on_in_another(source, target, law) -> None:
     """Efforts and faults from there on are those of the original; what is saved again is what was saved."""
     legs, other = Legs(source, law=law).lived(), Legs(target, law=law)
     saved = legs.wrapper.save_state()
@@ -150,7 +149,7 @@ def test_state_of_one_engine_goes_on_in_another(source: str, target: str, law: t
     assert other.wrapper.faults == legs.wrapper.faults
 
 
-def test_restoring_replaces_all_of_a_past(legs: Legs, saved: State, kind: str) -> None:
+def test_restoring_replaces_all_of_a_past(legs, saved, kind) -> None:
     """Whatever the wrapper remembered before: integrals, delays, faults and steps."""
     other = Legs(kind)
     other.run(np.random.default_rng(77), steps=14)
@@ -159,7 +158,7 @@ def test_restoring_replaces_all_of_a_past(legs: Legs, saved: State, kind: str) -
     assert other.wrapper.faults == legs.wrapper.faults
 
 
-def test_saved_state_is_a_copy(legs: Legs, saved: State) -> None:
+def test_saved_state_is_a_copy(legs, saved) -> None:
     """Steps do not change it, and it may be kept in a file."""
     np.savez("state.npz", **saved)
     legs.run(np.random.default_rng(1))
@@ -172,25 +171,25 @@ def test_saved_state_is_a_copy(legs: Legs, saved: State) -> None:
 # what does not fit
 
 
-def test_missing_name_is_refused(legs: Legs, saved: State) -> None:
+def test_missing_name_is_refused(legs, saved) -> None:
     """Each carries something over; the version says who wrote it."""
     for name in saved:
         require_refused(legs, {other: values for other, values in saved.items() if other != name}, name.split(".")[-1])
 
 
-def test_name_too_many_is_refused(legs: Legs, saved: State) -> None:
+def test_name_too_many_is_refused(legs, saved) -> None:
     """It belongs to an actuator that is not here."""
     require_refused(legs, saved | {"toe.controller.integral": np.zeros(ROBOTS, np.float32)}, "toe")
 
 
 @pytest.mark.parametrize("dtype", ["f8", "i8", "f2", ">f4", "U4", "O"])
-def test_other_type_is_refused(dtype: str, legs: Legs, saved: State) -> None:
+def test_other_type_is_refused(dtype, legs, saved) -> None:
     """Nothing is converted in silence."""
     for name, values in states(saved).items():
         require_refused(legs, saved | {name: values.astype(dtype)}, name)
 
 
-def test_other_shape_is_refused(legs: Legs, saved: State) -> None:
+def test_other_shape_is_refused(legs, saved) -> None:
     """Neither broadcast nor cut off."""
     for name, values in states(saved).items():
         for odd in (values[..., :-1], np.concatenate([values, values]), values[None], values[:0], values.ravel()[0]):
@@ -200,13 +199,13 @@ def test_other_shape_is_refused(legs: Legs, saved: State) -> None:
 @pytest.mark.parametrize(
     "odd", [None, "text", {}, [[1.0], [2.0, 3.0]], [object()]], ids=["none", "text", "dict", "ragged", "object"]
 )
-def test_what_is_no_array_is_refused(odd: Any, legs: Legs, saved: State) -> None:
+def test_what_is_no_array_is_refused(odd, legs, saved) -> None:
     """By one ValueError, whatever NumPy makes of it."""
     for name in saved:
         require_refused(legs, saved | {name: odd})
 
 
-def test_list_is_refused_or_taken_for_what_it_holds(legs: Legs, saved: State) -> None:
+def test_list_is_refused_or_taken_for_what_it_holds(legs, saved) -> None:
     """A state that went through JSON has lost its types."""
     for name, values in states(saved).items():
         with contextlib.suppress(ValueError):
@@ -215,7 +214,7 @@ def test_list_is_refused_or_taken_for_what_it_holds(legs: Legs, saved: State) ->
 
 
 @pytest.mark.parametrize("layout", [0, 1, 3, 2**40, -2])
-def test_another_layout_is_refused(layout: int, legs: Legs, saved: State) -> None:
+def test_another_layout_is_refused(layout, legs, saved) -> None:
     """With the number, and what to do."""
     require_refused(legs, saved | {"layout": np.array([layout])}, "layout", str(layout), "anew")
 
@@ -232,12 +231,12 @@ OLD = {
 
 
 @pytest.mark.parametrize("old", [OLD, {}], ids=["0.2.0", "empty"])
-def test_state_of_an_older_version_is_refused_by_name(old: State, legs: Legs) -> None:
+def test_state_of_an_older_version_is_refused_by_name(old, legs) -> None:
     """It has no layout number."""
     require_refused(legs, old, "no layout number", "0.2.0", "anew")
 
 
-def test_state_of_other_actuators_is_refused(legs: Legs, saved: State, kind: str) -> None:
+def test_state_of_other_actuators_is_refused(legs, saved, kind) -> None:
     """Of a shorter delay, or of fewer robots."""
     require_refused(legs, Legs(kind, delay=2).wrapper.save_state(), "hip")
     fewer = {name: values[..., : values.shape[-1] // ROBOTS * 2] for name, values in states(saved).items()}
@@ -248,7 +247,7 @@ def test_state_of_other_actuators_is_refused(legs: Legs, saved: State, kind: str
 
 
 @pytest.mark.parametrize("value", [-1, 2, 2**31 - 1, -(2**31)])
-def test_numbers_out_of_range_lead_nowhere_else(value: int, legs: Legs, saved: State) -> None:
+def test_numbers_out_of_range_lead_nowhere_else(value, legs, saved) -> None:
     """They are refused, or stand for the nearest that can be; no step reads or writes beside the state."""
     for name in [name for name, values in saved.items() if values.dtype.kind == "i" and name != "layout"]:
         before = legs.wrapper.save_state()
@@ -260,7 +259,7 @@ def test_numbers_out_of_range_lead_nowhere_else(value: int, legs: Legs, saved: S
         assert len(legs.wrapper.faults) < 9
 
 
-def test_number_that_is_not_finite_gives_no_effort(legs: Legs, saved: State) -> None:
+def test_number_that_is_not_finite_gives_no_effort(legs, saved) -> None:
     """It is refused, or faults its joint: an effort is finite whatever was restored."""
     for name in [name for name, values in states(saved).items() if values.dtype.kind == "f"]:
         before = legs.wrapper.save_state()
@@ -272,7 +271,7 @@ def test_number_that_is_not_finite_gives_no_effort(legs: Legs, saved: State) -> 
 
 
 @pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf])
-def test_number_that_is_not_finite_is_refused(odd: float, legs: Legs, saved: State) -> None:
+def test_number_that_is_not_finite_is_refused(odd, legs, saved) -> None:
     """By name, but for what code of one's own remembers, of which nothing is known."""
     numbers = [name for name, values in states(saved).items() if values.dtype.kind == "f"]
     for name in [name for name in numbers if not name.startswith("ankle.controller")]:
@@ -293,18 +292,14 @@ def test_number_that_is_not_finite_is_refused(odd: float, legs: Legs, saved: Sta
         ([3.5], "saved state is of version 3.5"),
     ],
 )
-def test_state_of_a_later_version_is_refused(
-    version: list[Any], words: str, legs: Legs, saved: State, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_state_of_a_later_version_is_refused(version, words, legs, saved, monkeypatch) -> None:
     """Though its layout is the same: what it means may have changed."""
     monkeypatch.setattr(state, "__version__", "0.2.0")
     require_refused(legs, saved | {"version": np.array(version)}, words)
 
 
 @pytest.mark.parametrize("version", ["0.2.0", "0.9.7", "0.10.0.dev3", "0.10.0"])
-def test_state_of_an_older_version_with_this_layout_is_taken(
-    version: str, legs: Legs, saved: State, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_state_of_an_older_version_with_this_layout_is_taken(version, legs, saved, monkeypatch) -> None:
     """And of the version itself, whatever stands behind its numbers."""
     monkeypatch.setattr(state, "__version__", "0.10.0")
     legs.run(np.random.default_rng(1))

@@ -1,14 +1,11 @@
 """Which wheels are built: `[tool.cibuildwheel]` on the machines of the workflow."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import re
 import subprocess
 import sys
 import tomllib
-from pathlib import Path
 
 import pytest
 import yaml
@@ -39,7 +36,7 @@ def test_wheels_are_built_for_every_python_that_the_package_is_for() -> None:
     assert set(WORKFLOW["jobs"]["wheels"]["strategy"]["matrix"]["runner"]) == set(MACHINES)
 
 
-def test_data_beside_the_code_is_in_the_wheel(tmp_path: Path) -> None:
+def test_data_beside_the_code_is_in_the_wheel(tmp_path) -> None:
     """What the node and the schemas consist of, as setuptools collects it."""
     for needed in ("setuptools", "pybind11"):
         pytest.importorskip(needed, reason=f"{needed}, which builds the package, is not installed: extra ci")
@@ -66,7 +63,7 @@ def test_data_beside_the_code_is_in_the_wheel(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(importlib.util.find_spec("cibuildwheel") is None, reason="cibuildwheel is not installed")
 @pytest.mark.parametrize("machine", MACHINES)
-def test_cibuildwheel_lists_these_wheels(machine: str) -> None:
+def test_cibuildwheel_lists_these_wheels(machine) -> None:
     """One per Python, none for another libc or an older processor."""
     system, architecture, wheels = MACHINES[machine]
     command = [sys.executable, "-m", "cibuildwheel", "--platform", system, "--archs", architecture]

@@ -1,7 +1,5 @@
 """A warning points at the user's line, however deep it comes from."""
 
-from __future__ import annotations
-
 from isaacsim.core.experimental.actuators.base.callers import level_outside
 
 

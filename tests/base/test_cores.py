@@ -1,10 +1,7 @@
 """Native cores told by the names of their files: what is said where none is for this Python."""
 
-from __future__ import annotations
-
 import sys
 from importlib.machinery import EXTENSION_SUFFIXES
-from pathlib import Path
 
 import pytest
 from isaacsim.core.experimental.actuators.base.cores import missing_core
@@ -14,16 +11,14 @@ OTHERS = ["core.cpython-305-x86_64-linux-gnu.so", "core.cp304-win_amd64.pyd", "c
 
 
 @pytest.mark.parametrize("suffix", EXTENSION_SUFFIXES)
-def test_nothing_is_said_where_there_is_one(tmp_path: Path, suffix: str) -> None:
+def test_nothing_is_said_where_there_is_one(tmp_path, suffix) -> None:
     """Whichever of the names that Python loads."""
     (tmp_path / f"core{suffix}").touch()
     assert missing_core(tmp_path) is None
 
 
 @pytest.mark.parametrize(("names", "there"), [([], ""), (OTHERS, ", though for 3.4, 3.5"), (["core.pyi"], "")])
-def test_missing_core_is_named_by_python(
-    tmp_path: Path, names: list[str], there: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_core_is_named_by_python(tmp_path, names, there, monkeypatch) -> None:
     """With those that are there, what runs instead, and what to do."""
     monkeypatch.delenv("ACTUATORS_CORE", raising=False)
     for name in names:
@@ -34,7 +29,7 @@ def test_missing_core_is_named_by_python(
     )
 
 
-def test_core_that_was_turned_off_blames_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_core_that_was_turned_off_blames_no_compiler(tmp_path, monkeypatch) -> None:
     """It was built, or left out, by the variable."""
     monkeypatch.setenv("ACTUATORS_CORE", "off")
     assert str(missing_core(tmp_path)).startswith("ACTUATORS_CORE=off: Warp steps")

@@ -1,14 +1,11 @@
 """The package without its extras: it imports, actuators run, and what is missing is told."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import os
 import re
 import subprocess
 import sys
 import tomllib
-from pathlib import Path
 
 import pytest
 from isaacsim.core.experimental.actuators.base import extras
@@ -94,7 +91,7 @@ def test_own_simulator_runs_with_the_core_alone() -> None:
     ids=["mujoco", "physx", "author", "parse", "register", "graphs", "onnx", "train"],
 )
 @pytest.mark.slow
-def test_what_is_missing_is_told(code: str, error: str, extra: str) -> None:
+def test_what_is_missing_is_told(code, error, extra) -> None:
     """The last line of the error names the library and the command that installs it."""
     done = without_extras(code)
     last = done.stderr.strip().splitlines()[-1]
@@ -104,7 +101,7 @@ def test_what_is_missing_is_told(code: str, error: str, extra: str) -> None:
     assert found and found[1].partition(".")[0] in LIBRARIES[extra], done.stderr
 
 
-def test_simulator_needs_no_newton(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_simulator_needs_no_newton(monkeypatch) -> None:
     """USD is read without it."""
     from isaacsim.core.experimental.actuators import Simulation
 
@@ -115,7 +112,7 @@ def test_simulator_needs_no_newton(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("extra", LIBRARIES)
-def test_extras_bring_what_messages_promise(extra: str) -> None:
+def test_extras_bring_what_messages_promise(extra) -> None:
     """The table and pyproject.toml say the same."""
     assert {DISTRIBUTIONS.get(name, name) for name in LIBRARIES[extra]} <= distributions(extra)
 
@@ -162,7 +159,7 @@ class Installed:
         return self.said
 
 
-def test_clone_installs_into_its_own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clone_installs_into_its_own_environment(monkeypatch) -> None:
     """By `python.sh`, from the root as from elsewhere; another environment's pip installs the same."""
     monkeypatch.chdir(REPOSITORY)
     monkeypatch.setattr(sys, "prefix", str(REPOSITORY / ".venv"))
@@ -186,9 +183,7 @@ def test_clone_installs_into_its_own_environment(monkeypatch: pytest.MonkeyPatch
     ],
     ids=["index", "wheel", "wheel that is gone", "git"],
 )
-def test_wheel_is_installed_again_from_where_it_came(
-    said: str | None, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wheel_is_installed_again_from_where_it_came(said, command, tmp_path, monkeypatch) -> None:
     """With the extra; what came from a file that is gone names the libraries."""
     wheel = tmp_path / "a b.whl"
     wheel.touch()
@@ -198,7 +193,7 @@ def test_wheel_is_installed_again_from_where_it_came(
     assert install_command("files") == command.replace("WHEEL", wheel.as_uri())
 
 
-def test_extension_folder_names_the_libraries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_extension_folder_names_the_libraries(tmp_path, monkeypatch) -> None:
     """No distribution is there whose extra could be installed."""
 
     def missing(name: str) -> None:
@@ -217,7 +212,7 @@ def test_extension_folder_names_the_libraries(tmp_path: Path, monkeypatch: pytes
         ImportError("cannot import name 'MjSpec' from 'mujoco'", name="mujoco"),
     ],
 )
-def test_broken_library_is_replaced(error: ImportError) -> None:
+def test_broken_library_is_replaced(error) -> None:
     """What owns its files goes before it comes anew: an upgrade in place has broken it."""
     with pytest.raises(NetworkError) as caught, needs("Simulation", "sim", NetworkError):
         raise error

@@ -1,7 +1,5 @@
 """The memory of an array, as NumPy's and as Warp's."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.base.memory import apart, lie_of, numpy_view, overlap, warp_view
@@ -29,7 +27,7 @@ def test_how_an_array_lies_changes_with_it() -> None:
 
 
 @pytest.mark.parametrize("as_warp", [False, True], ids=["numpy", "warp"])
-def test_arrays_overlap_in_part(as_warp: bool) -> None:
+def test_arrays_overlap_in_part(as_warp) -> None:
     """Not where they are alike, lie between each other's rows, or are empty."""
     memory = np.zeros((6, 8), np.float32)
     first = memory[:4, :4]

@@ -1,7 +1,5 @@
 """A core that was not built is no fault; one that is there and cannot be loaded is told, with what to do about it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -69,7 +67,7 @@ def compiled(place: Path, before: str = "", body: str = "") -> None:
 
 
 @pytest.mark.parametrize("other", [[], ["core.cpython-305-x86_64-linux-gnu.so"]], ids=["none", "for another Python"])
-def test_a_core_that_was_not_built_is_no_fault(package: Path, other: list[str]) -> None:
+def test_a_core_that_was_not_built_is_no_fault(package, other) -> None:
     """Nothing is said when the package is imported; a step that would have used it says it once."""
     for name in other:
         (package / name).write_bytes(b"not for this Python")
@@ -77,7 +75,7 @@ def test_a_core_that_was_not_built_is_no_fault(package: Path, other: list[str]) 
 
 
 @pytest.mark.parametrize("content", [b"", b"not a library", b"\x7fELF\x02\x01\x01" + bytes(57)])
-def test_a_broken_core_is_told(package: Path, content: bytes) -> None:
+def test_a_broken_core_is_told(package, content) -> None:
     """Once, with the file, the reason and the remedy."""
     place = package / f"core{SUFFIX}"
     place.write_bytes(content)
@@ -90,12 +88,11 @@ def test_a_broken_core_is_told(package: Path, content: bytes) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looked for in libraries of Linux")
 @pytest.mark.parametrize("size", [64, 4096, 100_000, -1])
-def test_a_core_cut_short_is_told(package: Path, size: int) -> None:
+def test_a_core_cut_short_is_told(package, size) -> None:
     """What a full disk leaves of the real one: loading it would end the process."""
     if native.core is None:
         pytest.skip("the native core was not built")
-    whole = Path(native.core.__file__).read_bytes()
-    (package / f"core{SUFFIX}").write_bytes(whole[:size])
+    (package / f"core{SUFFIX}").write_bytes(Path(native.core.__file__).read_bytes()[:size])
     found, line = seen(package.parent)
     assert found == "False" and "cannot be loaded (the file is cut short)" in line
 
@@ -109,14 +106,14 @@ def test_a_core_cut_short_is_told(package: Path, size: int) -> None:
     ],
     ids=["missing symbol", "wrong ABI", "another error"],
 )
-def test_a_core_that_fails_while_loading_is_told(package: Path, before: str, body: str, reason: str) -> None:
+def test_a_core_that_fails_while_loading_is_told(package, before, body, reason) -> None:
     """The loader's own words are in it."""
     compiled(package / f"core{SUFFIX}", before, body)
     found, line = seen(package.parent)
     assert found == "False" and line.startswith("RuntimeWarning") and reason in line
 
 
-def test_a_core_that_loads_is_taken_without_a_word(package: Path) -> None:
+def test_a_core_that_loads_is_taken_without_a_word(package) -> None:
     """And left alone where it is turned off, broken or not."""
     compiled(package / f"core{SUFFIX}")
     assert seen(package.parent) == ["True"]

@@ -1,7 +1,5 @@
 """Warp starts without a word, unless the program starts it itself."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 
@@ -24,7 +22,7 @@ with Simulation("data/robots/pendulum.usda") as sim:
 
 
 @pytest.mark.parametrize(("program", "result"), [(OURS, "[[20.]]\n"), (SIMULATION, "stepped\n")], ids=["loop", "file"])
-def test_output_is_the_programs_alone(program: str, result: str) -> None:
+def test_output_is_the_programs_alone(program, result) -> None:
     """No banner, and no warning of a machine without a GPU."""
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=REPOSITORY)

@@ -1,7 +1,5 @@
 """Files are written whole or not at all, and errors name them."""
 
-from __future__ import annotations
-
 import errno
 import os
 from pathlib import Path
@@ -10,7 +8,7 @@ import pytest
 from isaacsim.core.experimental.actuators.base.saving import relative_path, require_place, whole_file
 
 
-def test_file_appears_at_the_end(tmp_path: Path) -> None:
+def test_file_appears_at_the_end(tmp_path) -> None:
     """Until then what was there stays; its permissions stay, and nothing else is left."""
     wanted = tmp_path / "log.csv"
     wanted.write_text("old")
@@ -23,7 +21,7 @@ def test_file_appears_at_the_end(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_error_leaves_what_was_there(tmp_path: Path, there: bool) -> None:
+def test_error_leaves_what_was_there(tmp_path, there) -> None:
     """The old file, or none."""
     wanted = tmp_path / "log.csv"
     if there:
@@ -34,7 +32,7 @@ def test_error_leaves_what_was_there(tmp_path: Path, there: bool) -> None:
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("log.csv", "old")] * there
 
 
-def test_link_stays_one(tmp_path: Path) -> None:
+def test_link_stays_one(tmp_path) -> None:
     """What it points to is written."""
     (tmp_path / "elsewhere").mkdir()
     link = tmp_path / "log.csv"
@@ -45,7 +43,7 @@ def test_link_stays_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES])
-def test_error_of_the_system_names_file_and_remedy(tmp_path: Path, number: int) -> None:
+def test_error_of_the_system_names_file_and_remedy(tmp_path, number) -> None:
     """In one line; its kind and number are the system's."""
     kind = type(OSError(number, ""))
     with pytest.raises(kind, match=r"log\.csv: cannot be written: .*choose another place") as caught:
@@ -62,12 +60,11 @@ def test_device_is_written_and_not_replaced() -> None:
     assert Path("/dev/full").is_char_device()
 
 
-def test_paths_are_from_a_folder(tmp_path: Path) -> None:
-    """With slashes."""
+def test_paths_are_from_a_folder(tmp_path) -> None:
     assert relative_path(tmp_path / "a" / "b.obj", tmp_path / "c") == "../a/b.obj"
 
 
-def test_folder_is_no_file(tmp_path: Path) -> None:
+def test_folder_is_no_file(tmp_path) -> None:
     """Nor is a file in a folder that is not there."""
     with pytest.raises(IsADirectoryError, match="must be a file, and is a folder"):
         require_place(tmp_path)

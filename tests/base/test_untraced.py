@@ -1,10 +1,7 @@
 """Functions that compilers trace may hold calls of actuators: `torch.compile` goes around them, JAX says why not."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
-from typing import Any
 
 import numpy as np
 import pytest
@@ -55,7 +52,7 @@ print(*sorted(counters["frames"].values()), sum(counters["graph_break"].values()
         ("", "", None),
     ],
 )
-def test_a_compiled_function_steps_actuators(before: str, between: str, compiled: str | None) -> None:
+def test_a_compiled_function_steps_actuators(before, between, compiled) -> None:
     """It is compiled once, in two parts, whenever Torch is imported; new arrays in each step are no matter."""
     pytest.importorskip("torch")
     script = SCRIPT.format(before=before, between=between)
@@ -91,7 +88,7 @@ def test_a_model_of_isaac_lab_within_a_compiled_function() -> None:
     model = cfg.class_type(cfg, ["hip", "knee"], slice(None), SHAPE[0], "cpu")
 
     @torch.compile(backend="eager")
-    def control(target: Any, q: Any, qd: Any) -> Any:
+    def control(target, q, qd):
         action = isaac_lab.ArticulationActions(target * 1.0, qd, torch.zeros_like(q))
         return 2.0 * model.compute(action, q, qd).joint_efforts
 
@@ -128,7 +125,7 @@ def test_values_that_jax_traces_are_refused() -> None:
         jax.jit(lambda rows: leg.reset(indices=rows))(jax.numpy.array([1]))
 
     @jax.jit
-    def control(q: Any, target: Any) -> Any:
+    def control(q, target):
         like = jax.ShapeDtypeStruct(q.shape, q.dtype)
         return 2.0 * io_callback(lambda *given: leg.step(*given, DT), like, q, q, target, ordered=True)
 

@@ -1,7 +1,5 @@
 """The folder of Warp's kernels without a writable home."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -46,7 +44,7 @@ assert ones.numpy().tolist() == [2.0, 2.0, 2.0]
 
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.slow
-def test_home_that_is_a_file_is_one_warning(tmp_path: Path, use: str) -> None:
+def test_home_that_is_a_file_is_one_warning(tmp_path, use) -> None:
     """Kernels are in a temporary folder that only this user can access, and run."""
     home, temporary, script = tmp_path / "home", tmp_path / "tmp", tmp_path / "script.py"
     home.touch()
@@ -70,14 +68,14 @@ def test_home_that_is_a_file_is_one_warning(tmp_path: Path, use: str) -> None:
     assert folder.stat().st_mode & 0o777 == 0o700
 
 
-def test_folder_that_can_be_written_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folder_that_can_be_written_is_kept(tmp_path, monkeypatch) -> None:
     """Also one that is not there yet; nothing is made and nothing said."""
     monkeypatch.setattr(wp.config, "kernel_cache_dir", str(tmp_path / "a" / "b"))
     warp_cache.prepare_cache()
     assert wp.config.kernel_cache_dir == str(tmp_path / "a" / "b") and not list(tmp_path.iterdir())
 
 
-def test_folder_of_somebody_else_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folder_of_somebody_else_is_not_used(tmp_path, monkeypatch) -> None:
     """One that others may write to could hold code of theirs."""
     file, other = tmp_path / "file", tmp_path / f"warp-cache-{os.getuid()}"
     file.touch()

@@ -1,14 +1,10 @@
 """Earlier import paths: the same modules, a warning that names the current path, `python -m`, and missing modules."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator
-from pathlib import Path
 from types import ModuleType
 
 import isaacsim.core.experimental.actuators as package
@@ -22,7 +18,7 @@ DEPRECATED = sorted(earlier for earlier in moved.EARLIER if earlier.partition(".
 
 
 @pytest.fixture(autouse=True)
-def _first_import() -> Iterator[None]:
+def _first_import():
     """Forget earlier paths that another test imported."""
     before = {name: sys.modules.pop(name) for name in list(sys.modules) if _is_earlier(name)}
     attributes = {room: vars(package).pop(room) for room in WHOLE if room in vars(package)}
@@ -52,7 +48,7 @@ def imported(earlier: str) -> tuple[ModuleType, list[str]]:
 
 
 @pytest.mark.parametrize("earlier", DEPRECATED)
-def test_modules_are_the_same_under_both_paths(earlier: str) -> None:
+def test_modules_are_the_same_under_both_paths(earlier) -> None:
     """A room or module, with a warning for itself and for each room on its way."""
     current = moved.EARLIER[earlier]
     module, said = imported(earlier)
@@ -84,7 +80,7 @@ def test_a_module_of_a_room_is_found_by_the_path_of_the_room() -> None:
         f"from {NAME}.toolbox.recording.files import Subject",
     ],
 )
-def test_each_form_of_import_works_and_warns_where_it_is(statement: str) -> None:
+def test_each_form_of_import_works_and_warns_where_it_is(statement) -> None:
     """The warning names the file and line of the program."""
     given: dict[str, object] = {}
     with pytest.deprecated_call() as said:
@@ -115,7 +111,7 @@ def test_a_missing_module_is_reported_by_the_path_asked_for() -> None:
     assert importlib.util.find_spec(f"{NAME}.toolbox.no") is None
 
 
-def test_folders_left_by_an_earlier_version_hide_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folders_left_by_an_earlier_version_hide_nothing(tmp_path, monkeypatch) -> None:
     """A folder of compiled files is a package to Python."""
     (tmp_path / "toolbox" / "__pycache__").mkdir(parents=True)
     monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
@@ -124,7 +120,7 @@ def test_folders_left_by_an_earlier_version_hide_nothing(tmp_path: Path, monkeyp
         assert importlib.import_module(f"{NAME}.toolbox").__name__ == f"{NAME}.tools"
 
 
-def test_a_reloaded_package_has_one_finder(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reloaded_package_has_one_finder(monkeypatch) -> None:
     """It replaces that of the package before."""
     monkeypatch.setattr(sys, "meta_path", sys.meta_path.copy())
     before = len(sys.meta_path)

@@ -3,13 +3,10 @@
 Of laws that newton does not know it runs what stands in for them, which does the same as far as the line says.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -33,7 +30,7 @@ TOLERANCE = 1e-5
 ANYMAL, ARM = "/World/Anymal", "/World/Arm"
 JOINTS = [f"{ARM}/joints/{name}" for name in ("shoulder", "extension")]
 GEAR = 5.0
-MOTORS: dict[str, Any] = {
+MOTORS = {
     ".*_H.*": [
         aa.PDControlConfig({"L.*": 60.0, "R.*": 70.0}, 2.0),
         aa.DCMotorClampingConfig(120.0, 7.5, 80.0),
@@ -63,23 +60,23 @@ GROUPS = {
 }
 
 
-def with_motors(stage: Any) -> None:
+def with_motors(stage) -> None:
     aa.add_motors(ANYMAL, MOTORS, stage=stage, overwrite_existing=True)
 
 
-def with_groups(stage: Any) -> None:
+def with_groups(stage) -> None:
     to_usd(GROUPS, stage, ANYMAL, overwrite_existing=True)
 
 
-def with_saved_motors(stage: Any) -> None:
+def with_saved_motors(stage) -> None:
     aa.save_motors("motors.json", MOTORS)
     aa.add_motors(ANYMAL, aa.load_motors("motors.json"), stage=stage, overwrite_existing=True)
 
 
-def written(folder: Path, robot: str, edit: Callable[[Any], Any]) -> Path:
+def written(folder: Path, robot: str, edit: Callable) -> Path:
     """A shipped robot, edited, as a file."""
     file = folder / f"{robot}.usda"
-    stage: Any = open_stage(ROBOTS / f"{robot}.usda")
+    stage = open_stage(ROBOTS / f"{robot}.usda")
     flat = type(stage).Open(stage.Flatten())
     edit(flat)
     flat.GetRootLayer().Export(str(file))
@@ -108,7 +105,7 @@ def require_same(file: Path, joints: int) -> None:
         "unitree_go1": 12,
     }.items(),
 )
-def test_shipped_robots(robot: str, joints: int) -> None:
+def test_shipped_robots(robot, joints) -> None:
     """Every file of `data/robots`."""
     require_same(ROBOTS / f"{robot}.usda", joints)
 
@@ -120,12 +117,12 @@ def test_no_shipped_robot_is_left_out() -> None:
 
 
 @pytest.mark.parametrize("edit", [with_motors, with_groups, with_saved_motors])
-def test_files_that_we_write(edit: Callable[[Any], Any], tmp_path: Path) -> None:
+def test_files_that_we_write(edit, tmp_path) -> None:
     """By `add_motors`, by the groups of Isaac Lab, and from a file of motors."""
     require_same(written(tmp_path, "anymal_c", edit), 12)
 
 
-def test_motors_of_an_mjcf_file(tmp_path: Path) -> None:
+def test_motors_of_an_mjcf_file(tmp_path) -> None:
     """Read by MuJoCo, and authored into the robot's USD file."""
     with aa.Simulation(ROBOTS / "arm_2dof.xml") as sim:
         motors = aa.motors_of(sim)
@@ -137,7 +134,7 @@ def test_motors_of_an_mjcf_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "law", [aa.GearedPDControlConfig(2.0, 0.1, GEAR, 1.5), aa.GearedPIDControlConfig(2.0, 3.0, 0.1, 0.5, GEAR, 1.5)]
 )
-def test_a_geared_motor_is_driven_at_the_joint(law: Any, tmp_path: Path) -> None:
+def test_a_geared_motor_is_driven_at_the_joint(law, tmp_path) -> None:
     """newton's targets are those of the joint: with these it does the same."""
     motors = {".*": [law, aa.MaxEffortClampingConfig(200.0)]}
     file = written(tmp_path, "arm_2dof", lambda stage: aa.add_motors(ARM, motors, stage=stage, overwrite_existing=True))
@@ -153,7 +150,7 @@ def test_a_geared_motor_is_driven_at_the_joint(law: Any, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("stall", [60.0, float("inf")])
-def test_a_motor_that_is_cut_off_is_limited(stall: float, tmp_path: Path) -> None:
+def test_a_motor_that_is_cut_off_is_limited(stall, tmp_path) -> None:
     """Below no-load speed as ours, or where the stall effort is infinite by the peak."""
     motors = {".*": [aa.PDControlConfig(60.0, 4.0), aa.DCMotorCutoffClampingConfig(stall, 2.0, 40.0)]}
     file = written(tmp_path, "arm_2dof", lambda stage: aa.add_motors(ARM, motors, stage=stage, overwrite_existing=True))
@@ -165,7 +162,7 @@ def test_a_motor_that_is_cut_off_is_limited(stall: float, tmp_path: Path) -> Non
     assert np.abs(found).max() == 40.0
 
 
-def one_prim(stage: Any) -> None:
+def one_prim(stage) -> None:
     """All joints are targets of one actuator."""
     names = [prim.GetName() for prim in stage.GetPrimAtPath(f"{ANYMAL}/Actuators").GetChildren()]
     stage.RemovePrim(f"{ANYMAL}/Actuators")
@@ -174,7 +171,7 @@ def one_prim(stage: Any) -> None:
     )
 
 
-def test_a_file_that_lint_corrects(tmp_path: Path) -> None:
+def test_a_file_that_lint_corrects(tmp_path) -> None:
     """Of twelve targets newton drives one, and of the layer over the file all."""
     file = written(tmp_path, "anymal_c", one_prim)
     found = compare_with_newton(file)
@@ -183,7 +180,7 @@ def test_a_file_that_lint_corrects(tmp_path: Path) -> None:
     require_same(tmp_path / "fixed.usda", 12)
 
 
-def geared_as_before(stage: Any) -> None:
+def geared_as_before(stage) -> None:
     """As version 0.2 wrote it: values before the gear in attributes of newton, and nothing that stands in."""
     for name in ("shoulder", "extension"):
         prim = stage.GetPrimAtPath(f"{ARM}/Actuators/{name}")
@@ -193,7 +190,7 @@ def geared_as_before(stage: Any) -> None:
             prim.CreateAttribute(f"newton:{attribute}", Sdf.ValueTypeNames.Float).Set(value)
 
 
-def test_a_file_that_newton_refuses(tmp_path: Path) -> None:
+def test_a_file_that_newton_refuses(tmp_path) -> None:
     """Its motors are laws of ours alone; lint says so, and puts what stands in for them beside them."""
     file, fixed = written(tmp_path, "arm_2dof", geared_as_before), tmp_path / "fixed.usda"
     with pytest.raises(ValueError, match="has no drive schema"):
@@ -204,7 +201,7 @@ def test_a_file_that_newton_refuses(tmp_path: Path) -> None:
     }
     assert aa.motors_of(fixed) == aa.motors_of(file)
     assert Theirs(fixed, JOINTS).driven == JOINTS
-    stage: Any = open_stage(fixed)
+    stage = open_stage(fixed)
     stage.GetAttributeAtPath(f"{ARM}/Actuators/shoulder.actuator:geared:kp").Set(4.0)
     stage.GetRootLayer().Export(str(tmp_path / "retuned.usda"))
     (finding,) = (one for one in aa.lint(tmp_path / "retuned.usda") if one.severity == "warning")

@@ -1,12 +1,8 @@
 """What is ours becomes what the installed newton has for it, and gives the same efforts there."""
 
-from __future__ import annotations
-
 import sys
 import warnings
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import isaacsim.core.experimental.actuators as ours
 import numpy as np
@@ -26,12 +22,12 @@ N, DT = 3, 0.01
 NAMES = {"control_target_pos_attr": "goal", "control_target_vel_attr": "rate", "control_output_attr": "torque"}
 
 
-def theirs(name: str) -> Any:
+def theirs(name: str):
     """newton's class, under whichever name."""
     return next(one for later, one in vars(newton).items() if later in (name, catalogue.later_name(name)))
 
 
-def full(value: Any, dtype: Any = wp.float32) -> wp.array:
+def full(value, dtype=wp.float32) -> wp.array:
     return wp.array(np.broadcast_to(value, N), dtype=dtype, device="cpu")
 
 
@@ -39,7 +35,7 @@ def pid() -> ours.ControllerPID:
     return ours.ControllerPID(full([80.0, 90.0, 70.0]), full(200.0), full(3.0), full(0.02))
 
 
-def clamps() -> dict[str, Any]:
+def clamps() -> dict:
     return {
         "max": ours.ClampingMaxEffort(full([20.0, 30.0, np.inf])),
         "motor": ours.ClampingDCMotor(full([60.0, 0.0, 90.0]), full([4.0, 4.0, np.inf]), full([20.0, 30.0, 50.0])),
@@ -49,7 +45,7 @@ def clamps() -> dict[str, Any]:
     }
 
 
-def efforts(actuator: Any, steps: int = 60) -> np.ndarray:
+def efforts(actuator, steps: int = 60) -> np.ndarray:
     """Efforts under random signals, the same in every run."""
     rng, found = np.random.default_rng(3), []
     now, after = actuator.state(), actuator.state()
@@ -64,7 +60,7 @@ def efforts(actuator: Any, steps: int = 60) -> np.ndarray:
 
 @pytest.mark.parametrize("clamp", clamps())
 @pytest.mark.parametrize("delay", [None, [0, 0, 0], [0, 2, 4]])
-def test_whole_actuator_gives_the_same_there(clamp: str, delay: list[int] | None) -> None:
+def test_whole_actuator_gives_the_same_there(clamp, delay) -> None:
     """With its indices and the names of its arrays."""
     late = None if delay is None else ours.Delay(full(delay, wp.int32), max(delay))
     order, others = (full(one, wp.uint32) for one in ([2, 0, 1], [0, 2, 1]))
@@ -86,13 +82,11 @@ def test_values_are_copied() -> None:
     there.kp.zero_()
     assert law.kp.numpy().tolist() == [1.0, 2.0, 3.0]
     host = ours.ActuatedArrays(["hip"], [(ours.ActuatorConfig(law), "hip")], N)
-    held = to_newton(law)
-    assert held.kp.numpy().tolist() == [1.0, 2.0, 3.0]
+    assert to_newton(law).kp.numpy().tolist() == [1.0, 2.0, 3.0]
     host.close()
 
 
 def test_config_has_as_many_values_as_asked_for() -> None:
-    """One by default."""
     drive = to_newton(ours.PIDControlConfig(1.0, 2.0, 3.0, 4.0, 5.0), num_actuators=2)
     assert {
         name: getattr(drive, name).numpy().tolist() for name in ("kp", "ki", "kd", "integral_max", "const_effort")
@@ -106,7 +100,6 @@ class Own(ours.Controller):
 
 
 def test_what_has_no_counterpart_is_refused() -> None:
-    """By name."""
     base = catalogue.later_name("Controller") if "DriveBase" in vars(newton) else "Controller"
     with pytest.raises(
         ValueError, match=f"Own: newton.actuators has no class for it. Write one as a subclass of {base}"
@@ -116,7 +109,7 @@ def test_what_has_no_counterpart_is_refused() -> None:
         to_newton(3)
 
 
-def test_a_history_that_the_first_step_fills_is_refused(tmp_path: Path) -> None:
+def test_a_history_that_the_first_step_fills_is_refused(tmp_path) -> None:
     """newton fills with zeros, so that its first efforts would be others."""
     file = write_network(
         tmp_path / "net.safetensors", random_network("mlp", 4), {"input_idx": [0, 2], "history_fill": "first"}
@@ -125,7 +118,7 @@ def test_a_history_that_the_first_step_fills_is_refused(tmp_path: Path) -> None:
         to_newton(ours.ControllerNeuralMLP(file))
 
 
-def test_metadata_that_are_not_in_the_file_are_refused(tmp_path: Path) -> None:
+def test_metadata_that_are_not_in_the_file_are_refused(tmp_path) -> None:
     """newton reads the file and nothing else."""
     file = write_network(tmp_path / "net.safetensors", random_network("mlp", 2), {})
     with pytest.raises(ValueError, match=r"'effort_scale': 2\.0.*: must be in the file.* by convert_checkpoint"):
@@ -136,7 +129,7 @@ def test_what_newton_computes_stays_itself() -> None:
     """A component of a user's subclass of newton's class."""
 
     class Halving(theirs("Clamping")):
-        def modify_forces(self, *arguments: Any, **_: Any) -> None:
+        def modify_forces(self, *arguments, **_) -> None:
             arguments[1].assign(arguments[0].numpy() / 2)
 
     half = Halving()
@@ -146,7 +139,7 @@ def test_what_newton_computes_stays_itself() -> None:
     np.testing.assert_allclose(efforts(there), efforts(mine), rtol=2e-6, atol=2e-5)
 
 
-def test_newton_has_to_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_newton_has_to_be_there(monkeypatch) -> None:
     """Else the error says how to get it."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "newton"]:
         monkeypatch.delitem(sys.modules, name)

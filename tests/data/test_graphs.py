@@ -1,11 +1,8 @@
 """The graphs of `data/graphs`: what their script writes, what they do, and the efforts of calls made by hand."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +16,6 @@ SCRIPT = REPOSITORY / "tools" / "write_graphs.py"
 NAMES = ["feedforward", "manual_stepping", "pd_from_usd"]
 ROBOTS = {"feedforward": "/World/Arm", "manual_stepping": "/World/Pendulum", "pd_from_usd": "/World/Panda"}
 POSE = np.array([0.6, 0.2, -0.6, -1.4, 0.6, 2.2, 1.4])
-
 Recorded = tuple[np.ndarray, np.ndarray]
 ByHand = Callable[[Simulation, Any], Callable[[int], None]]
 
@@ -44,7 +40,7 @@ def motion(name: str, by_hand: ByHand | None = None, steps: int = 60) -> Recorde
     return np.array(efforts), np.array(positions)
 
 
-def pd_from_usd(sim: Simulation, arm: Any) -> Callable[[int], None]:
+def pd_from_usd(sim: Simulation, arm) -> Callable[[int], None]:
     """Targets each frame; the actuators step by themselves."""
     wrapper = ArticulationActuators("/World/Panda")
 
@@ -56,7 +52,7 @@ def pd_from_usd(sim: Simulation, arm: Any) -> Callable[[int], None]:
     return before
 
 
-def manual_stepping(sim: Simulation, pendulum: Any) -> Callable[[int], None]:
+def manual_stepping(sim: Simulation, pendulum) -> Callable[[int], None]:
     """Targets, then a step of the actuators, before each physics step."""
     wrapper = ArticulationActuators("/World/Pendulum", auto_step_pre_physics=False)
 
@@ -67,7 +63,7 @@ def manual_stepping(sim: Simulation, pendulum: Any) -> Callable[[int], None]:
     return before
 
 
-def feedforward(sim: Simulation, arm: Any) -> Callable[[int], None]:
+def feedforward(sim: Simulation, arm) -> Callable[[int], None]:
     """Feedforward, once: it stays."""
     wrapper = ArticulationActuators("/World/Arm")
     wrapper.set_dof_feedforward_effort_targets([-8.829, 0.0])
@@ -87,7 +83,7 @@ BY_HAND: dict[str, ByHand] = {
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_graph_and_calls_by_hand_give_the_same_bits(name: str) -> None:
+def test_graph_and_calls_by_hand_give_the_same_bits(name) -> None:
     """Every effort and every position, from the first step on."""
     graph, calls = motion(name), motion(name, BY_HAND[name])
     assert np.abs(graph[0]).max() > 1.0
@@ -122,7 +118,7 @@ def test_folder_holds_these_graphs() -> None:
 
 
 @pytest.mark.skipif(not SCRIPT.exists(), reason="the packaged extension has the files without the script")
-def test_files_are_what_the_script_writes(tmp_path: Path) -> None:
+def test_files_are_what_the_script_writes(tmp_path) -> None:
     """Byte for byte; printed are their paths and nothing else."""
     folder = tmp_path / "graphs"
     done = subprocess.run([sys.executable, str(SCRIPT), str(folder)], capture_output=True, text=True, check=True)

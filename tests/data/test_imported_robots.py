@@ -21,7 +21,7 @@ every_robot = pytest.mark.parametrize("robot", ROBOTS)
 
 
 @every_robot
-def test_motors_hold_and_move_it(robot: str) -> None:
+def test_motors_hold_and_move_it(robot) -> None:
     """After a second of finite motion within limits, joints and base are where they were sent."""
     root, _, driven, _ = ROBOTS[robot]
     with Simulation(FOLDER / f"{robot}.usda") as sim:
@@ -65,7 +65,7 @@ def test_fingers_are_coupled() -> None:
 
 
 @every_robot
-def test_it_says_where_it_comes_from(robot: str) -> None:
+def test_it_says_where_it_comes_from(robot) -> None:
     """File, prims and page name licence and sources."""
     stage = Usd.Stage.Open(str(FOLDER / f"{robot}.usda"))
     said = stage.GetRootLayer().documentation
@@ -76,7 +76,7 @@ def test_it_says_where_it_comes_from(robot: str) -> None:
 
 
 @every_robot
-def test_it_is_light_and_whole(robot: str) -> None:
+def test_it_is_light_and_whole(robot) -> None:
     """One articulation in metres, the mass of the original, its meshes beside it, few bytes."""
     root, mass, _, triangles = ROBOTS[robot]
     stage = Usd.Stage.Open(str(FOLDER / f"{robot}.usda"))

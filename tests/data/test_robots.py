@@ -38,7 +38,6 @@ MASSES = {"pendulum": 2.0, "arm_2dof": 8.0, "franka_panda": 16.691901, "anymal_c
 
 # robots of other people, tested in test_imported_robots.py
 IMPORTED = ("unitree_go1", "unitree_g1", "i2rt_yam", "so101")
-
 every_robot = pytest.mark.parametrize("robot", POSES)
 
 

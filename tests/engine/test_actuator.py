@@ -3,37 +3,25 @@
 Every test runs twice: on the core, and with array stages.
 """
 
-from __future__ import annotations
-
 from types import SimpleNamespace
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import oracle
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators.base import native
 from isaacsim.core.experimental.actuators.base.quiet_warp import quiet_warp
 from isaacsim.core.experimental.actuators.engine.actuator import PlannedActuator
 
 N, DT = 4, 0.01
+pytestmark = pytest.mark.usefixtures("backend")
 
 
-@pytest.fixture(autouse=True, params=["native", "warp"])
-def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """How actuators are stepped."""
-    if request.param == "warp":
-        monkeypatch.setattr(native, "core", None)
-    elif native.core is None:
-        pytest.skip("the native core was not built")
-
-
-def floats(values: Any) -> wp.array:
+def floats(values) -> wp.array:
     return wp.array(np.asarray(values, np.float32), dtype=wp.float32, device="cpu")
 
 
-def indices(values: Any) -> wp.array:
+def indices(values) -> wp.array:
     return wp.array(np.asarray(values), dtype=wp.uint32, device="cpu")
 
 
@@ -74,21 +62,21 @@ def oracle_with_everything() -> list[oracle.Joint]:
     return [oracle.Joint(9.0, 1.0, 40.0, 0.1, clamps=clamps, delay_steps=lag) for lag in range(N)]
 
 
-def with_bad_numbers(rng: np.random.Generator, *sources: Any) -> None:
+def with_bad_numbers(rng: np.random.Generator, *sources) -> None:
     """Put NaN and infinity into a tenth of the numbers."""
     for array in (array for source in sources for name, array in vars(source).items() if name != "joint_f"):
         values = array.numpy()
         values[rng.random(values.shape) < 0.1] = rng.choice([np.nan, np.inf, -np.inf])
 
 
-def memory_of(state: Any) -> list[np.ndarray]:
+def memory_of(state) -> list[np.ndarray]:
     """Everything that a state with all parts holds."""
     return [array.numpy() for array in (*vars(state.delay_state).values(), state.controller_state.integral)]
 
 
 @pytest.mark.parametrize("bad", [True, False])
 @pytest.mark.parametrize("in_place", [True, False])
-def test_everything_agrees_with_the_oracle(in_place: bool, bad: bool, rng: np.random.Generator) -> None:
+def test_everything_agrees_with_the_oracle(in_place, bad, rng) -> None:
     """PID, four delays and three clamps, with two states and with one, resets by mask, numbers that are not finite."""
     actuator, joints = pid_with_everything(), oracle_with_everything()
     now = actuator.state()
@@ -113,7 +101,7 @@ def test_everything_agrees_with_the_oracle(in_place: bool, bad: bool, rng: np.ra
         now, after = after, now
 
 
-def test_states_in_place_and_in_turn_hold_the_same_bits(rng: np.random.Generator) -> None:
+def test_states_in_place_and_in_turn_hold_the_same_bits(rng) -> None:
     """Step in place, or into another state."""
     actuators = pid_with_everything(), pid_with_everything()
     one, (now, after) = actuators[0].state(), (actuators[1].state(), actuators[1].state())
@@ -129,7 +117,7 @@ def test_states_in_place_and_in_turn_hold_the_same_bits(rng: np.random.Generator
         now, after = after, now
 
 
-def test_current_state_is_untouched(rng: np.random.Generator) -> None:
+def test_current_state_is_untouched(rng) -> None:
     """A step writes only the next state, and can be repeated from the current one."""
     actuator = pid_with_everything()
     now, after = actuator.state(), actuator.state()
@@ -149,7 +137,7 @@ def test_current_state_is_untouched(rng: np.random.Generator) -> None:
         np.testing.assert_array_equal(values, copy)
 
 
-def test_next_state_may_be_any_other(rng: np.random.Generator) -> None:
+def test_next_state_may_be_any_other(rng) -> None:
     """Not only the one of two steps ago: what it held before does not matter."""
     actuator = pid_with_everything()
     now, after, third = actuator.state(), actuator.state(), actuator.state()
@@ -177,7 +165,7 @@ def test_delay_of_two_gives_the_command_of_two_steps_ago() -> None:
     assert acting == [10, 10, 10, 20, 30]
 
 
-def test_efforts_are_added(rng: np.random.Generator) -> None:
+def test_efforts_are_added(rng) -> None:
     """Two steps without clearing give twice the effort."""
     actuator = aa.Actuator(indices(range(N)), pd())
     state, control = frame(rng)
@@ -187,7 +175,7 @@ def test_efforts_are_added(rng: np.random.Generator) -> None:
     np.testing.assert_allclose(control.joint_f.numpy(), 2 * once, rtol=1e-6)
 
 
-def test_computed_effort_is_the_one_before_the_clamps(rng: np.random.Generator) -> None:
+def test_computed_effort_is_the_one_before_the_clamps(rng) -> None:
     """It goes to an array of its own."""
     actuator = aa.Actuator(
         indices(range(N)), pd(1000.0), None, [aa.ClampingMaxEffort(full(0.5))], control_computed_output_attr="computed"
@@ -199,7 +187,7 @@ def test_computed_effort_is_the_one_before_the_clamps(rng: np.random.Generator) 
     assert (np.abs(control.computed.numpy()) > 0.5).all()
 
 
-def test_index_arrays_pick_and_place(rng: np.random.Generator) -> None:
+def test_index_arrays_pick_and_place(rng) -> None:
     """A floating base has more positions than velocities; targets as long as the positions are indexed alike."""
     position_at, velocity_at, effort_at = np.array([9, 7]), np.array([8, 6]), np.array([1, 0])
     for long_targets in (True, False):
@@ -224,7 +212,7 @@ def test_index_arrays_pick_and_place(rng: np.random.Generator) -> None:
         np.testing.assert_allclose(control.joint_f.numpy(), [100 + effort[1], 100 + effort[0], 100], rtol=1e-6)
 
 
-def test_position_targets_stand_where_their_own_indices_say(rng: np.random.Generator) -> None:
+def test_position_targets_stand_where_their_own_indices_say(rng) -> None:
     """Even where they are as many as the positions."""
     state, control = frame(rng, 5)
     actuator = aa.Actuator(indices([0]), aa.ControllerPD(floats([3]), floats([0])), target_pos_indices=indices([4]))
@@ -236,10 +224,10 @@ def test_position_targets_stand_where_their_own_indices_say(rng: np.random.Gener
 
 @pytest.mark.parametrize("names", [("joint_target_pos", "joint_target_vel"), ("joint_target_q", "joint_target_qd")])
 @pytest.mark.parametrize("as_mapping", [True, False])
-def test_both_names_of_the_targets_are_found(names: tuple[str, str], as_mapping: bool) -> None:
+def test_both_names_of_the_targets_are_found(names, as_mapping) -> None:
     """Control objects of newton 1.2 and of later versions serve alike, as do mappings."""
-    control: Any = dict(zip((*names, "joint_f"), (full(2), full(0), full(0)), strict=True))
-    state: Any = {"joint_q": full(0), "joint_qd": full(0)}
+    control = dict(zip((*names, "joint_f"), (full(2), full(0), full(0)), strict=True))
+    state = {"joint_q": full(0), "joint_qd": full(0)}
     out = control["joint_f"]
     if not as_mapping:
         control, state = SimpleNamespace(**control), SimpleNamespace(**state)
@@ -253,7 +241,7 @@ def test_stateless_actuator_has_no_state() -> None:
     assert (actuator.is_stateful(), actuator.state(), actuator.is_graphable()) == (False, None, True)
 
 
-def test_missing_states_and_arrays_are_named(rng: np.random.Generator) -> None:
+def test_missing_states_and_arrays_are_named(rng) -> None:
     """A stateful actuator needs both states; an absent array is named."""
     with pytest.raises(ValueError, match="requires both"):
         pid_with_everything().step(*frame(rng), dt=DT)
@@ -282,7 +270,7 @@ def test_efforts_of_one_place_are_summed() -> None:
     assert control.joint_f.numpy().tolist() == [14, 23]
 
 
-def test_arrays_may_have_gaps(rng: np.random.Generator) -> None:
+def test_arrays_may_have_gaps(rng) -> None:
     """Signals, efforts, indices and parameters that are views of every second element."""
     state, control = frame(rng)
     apart = {name: spread(array) for name, array in {**vars(state), **vars(control)}.items()}
@@ -301,7 +289,7 @@ def spread(array: wp.array) -> wp.array:
 
 @pytest.mark.parametrize("given", ["written", "replaced"])
 @pytest.mark.parametrize("attribute", ["kp", "kd", "ki", "integral_max", "const_effort", "delay_steps", "max_effort"])
-def test_parameters_are_live(attribute: str, given: str, rng: np.random.Generator) -> None:
+def test_parameters_are_live(attribute, given, rng) -> None:
     """A value written into an array, or an array put in its place, acts at the next step."""
 
     def made(**values: float) -> aa.Actuator:
@@ -335,7 +323,7 @@ def test_parameters_are_live(attribute: str, given: str, rng: np.random.Generato
         assert step < 3 or np.array_equal(*found) == (step >= 4)
 
 
-def test_indices_are_live(rng: np.random.Generator) -> None:
+def test_indices_are_live(rng) -> None:
     """Written into the array, they count from the next step on."""
     state, control = frame(rng)
     actuator = aa.Actuator(indices([0]), aa.ControllerPD(floats([3]), floats([0])))
@@ -356,7 +344,7 @@ def test_clamps_act_in_the_order_of_the_list() -> None:
         assert (control.joint_f.numpy() == expected).all()
 
 
-def test_clamps_may_be_added_later(rng: np.random.Generator) -> None:
+def test_clamps_may_be_added_later(rng) -> None:
     """The list is the user's own."""
     state, control = frame(rng)
     actuator = aa.Actuator(indices(range(N)), pd(1000.0))
@@ -378,7 +366,7 @@ def test_clamps_may_be_added_later(rng: np.random.Generator) -> None:
         ("joint_act", "feedforward"),
     ],
 )
-def test_bad_input_stops_one_joint_for_one_step(name: str, word: str, value: float, rng: np.random.Generator) -> None:
+def test_bad_input_stops_one_joint_for_one_step(name, word, value, rng) -> None:
     """Effort 0 and the integral held there, a fault that names it; every bit of the others as without."""
     results = []
     for bad in (False, True):
@@ -407,7 +395,7 @@ def test_bad_input_stops_one_joint_for_one_step(name: str, word: str, value: flo
 
 
 @pytest.mark.parametrize("clamp", [None, aa.ClampingMaxEffort])
-def test_effort_that_is_not_finite_is_a_fault(clamp: Any) -> None:
+def test_effort_that_is_not_finite_is_a_fault(clamp) -> None:
     """Not something for a clamp to make a good effort of."""
     gains = aa.ControllerPD(floats([1, np.inf, np.nan, 3e38]), full(0))
     actuator = aa.Actuator(indices(range(N)), gains, None, [clamp(full(5))] if clamp else None)
@@ -428,7 +416,7 @@ def test_limit_that_is_no_number_is_a_fault() -> None:
     assert [fault.robot for fault in actuator.faults] == [1, 2]
 
 
-def test_first_fault_is_kept_until_faults_are_cleared(rng: np.random.Generator) -> None:
+def test_first_fault_is_kept_until_faults_are_cleared(rng) -> None:
     """Steps are counted from there on."""
     actuator = aa.Actuator(indices(range(N)), pd())
     assert actuator.faults == []
@@ -443,7 +431,7 @@ def test_first_fault_is_kept_until_faults_are_cleared(rng: np.random.Generator) 
     assert [(fault.step, fault.inputs) for fault in actuator.faults] == [(0, ("position",))]
 
 
-def test_state_whose_arrays_were_replaced_is_read_anew(rng: np.random.Generator) -> None:
+def test_state_whose_arrays_were_replaced_is_read_anew(rng) -> None:
     """Not what it held when it was seen first."""
     actuator = pid_with_everything()
     now, after = actuator.state(), actuator.state()
@@ -457,7 +445,7 @@ def test_state_whose_arrays_were_replaced_is_read_anew(rng: np.random.Generator)
 
 
 @pytest.mark.slow
-def test_agrees_with_newton(rng: np.random.Generator) -> None:
+def test_agrees_with_newton(rng) -> None:
     """The same components, indices and signals over 200 steps, resets by mask included."""
     with quiet_warp():
         peer = pytest.importorskip("newton.actuators", reason="newton is not installed")

@@ -1,35 +1,24 @@
 """`ActuatorGroup`: the same results as its actuators one by one, on the core and with array stages."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators.base import native
 from isaacsim.core.experimental.actuators.base.quiet_warp import quiet_warp
 
 DT = 0.01
+# every test runs with each engine
+pytestmark = pytest.mark.usefixtures("backend")
 
 
-@pytest.fixture(autouse=True, params=["native", "warp"])
-def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """How actuators are stepped."""
-    if request.param == "warp":
-        monkeypatch.setattr(native, "core", None)
-    elif native.core is None:
-        pytest.skip("the native core was not built")
-
-
-def floats(values: Any) -> wp.array:
+def floats(values) -> wp.array:
     return wp.array(np.asarray(values, np.float32), dtype=wp.float32, device="cpu")
 
 
-def indices(values: Any) -> wp.array:
+def indices(values) -> wp.array:
     return wp.array(np.asarray(values), dtype=wp.uint32, device="cpu")
 
 
@@ -49,11 +38,11 @@ def frame(rng: np.random.Generator, positions: int, velocities: int) -> tuple[Si
 class Halving(aa.Clamping):
     """A clamp of the user's own."""
 
-    def modify_forces(self, src_forces: wp.array, dst_forces: wp.array, *_: Any, device: Any = None) -> None:
+    def modify_forces(self, src_forces: wp.array, dst_forces: wp.array, *_, device=None) -> None:
         dst_forces.assign(src_forces.numpy() / 2)
 
 
-def pd(rng: np.random.Generator, count: int, clamps: Any = (), **options: Any) -> aa.Actuator:
+def pd(rng: np.random.Generator, count: int, clamps=(), **options) -> aa.Actuator:
     """PD of some joints, one column of `count` robots with 3 joints behind a floating base of 7 and 6 columns."""
     rows, joint = np.arange(count), options.pop("joint", 0)
     gains = aa.ControllerPD(floats(rng.uniform(5, 20, count)), floats(rng.uniform(0.5, 2, count)))
@@ -109,7 +98,7 @@ def compare(make: Callable[[], list[aa.Actuator]], steps: int = 12, bad: bool = 
 
 
 @pytest.mark.parametrize("bad", [True, False])
-def test_group_is_its_actuators_one_after_the_other(bad: bool) -> None:
+def test_group_is_its_actuators_one_after_the_other(bad) -> None:
     """Efforts, computed efforts, states and faults, for different laws, numbers of joints and index maps."""
     compare(lambda: various(1), bad=bad)
 
@@ -140,7 +129,7 @@ def test_actuator_sees_what_the_one_before_it_wrote() -> None:
     compare(make)
 
 
-def test_two_actuators_add_to_one_place(rng: np.random.Generator) -> None:
+def test_two_actuators_add_to_one_place(rng) -> None:
     """On top of what is there already."""
     actuators = [pd(rng, 3), pd(rng, 3, [aa.ClampingMaxEffort(floats([1, 1, 1]))])]
     state, control = frame(rng, 30, 27)
@@ -154,7 +143,7 @@ def test_two_actuators_add_to_one_place(rng: np.random.Generator) -> None:
     np.testing.assert_allclose(control.joint_f.numpy(), 100 + alone[0] + alone[1], rtol=1e-6)
 
 
-def test_component_put_in_later_acts(rng: np.random.Generator) -> None:
+def test_component_put_in_later_acts(rng) -> None:
     """Of the user's own, and a known one again; also when the actuator was stepped by itself meanwhile."""
     actuators = [pd(rng, 4), pd(rng, 4, joint=1)]
     group, (state, control) = aa.ActuatorGroup(actuators), frame(rng, 40, 36)
@@ -183,7 +172,7 @@ def test_states_are_one_per_actuator() -> None:
     assert (stateless.is_stateful(), stateless.state()) == (False, [None])
 
 
-def test_reset_by_mask_starts_some_joints_over(rng: np.random.Generator) -> None:
+def test_reset_by_mask_starts_some_joints_over(rng) -> None:
     """Their integral is that of the first step; the others go on."""
     gains = aa.ControllerPID(*(floats(np.full(3, value)) for value in (0, 1, 0, 100)))
     group = aa.ActuatorGroup([aa.Actuator(indices([0, 1, 2]), gains)])
@@ -199,7 +188,7 @@ def test_reset_by_mask_starts_some_joints_over(rng: np.random.Generator) -> None
     assert control["joint_f"].numpy().tolist() == [3, 2, 9]
 
 
-def test_faults_of_all_are_listed_and_cleared(rng: np.random.Generator) -> None:
+def test_faults_of_all_are_listed_and_cleared(rng) -> None:
     """In the order of the actuators, each under its label."""
     group = aa.ActuatorGroup([pd(rng, 2, label=f"/R/{joint}", joint=joint) for joint in range(3)])
     state, control = frame(rng, 20, 18)
@@ -212,10 +201,9 @@ def test_faults_of_all_are_listed_and_cleared(rng: np.random.Generator) -> None:
     assert group.faults == []
 
 
-def test_mistakes_are_refused_before_anything_is_stepped(rng: np.random.Generator) -> None:
+def test_mistakes_are_refused_before_anything_is_stepped(rng) -> None:
     """A wrong number of states, a state or an array that is missing."""
-    actuators = various(1)
-    group, (state, control) = aa.ActuatorGroup(actuators), frame(rng, 1500, 1350)
+    group, (state, control) = aa.ActuatorGroup(various(1)), frame(rng, 1500, 1350)
     states = group.state()
     with pytest.raises(ValueError, match="next_states has 3 states: must have 4"):
         group.step(state, control, states, states[:3], DT)
@@ -229,14 +217,14 @@ def test_mistakes_are_refused_before_anything_is_stepped(rng: np.random.Generato
     assert not control.joint_f.numpy().any()
 
 
-def test_actuator_listed_twice_is_refused(rng: np.random.Generator) -> None:
+def test_actuator_listed_twice_is_refused(rng) -> None:
     """It has one record of faults."""
     actuator = pd(rng, 1)
     with pytest.raises(ValueError, match="listed twice"):
         aa.ActuatorGroup([actuator, actuator])
 
 
-def test_group_of_nobody_does_nothing(rng: np.random.Generator) -> None:
+def test_group_of_nobody_does_nothing(rng) -> None:
     """No actuators, or actuators of no joints."""
     state, control = frame(rng, 10, 9)
     for actuators in ([], [pd(rng, 0), pd(rng, 0, [aa.ClampingMaxEffort(floats([]))])]):
@@ -246,7 +234,7 @@ def test_group_of_nobody_does_nothing(rng: np.random.Generator) -> None:
 
 
 @pytest.mark.slow
-def test_agrees_with_newton(rng: np.random.Generator) -> None:
+def test_agrees_with_newton(rng) -> None:
     """A list of newton's actuators over the same arrays, 200 steps."""
     with quiet_warp():
         peer = pytest.importorskip("newton.actuators", reason="newton is not installed")

@@ -1,9 +1,5 @@
 """Faults, resets and live parameters on both engines; `twins/` checks the laws."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 import warp as wp
@@ -13,7 +9,6 @@ from isaacsim.core.experimental.actuators.engine.entry import ActuatorEntry
 from isaacsim.core.experimental.actuators.engine.step.fault import FAULT_INPUTS
 
 pytestmark = pytest.mark.usefixtures("engine_kind")
-
 ROBOTS = 3
 
 
@@ -46,7 +41,7 @@ class Bench:
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("which", range(5))
-def test_bad_input_stops_one_joint_for_one_step(which: int, bad: float) -> None:
+def test_bad_input_stops_one_joint_for_one_step(which, bad) -> None:
     """Effort 0 on that joint; every other effort, then and later, has the same bits as without the fault."""
     clean, faulty = Bench(), Bench()
     for step in range(12):
@@ -170,7 +165,7 @@ def test_limits_of_some_joints_are_told() -> None:
     """By name, where they changed the effort; other joints have another limit or none."""
     pd = [ControllerPD(full(10), full(0)) for _ in range(3)]
     table = ClampingPositionBased(None, [-1.0, 1.0], [4.0, 4.0])
-    limits: list[list[Any]] = [[table], [ClampingMaxEffort(full(5))], []]
+    limits: list[list] = [[table], [ClampingMaxEffort(full(5))], []]
     names = ["hip", "knee", "ankle"]
     entries = [ActuatorEntry(f"/A/{n}", (n,), pd[k], limits[k], None) for k, n in enumerate(names)]
     engine = Assembly(entries, ROBOTS, "cpu")

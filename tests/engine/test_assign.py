@@ -1,7 +1,5 @@
 """In-place copies of states."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -25,7 +23,7 @@ def made(steps: int = 2) -> Actuator:
     return Actuator(wp.array([0, 1], dtype=wp.uint32, device="cpu"), ControllerPID(*gains), delay)
 
 
-def run(actuator: Actuator, now: Any, after: Any, targets: Any) -> list[list[float]]:
+def run(actuator: Actuator, now, after, targets) -> list[list[float]]:
     """Efforts of steps whose states take turns."""
     found = []
     for target in targets:
@@ -44,7 +42,7 @@ def test_assigned_state_goes_on() -> None:
     actuator = made()
     now, after = actuator.state(), actuator.state()
     run(actuator, now, after, (1.0, 2.0, 3.0))
-    copied: Any = actuator.state()
+    copied = actuator.state()
     arrays = [*vars(copied.delay_state).values(), *vars(copied.controller_state).values()]
     copied.assign(after)
     assert [*vars(copied.delay_state).values(), *vars(copied.controller_state).values()] == arrays
@@ -67,7 +65,7 @@ class Undecorated(Controller.State):
 class Assigning(Undecorated):
     """A state that copies itself."""
 
-    def assign(self, other: Any) -> None:
+    def assign(self, other) -> None:
         self.value.assign(other.value)
 
 
@@ -109,8 +107,7 @@ def with_more() -> Own:
         (Undecorated(), Undecorated(), NotImplementedError, "Undecorated must be decorated with @dataclass"),
     ],
 )
-def test_states_that_do_not_fit_are_refused(mine: Any, other: Any, kind: type[Exception], said: str) -> None:
-    """By name."""
+def test_states_that_do_not_fit_are_refused(mine, other, kind, said) -> None:
     with pytest.raises(kind, match=said):
         Actuator.State(drive_state=mine).assign(Actuator.State(drive_state=other))
 

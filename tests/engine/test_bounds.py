@@ -1,7 +1,5 @@
 """Effort bounds of clamps."""
 
-from __future__ import annotations
-
 import math
 
 import isaacsim.core.experimental.actuators as aa
@@ -32,7 +30,7 @@ MOTOR = aa.ClampingDCMotor(numbers(9.0, 20.0), numbers(9.0, 10.0), numbers(9.0, 
         ([aa.ClampingPositionBased(lookup_positions=[0.0, 1.0], lookup_efforts=[2.0, 6.0])], 0.0, (-3.0, 3.0)),
     ],
 )
-def test_ends_are_those_of_all_clamps_together(clamps: list, velocity: float, expected: tuple[float, float]) -> None:
+def test_ends_are_those_of_all_clamps_together(clamps, velocity, expected) -> None:
     """At the velocity there is, for the joint asked for."""
     found = StageBounds(clamps, [1])([0.25], [velocity])
     assert np.where(np.isnan(found[:, 0]), [-math.inf, math.inf], found[:, 0]) == pytest.approx(expected, rel=1e-6)
@@ -51,7 +49,6 @@ def test_bounds_follow_what_is_written_into_parameters() -> None:
 
 def test_clamp_that_remembers_begins_at_its_start() -> None:
     """For either bound, and in each call."""
-
     found = StageBounds([ClampingSlew(numbers(200.0), numbers(50.0))], [0])
     # 200 a second in a step of 0.01 s
     for _ in range(2):

@@ -1,7 +1,5 @@
 """Actuators built in Python."""
 
-from __future__ import annotations
-
 import pytest
 from isaacsim.core.experimental.actuators import ActuatorConfig
 

@@ -1,11 +1,8 @@
 """Friction is computed once: by a stage of the actuator, or by the simulator, which gets its own back afterwards."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -20,7 +17,6 @@ from pxr import Usd
 from small_stages import SmallStage, pendulum
 
 mujoco = pytest.importorskip("mujoco")
-
 HINGE = f"{ROOT}/hinge"
 PD = aa.PDControlConfig(0.0, 0.0)
 SOFT = [0.9, 0.95, 0.001, 0.5, 2.0]
@@ -42,24 +38,24 @@ def engine(request: pytest.FixtureRequest) -> str:
 
 
 @contextmanager
-def playing(made: SmallStage | Path, engine: str = "mujoco", dt: float = 0.005, **options: Any) -> Iterator[Any]:
+def playing(made: SmallStage | Path, engine: str = "mujoco", dt: float = 0.005, **options) -> Iterator:
     """A robot on running physics, and its simulation."""
     with aa.Simulation(made.stage if isinstance(made, SmallStage) else made, dt, engine=engine, **options) as sim:
         sim.play()
         yield sim, sim.articulation(ROOT if isinstance(made, SmallStage) else "arm")
 
 
-def in_engine(coulomb: Any, **values: Any) -> dict[str, aa.MotorConfig]:
+def in_engine(coulomb, **values) -> dict[str, aa.MotorConfig]:
     """A motor without gains, with friction of the simulator."""
     return {"hinge": aa.MotorConfig(PD, others=[aa.FrictionConfig(coulomb, in_engine=True, **values)])}
 
 
-def frictions(robot: Any) -> list[float]:
+def frictions(robot) -> list[float]:
     """Static, dynamic and viscous friction of the first joint of the first robot."""
     return [float(part.numpy()[0, 0]) for part in robot.get_dof_friction_properties()]
 
 
-def same(values: list[float], engine: str) -> Any:
+def same(values: list[float], engine: str):
     """The same to the bit; to single precision on PhysX, which has viscous friction per degree."""
     return values if engine == "mujoco" else pytest.approx(values, rel=1e-6)
 
@@ -83,7 +79,7 @@ def write_arm(folder: Path, joint: str) -> Path:
 # in the engine
 
 
-def test_engine_has_the_friction_until_close(engine: str) -> None:
+def test_engine_has_the_friction_until_close(engine) -> None:
     """No stage is left, and the former friction comes back to the bit."""
     with playing(with_friction(0.1, 0.3), engine) as (_, robot):
         before = frictions(robot)
@@ -108,7 +104,7 @@ def test_values_are_per_joint_and_per_robot() -> None:
             np.testing.assert_allclose(viscous, [[0.1, 0.1], [0.2, 0.2]])
 
 
-def test_a_prim_of_a_file_has_it_too(engine: str) -> None:
+def test_a_prim_of_a_file_has_it_too(engine) -> None:
     """As a passive joint, and beside a controller."""
     for controller in (None, aa.PDControlConfig(5.0, 0.5)):
         made = with_friction(0.1)
@@ -143,7 +139,7 @@ def test_a_file_that_asks_too_much_is_refused() -> None:
                 aa.ArticulationActuators(ROOT)
 
 
-def test_made_before_play_it_acts_from_play_on(engine: str) -> None:
+def test_made_before_play_it_acts_from_play_on(engine) -> None:
     """And again after a stop."""
     with aa.Simulation(with_friction(0.1).stage, 0.005, engine=engine) as sim:
         actuators = driven(ROOT, in_engine(0.5))
@@ -164,7 +160,7 @@ def test_physx_has_a_breakaway_level_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("name", "path", "most"), [("so101", "/World/SO101", 4e-6), ("pendulum", "/World/Pendulum", 1e-5)]
 )
-def test_an_arm_rests_on_the_friction_of_mujoco(name: str, path: str, most: float) -> None:
+def test_an_arm_rests_on_the_friction_of_mujoco(name, path, most) -> None:
     """At 1.5 times gravity and 5 ms it creeps by some µrad/s, where MuJoCo's defaults let it creep by some mrad/s."""
     with aa.Simulation(ROBOTS / f"{name}.usda", 0.005) as sim:
         sim.play()
@@ -191,7 +187,7 @@ def test_an_arm_rests_on_the_friction_of_physx() -> None:
 
 
 @pytest.mark.parametrize("own", [6.0, 8.0])
-def test_it_is_hard_where_the_file_has_the_same_value(tmp_path: Path, own: float) -> None:
+def test_it_is_hard_where_the_file_has_the_same_value(tmp_path, own) -> None:
     """Else an MJCF file would creep; it does again after `close`."""
     with playing(write_arm(tmp_path, f'frictionloss="{own}"')) as (sim, _):
         actuators = driven("arm", in_engine(8.0))
@@ -263,7 +259,7 @@ def test_components_and_newtons_form_refuse_it() -> None:
 # a stage in place of the engine's friction
 
 
-def test_a_stage_replaces_the_friction_of_the_file(engine: str) -> None:
+def test_a_stage_replaces_the_friction_of_the_file(engine) -> None:
     """It comes back with `close`; joints without a stage keep theirs."""
     with playing(with_friction(0.1, 0.3), engine) as (_, robot):
         before = frictions(robot)
@@ -277,14 +273,13 @@ def test_a_stage_replaces_the_friction_of_the_file(engine: str) -> None:
 
 
 def test_components_replace_it_too() -> None:
-    """Those of `from_actuators`."""
     with playing(with_friction(0.1, 0.3)) as (_, robot):
         pair = aa.ActuatorConfig(PD, others=[aa.FrictionConfig(0.5)]), "hinge"
         with aa.ArticulationActuators.from_actuators(ROOT, [pair]):
             assert frictions(robot) == [0.0, 0.0, 0.0]
 
 
-def test_a_stage_without_the_files_friction_coasts_the_same(engine: str) -> None:
+def test_a_stage_without_the_files_friction_coasts_the_same(engine) -> None:
     """To the bit: what the file has does not count."""
 
     def coast(made: SmallStage) -> np.ndarray:
@@ -302,7 +297,7 @@ def test_a_stage_without_the_files_friction_coasts_the_same(engine: str) -> None
     assert np.ptp(alone) > 1.0 and np.ptp(alone[-50:]) < 1.5
 
 
-def test_friction_of_a_model_becomes_a_stage_on_demand(tmp_path: Path) -> None:
+def test_friction_of_a_model_becomes_a_stage_on_demand(tmp_path) -> None:
     """That of MJCF and of URDF; the simulator then has none."""
     urdf = """<robot name="arm"><link name="base"/>
       <link name="arm"><inertial><origin xyz="0.5 0 0"/><mass value="1"/>
@@ -322,7 +317,7 @@ def test_friction_of_a_model_becomes_a_stage_on_demand(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("given", [{"friction": 0.25}, {"viscous_friction": {"hinge": 0.25}}, {"friction": [0.25]}])
-def test_friction_of_a_motor_beside_a_stage_is_refused(given: dict[str, Any]) -> None:
+def test_friction_of_a_motor_beside_a_stage_is_refused(given) -> None:
     """By name, whether the stage acts or the simulator."""
     ((name, _),) = given.items()
     for friction in (aa.FrictionConfig(0.5), aa.FrictionConfig(0.5, in_engine=True)):

@@ -1,11 +1,8 @@
 """Gradients of actuators with networks on a tape, compared with float64 finite differences of an oracle."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -22,7 +19,7 @@ from step_bench import FeedbackSkewed
 # a whole block of the core, and one with room left
 N, DT = 45, 0.02
 SIGNALS = ("joint_q", "joint_qd", "joint_target_q", "joint_target_qd", "joint_act")
-CONTROLLERS: dict[str, Any] = {
+CONTROLLERS = {
     "mlp": aa.ControllerNeuralMLP,
     "lstm": aa.ControllerNeuralLSTM,
     "gru": aa.ControllerNeuralGRU,
@@ -30,7 +27,7 @@ CONTROLLERS: dict[str, Any] = {
 COLUMNS = ["velocity_error", "position", "target_velocity", "position_error", "target_position", "velocity"]
 
 
-def gru_metadata(columns: list[str]) -> dict[str, Any]:
+def gru_metadata(columns: list[str]) -> dict:
     """Metadata with another mean and deviation for each column."""
     mean = {name: 0.1 * k for k, name in enumerate(columns)}
     std = {name: 0.5 + 0.2 * k for k, name in enumerate(columns)}
@@ -38,7 +35,7 @@ def gru_metadata(columns: list[str]) -> dict[str, Any]:
     return {"input_columns": columns, "normalization": {"inputs": {"mean": mean, "std": std}, "targets": targets}}
 
 
-METADATA: dict[str, dict[str, Any]] = {
+METADATA: dict[str, dict] = {
     "mlp": {"input_order": "vel_pos", "input_idx": [0, 3, 1], "pos_scale": 1.5, "vel_scale": 0.5, "effort_scale": 8.0},
     "filled": {"input_idx": [0, 3, 1], "pos_scale": 1.5, "effort_scale": 8.0, "history_fill": "first"},
     "lstm": {"pos_scale": 1.5, "vel_scale": 0.5, "effort_scale": 30.0},
@@ -55,13 +52,13 @@ FIRST, LAST = Linear(0, numbers(4, 6), np.zeros(4, np.float32)), Linear(3, numbe
 ROOT = Network(6, (FIRST, Unary("abs", 1), Unary("sqrt", 2), LAST))
 Values = dict[str, np.ndarray]
 # gradients by central differences, how often the limit acted, and the network
-KNOWN: dict[tuple[Any, ...], tuple[Values, int, Network]] = {}
+KNOWN: dict[tuple, tuple[Values, int, Network]] = {}
 
 
 pytestmark = pytest.mark.usefixtures("backend")
 
 
-def array(values: Any, grad: bool = True, dtype: Any = wp.float32) -> wp.array:
+def array(values, grad: bool = True, dtype=wp.float32) -> wp.array:
     return wp.array(np.asarray(values), dtype=dtype, device="cpu", requires_grad=grad)
 
 
@@ -75,7 +72,7 @@ class Rollout:
     is_geared = is_sensed = False
 
     def __init__(
-        self, folder: Path, network: Network, metadata: dict[str, Any], steps: int, depth: int = 0, seed: int = 0
+        self, folder: Path, network: Network, metadata: dict, steps: int, depth: int = 0, seed: int = 0
     ) -> None:
         rng = np.random.default_rng(seed)
         self.network, self.metadata, self.steps, self.depth = network, metadata, steps, depth
@@ -126,7 +123,7 @@ class Rollout:
             limited = np.minimum(np.maximum(effort, -values["max_effort"]), values["max_effort"])
             self.limited += int((limited != effort).sum())
             total += self.weights[k] * ratio * limited
-        after: list[Any] = [twin.hidden, twin.cell]
+        after = [twin.hidden, twin.cell]
         if self.network.kind == "mlp":
             rows = before[0].shape[0]
             filled = [[past[min(s, len(past) - 1)] for past in twin.past] for s in range(rows)]
@@ -162,10 +159,10 @@ class Rollout:
                 found[name][at] = (ends[0] - ends[1]) / (2 * width)
         return found
 
-    def on_tape(self, states: Callable[[aa.Actuator, int], list[tuple[Any, Any]]]) -> Values:
+    def on_tape(self, states: Callable[[aa.Actuator, int], list[tuple]]) -> Values:
         """The gradients on a tape of Warp; `states` gives those before and after each step."""
         given = {name: array(self.values[name]) for name in ("max_effort", "ratio", "offset", "bias", "gain")}
-        others: list[Any] = []
+        others = []
         if self.is_geared:
             others.append(aa.TransmissionGear(given["ratio"], given["offset"], array(np.zeros(N), False)))
         if self.is_sensed:
@@ -195,18 +192,18 @@ class Rollout:
         return found | {f"before: {name}": one.grad.numpy().copy() for name, one in first.items() if one.grad}
 
 
-def swapped(actuator: aa.Actuator, steps: int) -> list[tuple[Any, Any]]:
+def swapped(actuator: aa.Actuator, steps: int) -> list[tuple]:
     """Two states in turn."""
     two = [actuator.state(), actuator.state()]
     return [(two[k % 2], two[1 - k % 2]) for k in range(steps)]
 
 
-def in_place(actuator: aa.Actuator, steps: int) -> list[tuple[Any, Any]]:
+def in_place(actuator: aa.Actuator, steps: int) -> list[tuple]:
     """One state."""
     return [((state := actuator.state()), state)] + [(state, state)] * (steps - 1)
 
 
-def one_each(actuator: aa.Actuator, steps: int) -> list[tuple[Any, Any]]:
+def one_each(actuator: aa.Actuator, steps: int) -> list[tuple]:
     """A state for each step."""
     return list(itertools.pairwise(actuator.state() for _ in range(steps + 1)))
 
@@ -220,7 +217,7 @@ def assert_same(found: Values, expected: Values, tolerance: float = 1e-4) -> Non
 @pytest.mark.parametrize("states", [swapped, in_place, one_each])
 @pytest.mark.parametrize("depth", [0, 2])
 @pytest.mark.parametrize("kind", MODELS)
-def test_gradients_are_those_of_finite_differences(kind: str, depth: int, states: Any, tmp_path: Path) -> None:
+def test_gradients_are_those_of_finite_differences(kind, depth, states, tmp_path) -> None:
     """By inputs, limit and the state before, over more steps than the depth of history and delay."""
     rollout = Rollout(tmp_path, MODELS[kind], METADATA[kind], 5, depth)
     expected = rollout.differences()
@@ -233,7 +230,7 @@ def test_gradients_are_those_of_finite_differences(kind: str, depth: int, states
 @pytest.mark.parametrize("is_sensed", [False, True])
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.slow("Warp")
-def test_network_of_a_motor_before_its_gear(kind: str, is_sensed: bool, tmp_path: Path) -> None:
+def test_network_of_a_motor_before_its_gear(kind, is_sensed, tmp_path) -> None:
     """It gets the signals of the motor, as a sensor gives them; by ratio and offset too, behind a delay."""
     rollout = Rollout(tmp_path, MODELS[kind], METADATA[kind], 3, 2, seed=6)
     rollout.is_geared, rollout.is_sensed = True, is_sensed
@@ -247,10 +244,10 @@ def test_network_of_a_motor_before_its_gear(kind: str, is_sensed: bool, tmp_path
 
 
 @pytest.mark.parametrize("kind", MODELS)
-def test_states_without_gradients_are_let_be(kind: str, tmp_path: Path) -> None:
+def test_states_without_gradients_are_let_be(kind, tmp_path) -> None:
     """All other gradients are what they are with them."""
 
-    def first_without(actuator: aa.Actuator, steps: int) -> list[tuple[Any, Any]]:
+    def first_without(actuator: aa.Actuator, steps: int) -> list[tuple]:
         pairs = one_each(actuator, steps)
         for one in vars(pairs[0][0].controller_state).values():
             one.requires_grad = False
@@ -265,10 +262,10 @@ def test_states_without_gradients_are_let_be(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NETWORKS)
-def test_every_operation(name: str, tmp_path: Path) -> None:
+def test_every_operation(name, tmp_path) -> None:
     """Two steps of a network with each of the functions, and of recurrent layers among others."""
     network = NETWORKS[name]
-    metadata: dict[str, Any] = {"effort_scale": 3.0}
+    metadata = {"effort_scale": 3.0}
     if network.kind == "mlp":
         metadata["input_idx"] = [0, 1, 2]
     elif network.kind == "gru":
@@ -290,9 +287,7 @@ def test_every_operation(name: str, tmp_path: Path) -> None:
         ("clamp", (-0.5, 0.25), 0.25, 1.0),
     ],
 )
-def test_where_a_function_has_two_slopes_it_is_that_of_torch(
-    function: str, taken: tuple[float, ...], place: float, slope: float, tmp_path: Path
-) -> None:
+def test_where_a_function_has_two_slopes_it_is_that_of_torch(function, taken, place, slope, tmp_path) -> None:
     """Exactly at the place; a row that is not there changes nothing."""
     network = Network(2, (Slice(0, 0, 1), Unary(function, 1, taken)))
     file = write_network(tmp_path / "knee.safetensors", network, {"input_idx": [0]})
@@ -310,8 +305,7 @@ def test_where_a_function_has_two_slopes_it_is_that_of_torch(
 @pytest.mark.parametrize("backend", ["core"], indirect=True)
 @pytest.mark.parametrize("isa", native.core.variants() if native.core else [])
 @pytest.mark.parametrize("kind", MODELS)
-def test_every_instruction_set(kind: str, isa: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Alike."""
+def test_every_instruction_set(kind, isa, tmp_path, monkeypatch) -> None:
     rollout = Rollout(tmp_path, MODELS[kind], METADATA[kind], 2)
     expected = rollout.on_tape(swapped)
     monkeypatch.setenv("ACTUATORS_ISA", isa)
@@ -320,7 +314,7 @@ def test_every_instruction_set(kind: str, isa: str, tmp_path: Path, monkeypatch:
 
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("states", [swapped, in_place])
-def test_fault_has_no_gradient(kind: str, states: Any, tmp_path: Path) -> None:
+def test_fault_has_no_gradient(kind, states, tmp_path) -> None:
     """Of a joint with a fault none for that step; what it remembered goes on to act, and others are what they were."""
     found: list[Values] = []
     for bad in (False, True):
@@ -348,7 +342,7 @@ def test_fault_has_no_gradient(kind: str, states: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("kind", MODELS)
-def test_reset_ends_what_goes_back(kind: str, whole: bool, tmp_path: Path) -> None:
+def test_reset_ends_what_goes_back(kind, whole, tmp_path) -> None:
     """What was remembered before it has no gradient, of the joints of a mask or of all; nothing is said of kernels."""
     rollout = Rollout(tmp_path, MODELS[kind], METADATA[kind], 2)
     actuator = aa.Actuator(array(np.arange(N), False, wp.uint32), rollout.controller, requires_grad=True)
@@ -369,7 +363,7 @@ def test_reset_ends_what_goes_back(kind: str, whole: bool, tmp_path: Path) -> No
     assert steps[1]["joint_q"].grad.numpy().all()
 
 
-def test_efforts_and_states_are_those_without_gradients(tmp_path: Path) -> None:
+def test_efforts_and_states_are_those_without_gradients(tmp_path) -> None:
     """To the bit, on a tape or not."""
     found = []
     for grad, on_tape in ((False, False), (True, False), (True, True)):
@@ -392,7 +386,7 @@ def test_efforts_and_states_are_those_without_gradients(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("backend", ["core"], indirect=True)
 @pytest.mark.parametrize("network", [*MODELS.values(), ROOT], ids=[*MODELS, "root"])
-def test_gradients_by_weights_are_those_of_finite_differences(network: Network, tmp_path: Path) -> None:
+def test_gradients_by_weights_are_those_of_finite_differences(network, tmp_path) -> None:
     """Of a step, by some numbers of each matrix and bias."""
     rollout = Rollout(tmp_path, network, METADATA[network.kind], 1)
     limit = aa.ClampingMaxEffort(array(rollout.values["max_effort"], False))

@@ -1,9 +1,6 @@
 """Names of newton.actuators from 1.6 on, besides those of 1.2."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
-from typing import Any
 
 import isaacsim.core.experimental.actuators as package
 import pytest
@@ -56,9 +53,8 @@ def test_drive_is_the_controller() -> None:
     actuator.step(state, control, bias_force=full(100.0))
     assert control.joint_f.numpy().tolist() == [4.0, 4.0]
     assert actuator.controller is second
-
     pid = package.Actuator(INDICES, drive=package.ControllerPID(full(1), full(1), full(1), full(1)))
-    now: Any = pid.state()
+    now = pid.state()
     assert now.drive_state is now.controller_state
     made = package.Actuator.State(drive_state=now.drive_state)
     assert made.controller_state is now.controller_state
@@ -67,15 +63,14 @@ def test_drive_is_the_controller() -> None:
 
 
 @pytest.mark.parametrize("given", [{}, {"controller": 1, "drive": 1}])
-def test_one_control_law_is_given(given: dict[str, Any]) -> None:
-    """Under either name."""
-    laws: dict[str, Any] = {name: package.ControllerPD(full(1.0), full(0.0)) for name in given}
+def test_one_control_law_is_given(given) -> None:
+    laws = {name: package.ControllerPD(full(1.0), full(0.0)) for name in given}
     with pytest.raises(TypeError, match="must be one control law"):
         package.Actuator(INDICES, **laws)
 
 
 @pytest.mark.parametrize("given", [{}, {"control_target_pos_attr": None, "control_target_vel_attr": None}])
-def test_targets_have_the_later_names_by_default(given: dict[str, Any]) -> None:
+def test_targets_have_the_later_names_by_default(given) -> None:
     """Where both pairs are there, the later one is read."""
     actuator = package.Actuator(INDICES, package.ControllerPD(full(1.0), full(1.0)), **given)
     assert (actuator.control_target_pos_attr, actuator.control_target_vel_attr) == ("joint_target_q", "joint_target_qd")
@@ -105,8 +100,7 @@ def test_explicit_effort_mode_is_the_one_there_is() -> None:
     assert actuator.drive is actuator.controller
 
 
-def test_unsafe_checkpoints_are_trusted_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By newton's name."""
+def test_unsafe_checkpoints_are_trusted_ones(monkeypatch) -> None:
     said: list[bool] = []
     monkeypatch.setattr(discover, "parse_prim", lambda prim, *, files, trusted: said.append(trusted))
     package.parse_actuator_prim(None, allow_unsafe_torch_checkpoints=True)

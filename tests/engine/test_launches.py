@@ -1,7 +1,5 @@
 """Launches of kernels whose arguments are packed once."""
 
-from __future__ import annotations
-
 import warp as wp
 from chains import floats
 from isaacsim.core.experimental.actuators.engine.launches import Launches

@@ -1,9 +1,5 @@
 """What controllers measure, as wrappers show it."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
@@ -12,7 +8,7 @@ JOINTS, DT = ["hip", "knee", "ankle"], 0.005
 CODE = 0.01
 
 
-def moved(motors: dict[str, Any], robots: int = 2, steps: int = 5) -> tuple[aa.ActuatedArrays, list[np.ndarray]]:
+def moved(motors: dict, robots: int = 2, steps: int = 5) -> tuple[aa.ActuatedArrays, list[np.ndarray]]:
     """Actuators after some steps, and the positions of these."""
     arrays, numbers = aa.ActuatedArrays(JOINTS, motors, robots), np.random.default_rng(2)
     positions = []
@@ -46,7 +42,7 @@ ELASTIC = aa.ElasticTransmissionConfig(-20.0, rotor_inertia=1e-4, stiffness=500.
 
 
 @pytest.mark.parametrize("gear", [aa.TransmissionConfig(-20.0, offset=0.3), ELASTIC])
-def test_an_encoder_of_a_motor_shows_its_joint(gear: Any) -> None:
+def test_an_encoder_of_a_motor_shows_its_joint(gear) -> None:
     """Divided by the ratio, so that a resolution is finer there."""
     motor = [aa.PDControlConfig(0.01, 0.0), aa.EncoderConfig(resolution=CODE, side="motor"), gear]
     arrays = aa.ActuatedArrays(JOINTS, {".*": motor})

@@ -1,11 +1,7 @@
 """Motors by pattern: their joints, their values, and the same efforts as by all other interfaces."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -23,7 +19,7 @@ ALL = "/Robot_.*"
 
 
 @pytest.fixture
-def host() -> Iterator[Any]:
+def host() -> Iterator:
     """Three robots whose targets are 1 everywhere, physics running."""
     made = ArraysHost(NAMES, ROBOTS)
     with aa.use_host(made):
@@ -34,7 +30,7 @@ def host() -> Iterator[Any]:
         yield made
 
 
-def efforts(host: Any, motors: Any, steps: int = 1) -> np.ndarray:
+def efforts(host, motors, steps: int = 1) -> np.ndarray:
     """Efforts of all robots and joints after some steps of these motors."""
     with aa.ArticulationActuators.from_configs(ALL, motors):
         for _ in range(steps):
@@ -42,13 +38,13 @@ def efforts(host: Any, motors: Any, steps: int = 1) -> np.ndarray:
         return host.arrays().efforts.reshape(ROBOTS, -1).copy()
 
 
-def problems(motors: Any) -> list[str]:
+def problems(motors) -> list[str]:
     with pytest.raises(ValueError) as caught:
         aa.ArticulationActuators.from_configs(ALL, motors)
     return str(caught.value).splitlines()
 
 
-def test_patterns_match_names_in_full(host: Any) -> None:
+def test_patterns_match_names_in_full(host) -> None:
     """`hip` is no pattern for `l_hip`; every joint takes the motor of its pattern."""
     assert (
         efforts(host, {".*_hip": [aa.PDControlConfig(5.0, 0.0)], "[lr]_knee": [aa.PDControlConfig(7.0, 0.0)]}).tolist()
@@ -57,7 +53,7 @@ def test_patterns_match_names_in_full(host: Any) -> None:
     assert "'hip' matches no joint" in problems({"hip": [aa.PDControlConfig(5.0, 0.0)]})[0]
 
 
-def test_actuators_are_one_for_each_motor_in_joint_order(host: Any) -> None:
+def test_actuators_are_one_for_each_motor_in_joint_order(host) -> None:
     """Labels are the patterns, values robot-major over the joints."""
     motors = {
         ".*_knee": [aa.PDControlConfig(7.0, 0.0)],
@@ -69,7 +65,7 @@ def test_actuators_are_one_for_each_motor_in_joint_order(host: Any) -> None:
         assert wrapper.actuators[0].controller.kp.numpy().tolist() == [1, 2] * ROBOTS
 
 
-def test_gains_by_pattern_robot_and_joint(host: Any) -> None:
+def test_gains_by_pattern_robot_and_joint(host) -> None:
     """Each joint and robot has its own; delays too."""
     motors = {
         ".*_hip": [aa.PDControlConfig({"l.*": 5.0, "r.*": 6.0}, 0.0), aa.DelayConfig({"l.*": 0, "r.*": 2})],
@@ -82,7 +78,7 @@ def test_gains_by_pattern_robot_and_joint(host: Any) -> None:
     assert efforts(host, both)[:, :2].tolist() == [[0, 1], [2, 3], [4, 5]]
 
 
-def test_delays_differ_between_joints(host: Any) -> None:
+def test_delays_differ_between_joints(host) -> None:
     """The ring is as long as the longest of them."""
     motors = {".*": [aa.PDControlConfig(1.0, 0.0), aa.DelayConfig({"l.*": 0, "r.*": 2})]}
     seen = []
@@ -94,14 +90,14 @@ def test_delays_differ_between_joints(host: Any) -> None:
     assert seen == [[1, 1], [2, 1], [3, 1]]
 
 
-def test_the_plain_limit_acts_last_however_clamps_are_listed(host: Any) -> None:
+def test_the_plain_limit_acts_last_however_clamps_are_listed(host) -> None:
     """As from USD: beyond the no-load speed a DC motor brakes, with no more than the limit allows."""
     host.arrays().velocities[:] = 3.0
     clamps = [aa.MaxEffortClampingConfig(4.0), aa.DCMotorClampingConfig(9.0, 2.0, 50.0)]
     assert (efforts(host, {".*": [aa.PDControlConfig(20.0, 0.0), *clamps]}) == -4.0).all()
 
 
-def test_joints_without_a_motor_are_named_and_keep_their_drives(host: Any) -> None:
+def test_joints_without_a_motor_are_named_and_keep_their_drives(host) -> None:
     """One warning for all of them."""
     host.arrays().stiffnesses[:] = 3.0
     with pytest.warns(UserWarning, match="</Robot_0>: joints r_hip, r_knee have no motor") as caught:
@@ -111,7 +107,7 @@ def test_joints_without_a_motor_are_named_and_keep_their_drives(host: Any) -> No
     wrapper.close()
 
 
-def test_a_motor_without_controller_leaves_the_drive_in_place(host: Any) -> None:
+def test_a_motor_without_controller_leaves_the_drive_in_place(host) -> None:
     """It covers its joints nevertheless, and drives none of them."""
     host.arrays().stiffnesses[:] = 3.0
     with aa.ArticulationActuators.from_configs(
@@ -121,7 +117,7 @@ def test_a_motor_without_controller_leaves_the_drive_in_place(host: Any) -> None
         assert host.arrays().stiffnesses[:4].tolist() == [0, 3, 0, 3]
 
 
-def test_every_problem_is_told_at_once(host: Any, tmp_path: Path) -> None:
+def test_every_problem_is_told_at_once(host, tmp_path) -> None:
     """Patterns, parts, values, shapes and files, each with its motor."""
     found = problems(
         {
@@ -163,12 +159,12 @@ def test_every_problem_is_told_at_once(host: Any, tmp_path: Path) -> None:
     )
 
 
-def test_motors_are_a_dictionary(host: Any) -> None:
+def test_motors_are_a_dictionary(host) -> None:
     """A list says nothing of joints."""
     assert "must be a dictionary" in problems([aa.PDControlConfig(1.0, 0.0)])[0]
 
 
-def test_a_problem_leaves_nothing_behind(host: Any) -> None:
+def test_a_problem_leaves_nothing_behind(host) -> None:
     """Neither callbacks nor drives taken."""
     host.arrays().stiffnesses[:] = 3.0
     before = host.bus.num_callbacks
@@ -176,10 +172,9 @@ def test_a_problem_leaves_nothing_behind(host: Any) -> None:
     assert host.bus.num_callbacks == before and (host.arrays().stiffnesses == 3.0).all()
 
 
-def test_networks_are_read_from_where_the_program_says(host: Any, tmp_path: Path) -> None:
+def test_networks_are_read_from_where_the_program_says(host, tmp_path) -> None:
     """Relative to where the program is; one file serves all joints."""
-    network = random_network("mlp", 2)
-    write_network(tmp_path / "net.safetensors", network, {"model_type": "mlp"})
+    write_network(tmp_path / "net.safetensors", random_network("mlp", 2), {"model_type": "mlp"})
     from_file = efforts(host, {".*": [aa.NeuralControlConfig("net.safetensors")]})
     assert from_file.any() and (from_file == from_file[0, 0]).all()
 
@@ -241,7 +236,7 @@ def panda(way: str) -> np.ndarray:
     stage = stage_of(FILES / "franka_panda.usda")
     if way in ("USD", "back from USD"):
         aa.add_motors("/World/Panda", PANDA, stage=stage, overwrite_existing=True)
-    motors: Any = aa.motors_of(stage) if way == "back from USD" else PANDA
+    motors = aa.motors_of(stage) if way == "back from USD" else PANDA
     if way == "back from USD":
         stage = stage_of(FILES / "franka_panda.usda")
         aa.add_motors("/World/Panda", motors, stage=stage, overwrite_existing=True)
@@ -254,7 +249,7 @@ def panda(way: str) -> np.ndarray:
             made = aa.ArticulationActuators.from_actuators("/World/Panda", [give(joint) for joint in range(1, 8)])
         else:
             made = aa.ArticulationActuators("/World/Panda")
-        robot: Any = aa.Articulation("/World/Panda")
+        robot = aa.Articulation("/World/Panda")
         # at a limit of velocity, an effort would not change
         robot.set_dof_max_velocities(np.inf)
         robot.set_dof_position_targets(TARGETS)
@@ -276,12 +271,12 @@ def reference() -> np.ndarray:
 
 
 @pytest.mark.parametrize("way", ["components", "plain configs", "USD", "back from USD"])
-def test_efforts_are_bit_for_bit_those_of_every_other_way(reference: np.ndarray, way: str) -> None:
+def test_efforts_are_bit_for_bit_those_of_every_other_way(reference, way) -> None:
     """Components and configs in `from_actuators`, prims, and prims of what was read from prims."""
     assert (panda(way) == reference).all()
 
 
-def test_plain_configs_beside_components(host: Any) -> None:
+def test_plain_configs_beside_components(host) -> None:
     """Either serves in `from_actuators`; arrays have one value per robot, and clamps keep their order."""
     one = wp.ones(ROBOTS, dtype=wp.float32, device="cpu")
     pairs = [
@@ -294,7 +289,7 @@ def test_plain_configs_beside_components(host: Any) -> None:
         assert host.arrays().efforts.reshape(ROBOTS, -1)[:, :2].tolist() == [[1, 0.5]] * ROBOTS
 
 
-def test_wrong_plain_configs_are_told_at_once(host: Any) -> None:
+def test_wrong_plain_configs_are_told_at_once(host) -> None:
     """Values of every joint; a config of another kind at once."""
     wrong = [
         (aa.ActuatorConfig(aa.PDControlConfig(-1.0, [1.0]), [aa.MaxEffortClampingConfig(-2.0)]), "l_hip"),
@@ -309,7 +304,7 @@ def test_wrong_plain_configs_are_told_at_once(host: Any) -> None:
         aa.ActuatorConfig(aa.MaxEffortClampingConfig(1.0))
 
 
-def test_a_robot_with_motors_is_no_warning(host: Any) -> None:
+def test_a_robot_with_motors_is_no_warning(host) -> None:
     """Only what is missing is told."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -322,7 +317,7 @@ ARM = FILES / "arm_2dof.usda"
 FREE = aa.PDControlConfig(1.0, 0.5)
 
 
-def of_joint(motors: Any, limits: Any, robots: int = 1) -> Any:
+def of_joint(motors, limits, robots: int = 1):
     """The limit of the first motor, on joints a and b of robots with these limits."""
     (motor,) = resolve_motors(motors, ["a", "b"], ["/a", "/b"], robots, limits=lambda: limits)
     assert motor.spec is not None
@@ -348,7 +343,7 @@ def test_a_motor_without_limit_at_a_joint_with_one_is_told() -> None:
         aa.PositionBasedClampingConfig([0.0], [5.0]),
     ],
 )
-def test_any_finite_limit_is_one(clamp: Any) -> None:
+def test_any_finite_limit_is_one(clamp) -> None:
     """Of the motor, whether above that of the joint or not."""
     with aa.Simulation(ARM), warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -361,14 +356,14 @@ def test_the_word_for_the_limit_of_the_joint_is_its_number() -> None:
     with aa.Simulation(ARM), aa.ArticulationActuators.from_configs("/World/Arm", {".*": [FREE, *clamps]}) as made:
         dc_motor, plain = made.actuators[0].clamping
         assert plain.max_effort.numpy().tolist() == dc_motor.max_motor_effort.numpy().tolist() == [60.0, 100.0]
-    by_pattern: Any = aa.MaxEffortClampingConfig({"shoulder": 7.0, "extension": "joint"})  # pyright: ignore
+    by_pattern = aa.MaxEffortClampingConfig({"shoulder": 7.0, "extension": "joint"})  # pyright: ignore
     with aa.Simulation(ARM), aa.ArticulationActuators.from_configs("/World/Arm", {".*": [FREE, by_pattern]}) as made:
         assert made.actuators[0].clamping[0].max_effort.numpy().tolist() == [7.0, 100.0]
 
 
 def test_robots_that_differ_keep_their_own_limits() -> None:
     """A row each; one row where they are alike."""
-    motors: Any = {".*": [FREE, aa.MaxEffortClampingConfig({"a": "joint", "b": 2.0})]}  # pyright: ignore
+    motors = {".*": [FREE, aa.MaxEffortClampingConfig({"a": "joint", "b": 2.0})]}  # pyright: ignore
     assert of_joint(motors, np.array([[3.0, 9.0], [4.0, 9.0]]), 2).max_effort.tolist() == [[3.0, 2.0], [4.0, 2.0]]
     assert of_joint(motors, np.array([[3.0, 9.0], [3.0, 8.0]]), 2).max_effort.tolist() == [3.0, 2.0]
 
@@ -382,16 +377,16 @@ def test_robots_that_differ_keep_their_own_limits() -> None:
         ("joints", np.array([[5.0, 5.0]]), "'joints': must be a number and >= 0 .*, or 'joint' for that of the joint"),
     ],
 )
-def test_a_limit_that_no_joint_has_is_refused(value: Any, limits: Any, says: str) -> None:
+def test_a_limit_that_no_joint_has_is_refused(value, limits, says) -> None:
     """With the motor and its joint."""
     with pytest.raises(ValueError, match=rf"motors\['\.\*'\].*max_effort = {says}"):
         of_joint({".*": [FREE, aa.MaxEffortClampingConfig(value)]}, limits)
 
 
 @pytest.mark.parametrize("field", ["kp", "armature"])
-def test_only_efforts_may_be_left_to_the_joint(field: str) -> None:
+def test_only_efforts_may_be_left_to_the_joint(field) -> None:
     """A gain of that word is a mistake."""
-    word: Any = "joint"
+    word = "joint"
     motor = aa.MotorConfig(aa.PDControlConfig(word, 1.0)) if field == "kp" else aa.MotorConfig(FREE, armature=word)
     with pytest.raises(ValueError, match=f"{field} = 'joint': must be finite and >= 0 in single precision. Give a"):
         resolve_motors({".*": motor}, ["a"], ["/a"], 1, limits=lambda: np.array([[5.0]]))
@@ -414,12 +409,11 @@ def test_limit_of_the_joint_is_one_of_the_motor_before_its_gear() -> None:
         {".*": stages}, ["hip", "knee"], ["/hip", "/knee"], 1, limits=lambda: np.array([[50.0, 20.0]])
     )
     assert found.spec is not None
-    limit: Any = found.spec.clamping[0]
-    np.testing.assert_allclose(limit.max_effort, [5.0, 5.0])
+    np.testing.assert_allclose(found.spec.clamping[0].max_effort, [5.0, 5.0])
 
 
 @pytest.mark.parametrize(("armature", "fits"), [(0.2, True), (0.205, True), (0.3, False), (None, True)])
-def test_armature_beside_a_rotor_is_the_same(armature: float | None, fits: bool) -> None:
+def test_armature_beside_a_rotor_is_the_same(armature, fits) -> None:
     """Files have both; they may not contradict each other."""
     gear = aa.TransmissionConfig(-100.0, rotor_inertia=2e-5)
     motors = {".*": aa.MotorConfig(aa.PDControlConfig(1.0, 0.1), armature=armature, others=[gear])}

@@ -3,8 +3,6 @@
 Each robot of a trial except the first gets a different such number, all in the same step.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,7 +19,6 @@ from neural_twin import random_network
 from own_components import OwnController, OwnLimit
 
 pytestmark = pytest.mark.usefixtures("engine_kind")
-
 NAMES, DT = ["hip", "knee", "ankle"], 0.01
 # the joint that gets the bad number, and when: all three joints have the same pipeline
 JOINT, BROKEN, RESET, END = "knee", 6, 12, 18
@@ -34,7 +31,7 @@ LAWS: dict[str, tuple[type, dict[str, float]]] = {
     "PD": (aa.ControllerPD, {"kp": 30.0, "kd": 2.0, "const_effort": 1.0}),
     "PID": (aa.ControllerPID, {"kp": 20.0, "ki": 300.0, "kd": 1.0, "integral_max": 0.04, "const_effort": 1.0}),
 }
-CLAMPS: dict[str, list[tuple[type, dict[str, Any]]]] = {
+CLAMPS: dict[str, list[tuple[type, dict]]] = {
     "max effort": [(aa.ClampingMaxEffort, {"max_effort": 25.0})],
     "motor": [(aa.ClampingDCMotor, {"saturation_effort": 30.0, "velocity_limit": 1.5, "max_motor_effort": 20.0})],
     "table": [(aa.ClampingPositionBased, {"lookup_positions": [-1.0, 0.0, 1.0], "lookup_efforts": [9.0, 40.0, 5.0]})],
@@ -50,7 +47,7 @@ def _copy_kernel(before: wp.array[float], after: wp.array[float]):
 class Nothing(aa.Clamping):
     """A clamp that computes arrays itself, so that its actuator is stepped beside the plan, and limits nothing."""
 
-    def modify_forces(self, src_forces: wp.array, dst_forces: wp.array, *_: Any, device: Any = None) -> None:
+    def modify_forces(self, src_forces: wp.array, dst_forces: wp.array, *_, device=None) -> None:
         wp.launch(_copy_kernel, len(dst_forces), [src_forces], [dst_forces], device=device)
 
 
@@ -65,7 +62,7 @@ class Case:
 
     def config(self, robots: int) -> aa.ActuatorConfig:
         controller, values = LAWS[self.law]
-        clamps: list[Any] = [] if self.planned else [Nothing()]
+        clamps = [] if self.planned else [Nothing()]
         for clamp, numbers in CLAMPS[self.clamps]:
             clamps.append(clamp(**(numbers if clamp is aa.ClampingPositionBased else filled(numbers, robots))))
         lag = wp.full(robots, self.delay, dtype=wp.int32, device="cpu")
@@ -205,19 +202,19 @@ def require_harmless(case: Case, size: float, bads: list[Bad]) -> None:
 
 
 @every_case
-def test_input_that_is_not_finite_stops_its_joint_for_a_step(case: Case) -> None:
+def test_input_that_is_not_finite_stops_its_joint_for_a_step(case) -> None:
     """Each of the five inputs, NaN and both infinities."""
     require_harmless(case, 2.0, [Bad(name, bad) for name in FAULT_INPUTS[:5] for bad in (np.nan, np.inf, -np.inf)])
 
 
 @every_case
-def test_one_robot_alone_is_stopped(case: Case) -> None:
+def test_one_robot_alone_is_stopped(case) -> None:
     """As one of many."""
     require_harmless(case, 2.0, [Bad(FAULT_INPUTS[0], np.nan)])
 
 
 @every_case
-def test_input_that_is_not_finite_leaves_no_trace(case: Case) -> None:
+def test_input_that_is_not_finite_leaves_no_trace(case) -> None:
     """Nothing of it comes out of an integral or a delay later: the law stands still, the command before is held."""
     bads = [Bad(name, np.nan) for name in FAULT_INPUTS[:5]]
     inputs = signals(0.3, bads)
@@ -234,7 +231,7 @@ def test_input_that_is_not_finite_leaves_no_trace(case: Case) -> None:
 
 @every_case
 @pytest.mark.parametrize("size", [0.01, 2.0], ids=["small error", "large error"])
-def test_parameter_that_is_not_finite_stops_its_joint_for_a_step(case: Case, size: float) -> None:
+def test_parameter_that_is_not_finite_stops_its_joint_for_a_step(case, size) -> None:
     """NaN and both infinities, but for +inf where it switches a rule off; a limit never just vanishes."""
     bads = [
         Bad(name, bad, at)
@@ -245,7 +242,7 @@ def test_parameter_that_is_not_finite_stops_its_joint_for_a_step(case: Case, siz
 
 
 @every_limited_case
-def test_infinite_limit_is_none_for_as_long_as_it_stands(case: Case) -> None:
+def test_infinite_limit_is_none_for_as_long_as_it_stands(case) -> None:
     """Written into a running actuator; the effort is that of the law without the limit, and no fault."""
     bads = [Bad(name, np.inf, at) for at, name in case.parameters() if name in OFF]
     inputs = signals(2.0, bads)
@@ -285,7 +282,7 @@ class Pipeline:
         return aa.ActuatorConfig(self.controller(robots), clamps, lag)
 
 
-def pid(robots: int, law: type = aa.ControllerPID) -> Any:
+def pid(robots: int, law: type = aa.ControllerPID):
     return law(**filled(LAWS["PID"][1], robots))
 
 
@@ -312,7 +309,7 @@ STATEFUL = {
 
 
 @pytest.mark.parametrize("name", STATEFUL)
-def test_fault_of_a_limit_keeps_the_state(name: str) -> None:
+def test_fault_of_a_limit_keeps_the_state(name) -> None:
     """The law of that joint and robot keeps its state; all other laws advance."""
     pipeline, robots, bad = STATEFUL[name], 3, 1
     host = ArraysHost(NAMES, robots)

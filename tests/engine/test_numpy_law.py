@@ -1,9 +1,5 @@
 """A custom law in NumPy: this module has no Warp kernel."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 import warp as wp
@@ -14,7 +10,7 @@ from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 class Sign(Controller):
     """Effort 5 towards the position target."""
 
-    def compute(self, positions: wp.array, _: wp.array, target_pos: wp.array, *rest: Any, device: Any = None) -> None:
+    def compute(self, positions: wp.array, _: wp.array, target_pos: wp.array, *rest, device=None) -> None:
         _target_vel, _feedforward, pos_indices, _, target_pos_indices, _, forces, _state, _dt = rest
         error = target_pos.numpy()[target_pos_indices.numpy()] - positions.numpy()[pos_indices.numpy()]
         forces.assign(5 * np.sign(error))
@@ -43,7 +39,7 @@ class Counting(Sign):
     def is_stateful(self) -> bool:
         return True
 
-    def state(self, num_actuators: int, device: Any) -> State:
+    def state(self, num_actuators: int, device) -> State:
         return self.State()
 
 

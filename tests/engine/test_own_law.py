@@ -1,7 +1,5 @@
 """Custom laws as scalar `wp.func`: a plan runs them, with the same results as outside a plan."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -21,12 +19,12 @@ from curved_laws import (
     Tabled,
     curved_entries,
 )
-from isaacsim.core.experimental.actuators import ControllerPD
 from isaacsim.core.experimental.actuators.engine.assembly import Assembly
 from isaacsim.core.experimental.actuators.engine.entry import ActuatorEntry
 from isaacsim.core.experimental.actuators.laws.contract.base import Passive
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from pxr import Sdf
+from refusals import refused
 from small_stages import SmallStage
 
 ROBOTS, DT = 3, 0.01
@@ -82,7 +80,7 @@ class Bench:
     def __init__(self, own: ActuatorEntry | None = None) -> None:
         controller, clamp, delay = parts()
         own = own or ActuatorEntry("/A/own", ("own",), controller, [clamp, aa.ClampingMaxEffort(array(5, 5, 5))], delay)
-        known = ActuatorEntry("/A/known", ("known",), ControllerPD(array(1, 2, 3), array(4, 5, 6)), [], None)
+        known = ActuatorEntry("/A/known", ("known",), aa.ControllerPD(array(1, 2, 3), array(4, 5, 6)), [], None)
         self.entries = [own, known]
         self.engine = Assembly(self.entries, ROBOTS, "cpu")
         self.inputs = [np.zeros((ROBOTS, 2), np.float32) for _ in range(5)]
@@ -101,7 +99,7 @@ class Twin:
 
     def __init__(self, kp: float, rate: float, most: float, lag: int) -> None:
         self.kp, self.rate, self.most, self.lag = kp, rate, most, lag
-        self.commands: list[Any] = []
+        self.commands: list = []
         self.filtered = 0.0
 
     def step(self, q: float, qd: float, q_target: float, qd_target: float, ff: float) -> float:
@@ -112,7 +110,7 @@ class Twin:
         return min(float(np.clip(effort, 0.0, self.most / (1.0 + abs(qd)))), 5.0)
 
 
-def test_own_laws_agree_with_their_float64_twin(rng: np.random.Generator) -> None:
+def test_own_laws_agree_with_their_float64_twin(rng) -> None:
     """State, delay and clamps act around them as around built-in ones; a reset starts one robot over."""
     bench, values = Bench(), [(20, 5, 9, 0), (30, 50, 8, 1), (40, 500, 7, 3)]
     twins = [Twin(*row) for row in values]
@@ -137,7 +135,7 @@ def bench_of(controller: aa.Controller, clamps: list[aa.Clamping]) -> Bench:
     return Bench(ActuatorEntry("/A/own", ("own",), controller, clamps, None))
 
 
-def test_by_itself_a_law_gives_the_same_bits(rng: np.random.Generator) -> None:
+def test_by_itself_a_law_gives_the_same_bits(rng) -> None:
     """A public `Actuator` of the same components, stepped alone, agrees with the plan in every bit."""
     bench, (controller, clamp, delay) = Bench(), parts()
     every = wp.array(np.arange(ROBOTS), dtype=wp.uint32, device="cpu")
@@ -159,7 +157,7 @@ def test_by_itself_a_law_gives_the_same_bits(rng: np.random.Generator) -> None:
 
 
 @pytest.mark.parametrize("which", ["kp", "rate", "most"])
-def test_parameter_that_becomes_nan_stops_its_joint_only(which: str, rng: np.random.Generator) -> None:
+def test_parameter_that_becomes_nan_stops_its_joint_only(which, rng) -> None:
     """Effort 0 and a fault, also where the law would lose the NaN in a minimum; every other joint keeps its bits."""
     clean, faulty = Bench(), Bench()
     part = faulty.entries[0].clamping[0] if which == "most" else faulty.entries[0].controller
@@ -175,7 +173,7 @@ def test_parameter_that_becomes_nan_stops_its_joint_only(which: str, rng: np.ran
     assert (fault.dof_name, fault.robot, fault.step, fault.inputs) == ("own", 2, 4, ("effort",))
 
 
-def test_state_that_is_not_finite_is_a_fault(rng: np.random.Generator) -> None:
+def test_state_that_is_not_finite_is_a_fault(rng) -> None:
     """A finite effort does not hide it: the state is not written."""
     bench = bench_of(Overflowing(array(1, 1, 1)), [])
     for step in range(3):
@@ -198,7 +196,7 @@ class Overflowing(aa.Controller):
     LAW = overflowing
 
 
-def test_saved_state_holds_what_own_laws_remember(rng: np.random.Generator) -> None:
+def test_saved_state_holds_what_own_laws_remember(rng) -> None:
     """Restored into another engine it goes on bit for bit."""
     bench, later = Bench(), Bench()
     for _ in range(5):
@@ -210,27 +208,26 @@ def test_saved_state_holds_what_own_laws_remember(rng: np.random.Generator) -> N
         np.testing.assert_array_equal(later.step(np.random.default_rng(draws)), expected)
 
 
-class OverridingPD(ControllerPD):
+class OverridingPD(aa.ControllerPD):
     """Inherits a law and does not use it."""
 
-    def compute(self, *arguments: Any, **more: Any) -> None:
+    def compute(self, *arguments, **more) -> None:
         arguments[9].fill_(2.5)
 
 
-def test_a_subclass_that_overrides_the_computation_is_obeyed(rng: np.random.Generator) -> None:
+def test_a_subclass_that_overrides_the_computation_is_obeyed(rng) -> None:
     """Its inherited law is not run in its place."""
     bench = bench_of(OverridingPD(array(1, 1, 1), array(1, 1, 1)), [])
     assert bench.step(rng)[:, 0].tolist() == [2.5] * ROBOTS
 
 
-class StiffPD(ControllerPD):
+class StiffPD(aa.ControllerPD):
     """Inherits everything."""
 
 
 def test_a_subclass_keeps_the_rules_of_its_base() -> None:
     """Its parameters are checked as those of the built-in class."""
-    with pytest.raises(ValueError, match=r"kp = -1.*>= 0"):
-        bench_of(StiffPD(array(1, -1, 1), array(1, 1, 1)), [])
+    refused(ValueError, lambda: bench_of(StiffPD(array(1, -1, 1), array(1, 1, 1)), []), r"kp = -1.*>= 0")
     with pytest.raises(ValueError, match=r"rate = nan: must be a number"):
         bench_of(FilteredPD(array(1, 1, 1), array(1, np.nan, 1)), [])
 
@@ -247,7 +244,7 @@ def constant_controller(value: float) -> aa.Controller:
 
 
 @pytest.mark.slow
-def test_laws_of_the_same_name_are_distinguished(rng: np.random.Generator) -> None:
+def test_laws_of_the_same_name_are_distinguished(rng) -> None:
     """A class that was defined again does not change what an earlier one does."""
     benches = [bench_of(constant_controller(value), []) for value in (2.0, 3.0)]
     for _ in range(2):
@@ -266,7 +263,7 @@ def returns_nothing(effort: float, q: float, qd: float, most: float):
     wp.printf("")
 
 
-def broken(law: Any) -> aa.Clamping:
+def broken(law) -> aa.Clamping:
     return type("Broken", (aa.Clamping,), {"PARAMETERS": ("most",), "LAW": law})(array(1, 1, 1))
 
 
@@ -281,12 +278,12 @@ def broken(law: Any) -> aa.Clamping:
 def test_a_law_that_cannot_run_is_refused_at_once(law: Any, words: list[str]) -> None:
     """Before the first step, with the name of its class."""
     with pytest.raises(TypeError) as error:
-        bench_of(ControllerPD(*[array(1, 1, 1)] * 2), [broken(law)])
+        bench_of(aa.ControllerPD(*[array(1, 1, 1)] * 2), [broken(law)])
     assert all(word in str(error.value) for word in words), error.value
 
 
 @pytest.mark.parametrize(("values", "named"), [((), {}), ((1, 2, 3), {}), ((1,), {"kp": 2}), ((1,), {"speed": 2})])
-def test_the_inherited_constructor_takes_each_parameter_once(values: tuple, named: dict) -> None:
+def test_the_inherited_constructor_takes_each_parameter_once(values, named) -> None:
     """In order or by name."""
     with pytest.raises(TypeError, match="FilteredPD takes the arrays"):
         FilteredPD(*(array(value) for value in values), **{name: array(value) for name, value in named.items()})
@@ -294,15 +291,13 @@ def test_the_inherited_constructor_takes_each_parameter_once(values: tuple, name
 
 def test_the_inherited_constructor_checks_shapes() -> None:
     """As the built-in ones do."""
-    with pytest.raises(ValueError, match=r"rate has shape \(1,\).*kp, \(2,\)"):
-        FilteredPD(array(1, 2), array(1))
+    refused(ValueError, lambda: FilteredPD(array(1, 2), array(1)), r"rate has shape \(1,\).*kp, \(2,\)")
 
 
 def test_arguments_without_defaults_are_required() -> None:
     """The error names arguments that neither the prim nor `resolve_arguments` sets."""
     assert FilteredPD.resolve_arguments({"kp": 1.0, "rate": 2.0, "other": 3.0}) == {"kp": 1.0, "rate": 2.0}
-    with pytest.raises(ValueError, match=r"FilteredPD lacks \['rate'\]"):
-        FilteredPD.resolve_arguments({"kp": 1.0})
+    refused(ValueError, lambda: FilteredPD.resolve_arguments({"kp": 1.0}), r"FilteredPD lacks \['rate'\]")
 
 
 def test_a_prim_chooses_an_own_law_once_it_is_registered() -> None:
@@ -333,7 +328,7 @@ def test_a_prim_chooses_an_own_law_once_it_is_registered() -> None:
 
 
 @pytest.mark.parametrize("sensed", [False, True])
-def test_own_laws_with_curves_agree_with_their_float64_twin(sensed: bool, rng: np.random.Generator) -> None:
+def test_own_laws_with_curves_agree_with_their_float64_twin(sensed, rng) -> None:
     """Of every kind; the step changes from one to the next."""
     engine = Assembly(curved_entries(sensed=sensed), ROBOTS, "cpu")
     arrays = [np.zeros((ROBOTS, 4), np.float32) for _ in range(6)]
@@ -363,7 +358,7 @@ class Narrowing(Tabled, aa.Clamping):
     LAW = narrowing
 
 
-def test_curves_by_themselves_give_the_same_bits(rng: np.random.Generator) -> None:
+def test_curves_by_themselves_give_the_same_bits(rng) -> None:
     """A controller and a limit that are called alone, with and without `finalize`, and the same in a plan."""
     gains, shares = array(3, 4, 5), array(0.5, 1, 2)
     controller = ControllerCurved(gains, stiffness=STIFF, droop=DROOP)
@@ -398,7 +393,7 @@ def test_names_of_curves_alone_are_curves_over_the_position() -> None:
 
 
 @pytest.mark.parametrize("curves", [{"most": "position", "fade": "acceleration"}, ["most", "fade"], "most"])
-def test_curves_over_something_else_are_refused(curves: Any) -> None:
+def test_curves_over_something_else_are_refused(curves) -> None:
     """With what they may run over."""
     with pytest.raises(TypeError, match=r"Odd.CURVES = .*\['position', 'velocity', 'speed'\]"):
         type("Odd", (Narrowing,), {"CURVES": curves})
@@ -416,18 +411,18 @@ def test_curves_over_something_else_are_refused(curves: Any) -> None:
         (([0.0, 1.0], [1.0, np.nan]), "must be numbers"),
     ],
 )
-def test_what_is_no_curve_is_refused(given: Any, words: str) -> None:
+def test_what_is_no_curve_is_refused(given, words) -> None:
     """With the class and the name of the curve."""
     odd = Narrowing(array(1, 1, 1), most=ONE, fade=given)
     with pytest.raises(ValueError, match=r"Narrowing.curve\('fade'\) .*" + words):
-        bench_of(ControllerPD(*[array(1, 1, 1)] * 2), [odd])
+        bench_of(aa.ControllerPD(*[array(1, 1, 1)] * 2), [odd])
 
 
 @pytest.mark.parametrize(("x", "expected"), [(-9.0, 1.5), (0.25, 1.5), (9.0, 1.5)])
-def test_a_curve_of_one_row_is_a_number(x: float, expected: float) -> None:
+def test_a_curve_of_one_row_is_a_number(x, expected) -> None:
     """Wherever the joint is, and as fast as it may be."""
     bench = bench_of(
-        ControllerPD(*[array(0, 0, 0)] * 2), [Narrowing(array(1, 1, 1), most=([0.0], [2.0]), fade=([1.0], [0.5]))]
+        aa.ControllerPD(*[array(0, 0, 0)] * 2), [Narrowing(array(1, 1, 1), most=([0.0], [2.0]), fade=([1.0], [0.5]))]
     )
     bench.inputs[0][:], bench.inputs[1][:], bench.inputs[4][:] = x, x, 100
     bench.engine.step(DT)

@@ -1,13 +1,10 @@
 """An ankle with two motors in the shank moves as the closed chain of cranks, rods and foot does in MuJoCo."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import ActuatedArrays, LinkageConfig, PDControlConfig, TransmissionConfig
 
 mujoco = pytest.importorskip("mujoco")
-
 CRANK, ROD, ANCHOR, AXIS = 0.05, 0.3, (-0.05, 0.04, -0.02), (0.0, 0.04, 0.28)
 DT, STIFFNESS, DAMPING = 2e-4, 60.0, 1.5
 FOOT = """

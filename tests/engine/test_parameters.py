@@ -1,15 +1,11 @@
 """Parameters of a wrapper: shared until they are materialized; assigned values act at the next step."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators import ClampingMaxEffort
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from pxr import Usd, UsdPhysics
 
@@ -18,18 +14,18 @@ ROBOTS, DT = 3, 0.01
 EACH = [2.0, 3.0, 4.0]
 
 
-def array(values: Any, dtype: Any = wp.float32) -> wp.array:
+def array(values, dtype=wp.float32) -> wp.array:
     return wp.array(np.broadcast_to(values, ROBOTS), dtype=dtype, device="cpu")
 
 
-def motor(stall: Any, no_load: Any, peak: Any) -> aa.ClampingDCMotor:
+def motor(stall, no_load, peak) -> aa.ClampingDCMotor:
     return aa.ClampingDCMotor(array(stall), array(no_load), array(peak))
 
 
 class Legs:
     """Three robots; of the first joint's actuator each parameter may be assigned to."""
 
-    def __init__(self, *clamps: Any, kp: Any = 100.0, steps: Any = 0, law: type = aa.ControllerPD) -> None:
+    def __init__(self, *clamps, kp=100.0, steps=0, law: type = aa.ControllerPD) -> None:
         self.host = ArraysHost(NAMES, ROBOTS)
         delay = aa.Delay(array(steps, wp.int32), 3)
         config = aa.ActuatorConfig(law(array(kp), array(0.0)), list(clamps), delay)
@@ -46,9 +42,9 @@ class Legs:
         return self.host.arrays().efforts.reshape(ROBOTS, -1).T.tolist()
 
 
-def test_assigned_parameter_acts_at_the_next_step(engine_kind: str) -> None:
+def test_assigned_parameter_acts_at_the_next_step(engine_kind) -> None:
     """Robot by robot, on its own joint alone; `read` and the attribute show it."""
-    legs = Legs(ClampingMaxEffort(array(50.0)))
+    legs = Legs(aa.ClampingMaxEffort(array(50.0)))
     clamp = legs.actuator.clamping[0]
     assert legs.step() == [[50.0] * 3, [50.0] * 3]
     clamp.max_effort = array(EACH)
@@ -56,7 +52,7 @@ def test_assigned_parameter_acts_at_the_next_step(engine_kind: str) -> None:
     assert legs.step() == [EACH, [50.0] * 3]
 
 
-def test_assigned_gain_acts_at_the_next_step(engine_kind: str) -> None:
+def test_assigned_gain_acts_at_the_next_step(engine_kind) -> None:
     """Controllers and delays are no different, and an assignment replaces the one before."""
     legs = Legs()
     legs.actuator.controller.kp = array(EACH)
@@ -66,9 +62,9 @@ def test_assigned_gain_acts_at_the_next_step(engine_kind: str) -> None:
     assert [legs.step(target)[0] for target in (2.0, 3.0)] == [[14.0, 7.0, 7.0], [21.0, 14.0, 7.0]]
 
 
-def test_assigned_array_is_copied(engine_kind: str) -> None:
+def test_assigned_array_is_copied(engine_kind) -> None:
     """Later changes of the array have no effect; the attribute stays the same live view."""
-    legs = Legs(ClampingMaxEffort(array(50.0)))
+    legs = Legs(aa.ClampingMaxEffort(array(50.0)))
     clamp, mine = legs.actuator.clamping[0], array(EACH)
     view = clamp.max_effort
     clamp.max_effort = mine
@@ -79,7 +75,7 @@ def test_assigned_array_is_copied(engine_kind: str) -> None:
     assert legs.step()[0] == [5.0, 6.0, 5.0]
 
 
-def test_assigned_parameter_is_prepared_again(engine_kind: str) -> None:
+def test_assigned_parameter_is_prepared_again(engine_kind) -> None:
     """A law that works with something derived from its parameters gives what it gives when built with them."""
     legs = Legs(motor(30.0, 10.0, 25.0))
     for name, values in (("velocity_limit", EACH), ("saturation_effort", [9.0, 8.0, 7.0])):
@@ -96,16 +92,16 @@ def test_assigned_parameter_is_prepared_again(engine_kind: str) -> None:
         type("Other", (aa.ControllerPD,), {"compute": aa.ControllerPD.compute}),
     ],
 )
-def test_laws_of_ones_own_take_assignments_too(law: type) -> None:
+def test_laws_of_ones_own_take_assignments_too(law) -> None:
     """Both if the plan runs them and if they compute arrays."""
-    legs = Legs(ClampingMaxEffort(array(50.0)), law=law)
+    legs = Legs(aa.ClampingMaxEffort(array(50.0)), law=law)
     legs.actuator.controller.kp = array(EACH)
     assert legs.step()[0] == EACH
     legs.actuator.clamping[0].max_effort = array(2.5)
     assert legs.step()[0] == [2.0, 2.5, 2.5]
 
 
-def test_prim_with_two_targets_takes_a_value_for_each(engine_kind: str) -> None:
+def test_prim_with_two_targets_takes_a_value_for_each(engine_kind) -> None:
     """One array, robot by robot and joint by joint; what all robots shared differs from then on."""
     stage = Usd.Stage.CreateInMemory()
     UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim("/Robot", "Xform"))
@@ -148,7 +144,7 @@ def test_prim_with_two_targets_takes_a_value_for_each(engine_kind: str) -> None:
 @pytest.mark.parametrize("touched", [False, True])
 def test_assignment_that_does_not_fit_is_refused(values: Any, touched: bool, engine_kind: str) -> None:
     """Naming component and parameter; the values of before stay, as does what the attribute shows."""
-    legs = Legs(ClampingMaxEffort(array(50.0)))
+    legs = Legs(aa.ClampingMaxEffort(array(50.0)))
     clamp = legs.actuator.clamping[0]
     if touched:
         clamp.max_effort.fill_(40.0)
@@ -158,7 +154,7 @@ def test_assignment_that_does_not_fit_is_refused(values: Any, touched: bool, eng
     assert legs.step()[0] == clamp.read("max_effort").tolist() == expected
 
 
-def test_delay_of_another_type_is_refused(engine_kind: str) -> None:
+def test_delay_of_another_type_is_refused(engine_kind) -> None:
     """Steps are whole numbers."""
     legs = Legs(steps=1)
     with pytest.raises((TypeError, ValueError), match=r"Delay.*delay_steps"):
@@ -168,7 +164,7 @@ def test_delay_of_another_type_is_refused(engine_kind: str) -> None:
 
 def test_component_of_no_plan_keeps_what_is_assigned() -> None:
     """Parameters and other attributes."""
-    clamp, mine = ClampingMaxEffort(array(1.0)), array(2.0)
+    clamp, mine = aa.ClampingMaxEffort(array(1.0)), array(2.0)
     clamp.max_effort, clamp.note = mine, "tuned"
     assert clamp.max_effort is mine and clamp.note == "tuned"
 
@@ -199,7 +195,7 @@ def table() -> aa.ClampingPositionBased:
         "the longest delay": (lambda one: setattr(one.delay, "max_delay", 9), AttributeError, "max_delay cannot be"),
     }.values(),
 )
-def test_what_would_not_act_is_refused(engine_kind: str, change: Any, error: type[Exception], said: str) -> None:
+def test_what_would_not_act_is_refused(engine_kind, change, error, said) -> None:
     """An assignment that the compiled plan does not see is an error, and changes nothing."""
     legs = Legs(table(), steps=1)
     before = legs.step(), repr(legs.actuator)
@@ -209,7 +205,7 @@ def test_what_would_not_act_is_refused(engine_kind: str, change: Any, error: typ
 
 
 @pytest.fixture
-def wrapper(engine_kind: str) -> Iterator[aa.ArticulationActuators]:
+def wrapper(engine_kind: str):
     """Two robots, one prim for hip and ankle and one for the knee."""
     names = ["hip", "knee", "ankle"]
     stage = Usd.Stage.CreateInMemory()
@@ -231,7 +227,7 @@ def efforts(wrapper: aa.ArticulationActuators) -> list[list[float]]:
     return wrapper.articulation.get_dof_efforts().numpy().tolist()
 
 
-def test_read_parameter_stays_shared(wrapper: aa.ArticulationActuators) -> None:
+def test_read_parameter_stays_shared(wrapper) -> None:
     """One value per robot and joint, robot after robot, in a copy that acts on nothing."""
     outer, inner = wrapper.actuators
     for actuator, expected in ((outer, [10.0] * 4), (inner, [20.0] * 2)):
@@ -242,7 +238,7 @@ def test_read_parameter_stays_shared(wrapper: aa.ArticulationActuators) -> None:
     assert efforts(wrapper) == [[10, 20, 10]] * 2
 
 
-def test_written_parameter_is_read_back(wrapper: aa.ArticulationActuators) -> None:
+def test_written_parameter_is_read_back(wrapper) -> None:
     """Through the attribute; what was not written keeps its value, and so do other actuators."""
     outer, inner = wrapper.actuators
     # hip and ankle of the first robot, then of the second
@@ -254,7 +250,7 @@ def test_written_parameter_is_read_back(wrapper: aa.ArticulationActuators) -> No
     assert efforts(wrapper) == [[1, 20, 2], [3, 20, 0.5]]
 
 
-def test_other_names_are_no_parameters(wrapper: aa.ArticulationActuators) -> None:
+def test_other_names_are_no_parameters(wrapper) -> None:
     """An attribute that is not there is missed as usual."""
     controller = wrapper.actuators[0].controller
     with pytest.raises(AttributeError, match="ControllerPD has no attribute 'stiffness'"):
@@ -274,7 +270,7 @@ def arrays(groups: dict[str, str], robots: int) -> aa.ActuatedArrays:
     )
 
 
-def all_parameters(made: aa.ActuatedArrays) -> list[tuple[Any, str]]:
+def all_parameters(made: aa.ActuatedArrays) -> list[tuple]:
     return [
         (component, name)
         for actuator in made.actuators
@@ -292,9 +288,7 @@ GROUPS = {
 
 @pytest.mark.parametrize("robots", [1, 3, 200])
 @pytest.mark.parametrize("groups", GROUPS)
-def test_reading_every_parameter_changes_no_effort(
-    engine_kind: str, groups: str, robots: int, rng: np.random.Generator
-) -> None:
+def test_reading_every_parameter_changes_no_effort(engine_kind, groups, robots, rng) -> None:
     """Before and after, wherever the joints of an actuator stand in the plan, over several blocks of robots."""
     read, untouched = arrays(GROUPS[groups], robots), arrays(GROUPS[groups], robots)
     for step in range(6):
@@ -306,7 +300,7 @@ def test_reading_every_parameter_changes_no_effort(
 
 
 @pytest.mark.parametrize("groups", ["one actuator", "joints apart"])
-def test_what_is_written_acts_on_its_robot_and_joint(engine_kind: str, groups: str, rng: np.random.Generator) -> None:
+def test_what_is_written_acts_on_its_robot_and_joint(engine_kind, groups, rng) -> None:
     """Values of every robot and joint, through actuators of many joints and through those of one: the same efforts."""
     robots = 70
     many, single = arrays(GROUPS[groups], robots), arrays(GROUPS["one each"], robots)
@@ -325,7 +319,7 @@ def test_what_is_written_acts_on_its_robot_and_joint(engine_kind: str, groups: s
         np.testing.assert_array_equal(many.step(q, qd, target, DT), single.step(q, qd, target, DT))
 
 
-def test_reading_goes_on_to_act_after_it_was_written(engine_kind: str) -> None:
+def test_reading_goes_on_to_act_after_it_was_written(engine_kind) -> None:
     """The live array stays the one that steps read; a value that is written twice acts twice."""
     made = arrays(GROUPS["joints apart"], 2)
     zeros, target = np.zeros((2, len(JOINTS)), np.float32), np.full((2, len(JOINTS)), 0.1, np.float32)

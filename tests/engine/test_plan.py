@@ -1,19 +1,11 @@
 """Plans of `compile_plan`: validation and layout."""
 
-from __future__ import annotations
-
-from typing import Any
-
+import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators import ClampingMaxEffort, ControllerPD, Delay
 from isaacsim.core.experimental.actuators.engine.entry import ActuatorEntry
 from isaacsim.core.experimental.actuators.engine.plan import array_stages, compile_plan
-from isaacsim.core.experimental.actuators.laws.clamping_dc_motor import ClampingDCMotor
-from isaacsim.core.experimental.actuators.laws.clamping_position_based import ClampingPositionBased
-from isaacsim.core.experimental.actuators.laws.contract.base import Clamping, Controller
-from isaacsim.core.experimental.actuators.laws.controller_pid import ControllerPID
 
 
 def array(*values: float, dtype=wp.float32) -> wp.array:
@@ -22,13 +14,13 @@ def array(*values: float, dtype=wp.float32) -> wp.array:
 
 def actuator(controller=None, clamping=(), delay=None, joints=("knee",)) -> ActuatorEntry:
     return ActuatorEntry(
-        "knee_motor", joints, controller or ControllerPD(array(1, 2), array(3, 4)), list(clamping), delay
+        "knee_motor", joints, controller or aa.ControllerPD(array(1, 2), array(3, 4)), list(clamping), delay
     )
 
 
-def delay_written_later(*steps: int) -> Delay:
+def delay_written_later(*steps: int) -> aa.Delay:
     """A delay of at most 3 steps whose array is changed after its constructor has looked."""
-    made = Delay(array(*[0] * len(steps), dtype=wp.int32), 3)
+    made = aa.Delay(array(*[0] * len(steps), dtype=wp.int32), 3)
     made.delay_steps.assign(steps)
     return made
 
@@ -40,14 +32,14 @@ def test_no_actuators_make_an_empty_plan() -> None:
 
 def test_parameters_have_a_value_per_robot_and_slot() -> None:
     """Those of an actuator with several joints are given robot by robot."""
-    wide = ControllerPD(array(1, 2, 3, 4), array(5, 6, 7, 8))
+    wide = aa.ControllerPD(array(1, 2, 3, 4), array(5, 6, 7, 8))
     plan = compile_plan([actuator(), actuator(wide, joints=("hip", "ankle"))], 2)
     np.testing.assert_array_equal(plan.control["kp"].own, [[1, 1, 2], [2, 3, 4]])
 
 
 def test_slots_may_stand_anywhere() -> None:
     """The slots of an actuator follow its joints, not its place in the list."""
-    wide = ControllerPD(array(1, 2, 3, 4), array(5, 6, 7, 8))
+    wide = aa.ControllerPD(array(1, 2, 3, 4), array(5, 6, 7, 8))
     plan = compile_plan([actuator(), actuator(wide, joints=("hip", "ankle"))], 2, [[1], [2, 0]])
     assert plan.dof_names == ("ankle", "knee", "hip")
     np.testing.assert_array_equal(plan.control["kp"].own, [[2, 1, 1], [4, 2, 3]])
@@ -57,7 +49,7 @@ def test_parameters_that_robots_share_are_held_once() -> None:
     """As those of a prim are; one actuator with values per robot spreads the rows it has, no other."""
     shared = actuator()
     shared.shared = True
-    plan = compile_plan([shared, actuator(clamping=[ClampingMaxEffort(array(1, 2))])], 2)
+    plan = compile_plan([shared, actuator(clamping=[aa.ClampingMaxEffort(array(1, 2))])], 2)
     assert plan.control["kp"].own is not None and plan.control["const_effort"].own is None
     alone = compile_plan([shared], 2)
     assert [row.own for row in alone.rows] == [None] * len(alone.rows)
@@ -65,8 +57,8 @@ def test_parameters_that_robots_share_are_held_once() -> None:
 
 def test_missing_limits_are_neutral() -> None:
     """Beside an actuator that has everything, one that has nothing has no limit and adds nothing."""
-    bias, limit = ControllerPD(array(1, 2), array(3, 4), array(5, 6)), ClampingMaxEffort(array(7, 8))
-    plan = compile_plan([actuator(), actuator(bias, [limit], Delay(array(2, 3, dtype=wp.int32), 3))], 2)
+    bias, limit = aa.ControllerPD(array(1, 2), array(3, 4), array(5, 6)), aa.ClampingMaxEffort(array(7, 8))
+    plan = compile_plan([actuator(), actuator(bias, [limit], aa.Delay(array(2, 3, dtype=wp.int32), 3))], 2)
     assert plan.stages[0].used.tolist() == [False, True]
     own = [plan.stages[0].rows["max_effort"].own, plan.control["const_effort"].own, plan.lag.own]
     assert [values[:, 0].tolist() for values in own if values is not None] == [[np.inf, np.inf], [0, 0], [0, 0]]
@@ -83,14 +75,14 @@ def test_missing_limits_are_neutral() -> None:
         (["mdpm"], "mdpm"),
     ],
 )
-def test_limits_keep_the_order_of_every_actuator(orders: list[str], expected: str) -> None:
+def test_limits_keep_the_order_of_every_actuator(orders, expected) -> None:
     """They are as few as that allows when each clamp goes as early as it can."""
     made = {
-        "m": lambda: ClampingMaxEffort(array(1, 1)),
-        "d": lambda: ClampingDCMotor(*[array(1, 1)] * 3),
-        "p": lambda: ClampingPositionBased(None, [0.0], [1.0]),
+        "m": lambda: aa.ClampingMaxEffort(array(1, 1)),
+        "d": lambda: aa.ClampingDCMotor(*[array(1, 1)] * 3),
+        "p": lambda: aa.ClampingPositionBased(None, [0.0], [1.0]),
     }
-    letters = {ClampingMaxEffort: "m", ClampingDCMotor: "d", ClampingPositionBased: "p"}
+    letters = {aa.ClampingMaxEffort: "m", aa.ClampingDCMotor: "d", aa.ClampingPositionBased: "p"}
     plan = compile_plan([actuator(clamping=[made[kind]() for kind in order]) for order in orders], 2)
     assert "".join(letters[limit.law] for limit in plan.stages) == expected
     for slot, order in enumerate(orders):
@@ -99,15 +91,15 @@ def test_limits_keep_the_order_of_every_actuator(orders: list[str], expected: st
 
 def test_ring_holds_the_largest_delay() -> None:
     """A row per step of the largest delay that may come, and one where there is none."""
-    delays = [Delay(array(0, 3, dtype=wp.int32), 3), Delay(array(1, 1, dtype=wp.int32), 5), None]
+    delays = [aa.Delay(array(0, 3, dtype=wp.int32), 3), aa.Delay(array(1, 1, dtype=wp.int32), 5), None]
     assert compile_plan([actuator(delay=delay) for delay in delays], 2).depth == 5
     assert compile_plan([actuator()], 2).depth == 1
 
 
-class OwnPD(ControllerPD):
+class OwnPD(aa.ControllerPD):
     """A user's computation of a known law."""
 
-    def compute(self, *arguments: Any, **more: Any) -> None:
+    def compute(self, *arguments, **more) -> None:
         arguments[9].zero_()
 
 
@@ -122,39 +114,39 @@ def table(*values: float) -> wp.array:
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        (actuator(ControllerPD(array(1), array(1))), ["knee_motor", "kp has 1 elements: must be 2, one per joint"]),
+        (actuator(aa.ControllerPD(array(1), array(1))), ["knee_motor", "kp has 1 elements: must be 2, one per joint"]),
         (actuator(OwnPD(array(1), array(1))), ["knee_motor", "kp has 1 elements: must be 2, one per joint"]),
         (actuator(OwnPD(array(1, np.nan), array(1, 1))), ["kp = nan"]),
-        (actuator(ControllerPD(wide(1, 1), array(1, 1))), ["kp has dtype float64: must be float32"]),
-        (actuator(ControllerPD(table(1, 1), table(1, 1))), ["kp has shape (1, 2): must be 2"]),
-        (actuator(delay=Delay(array(1, 1), 3)), ["delay_steps has dtype float32: must be int32"]),
-        (actuator(ControllerPD(array(1, np.nan), array(1, 1))), ["kp = nan", "finite"]),
-        (actuator(ControllerPD(array(1, 1), array(np.inf, 1))), ["kd = inf", "finite"]),
-        (actuator(clamping=[ClampingMaxEffort(array(5, np.nan))]), ["max_effort = nan"]),
-        (actuator(clamping=[ClampingMaxEffort(array(5, -1))]), ["max_effort = -1", ">= 0"]),
-        (actuator(clamping=[ClampingDCMotor(array(5, 5), array(1, 0), array(5, 5))]), ["velocity_limit = 0", "> 0"]),
-        (actuator(ControllerPID(*[array(1, 1)] * 3, array(1, -1))), ["integral_max = -1", ">= 0"]),
+        (actuator(aa.ControllerPD(wide(1, 1), array(1, 1))), ["kp has dtype float64: must be float32"]),
+        (actuator(aa.ControllerPD(table(1, 1), table(1, 1))), ["kp has shape (1, 2): must be 2"]),
+        (actuator(delay=aa.Delay(array(1, 1), 3)), ["delay_steps has dtype float32: must be int32"]),
+        (actuator(aa.ControllerPD(array(1, np.nan), array(1, 1))), ["kp = nan", "finite"]),
+        (actuator(aa.ControllerPD(array(1, 1), array(np.inf, 1))), ["kd = inf", "finite"]),
+        (actuator(clamping=[aa.ClampingMaxEffort(array(5, np.nan))]), ["max_effort = nan"]),
+        (actuator(clamping=[aa.ClampingMaxEffort(array(5, -1))]), ["max_effort = -1", ">= 0"]),
+        (actuator(clamping=[aa.ClampingDCMotor(array(5, 5), array(1, 0), array(5, 5))]), ["velocity_limit = 0", "> 0"]),
+        (actuator(aa.ControllerPID(*[array(1, 1)] * 3, array(1, -1))), ["integral_max = -1", ">= 0"]),
         (actuator(delay=delay_written_later(0, 4)), ["delay_steps = 4", "max_delay = 3"]),
         (actuator(delay=delay_written_later(-1, 0)), ["delay_steps = -1"]),
     ],
 )
-def test_bad_parameters_are_refused_by_name(wrong: ActuatorEntry, words: list[str]) -> None:
+def test_bad_parameters_are_refused_by_name(wrong, words) -> None:
     """The error names actuator, parameter, value and rule."""
     with pytest.raises(ValueError) as error:
         compile_plan([wrong], 2)
     assert all(word in str(error.value) for word in words), error.value
 
 
-class OwnController(Controller):
+class OwnController(aa.Controller):
     """A user's law without a scalar form."""
 
 
-class OwnClamping(Clamping):
+class OwnClamping(aa.Clamping):
     """A user's limit without a scalar form."""
 
 
-OWN_CLAMP, OWN_DELAY = OwnClamping(), type("OwnDelay", (Delay,), {})(array(1, 1, dtype=wp.int32), 1)
-LIMIT = ClampingMaxEffort(array(1, 1))
+OWN_CLAMP, OWN_DELAY = OwnClamping(), type("OwnDelay", (aa.Delay,), {})(array(1, 1, dtype=wp.int32), 1)
+LIMIT = aa.ClampingMaxEffort(array(1, 1))
 
 
 @pytest.mark.parametrize(
@@ -166,7 +158,7 @@ LIMIT = ClampingMaxEffort(array(1, 1))
         (actuator(delay=OWN_DELAY), ["OwnDelay", "ControllerPD"]),
     ],
 )
-def test_components_that_compute_arrays_stand_between_the_phases(entry: ActuatorEntry, names: Any) -> None:
+def test_components_that_compute_arrays_stand_between_the_phases(entry, names) -> None:
     """So do clamps that come before one of them, and the controller after a delay; the plan has the rest."""
     apart = array_stages(entry)
     if names is None:
@@ -180,7 +172,7 @@ def test_components_that_compute_arrays_stand_between_the_phases(entry: Actuator
 
 def test_what_robots_share_is_what_the_first_has() -> None:
     """Rows hold it beside the values of single robots, and alone where an actuator is shared."""
-    given = actuator(ControllerPD(array(5, 6), array(7, 8)))
+    given = actuator(aa.ControllerPD(array(5, 6), array(7, 8)))
     assert compile_plan([given], 2).control["kp"].shared.tolist() == [5]
     given.shared = True
     row = compile_plan([given], 2).control["kp"]
@@ -192,7 +184,7 @@ def squashed(effort: float, q: float, qd: float, dt: float, last: float, gain: f
     return effort * gain, last
 
 
-class Squash(Clamping):
+class Squash(aa.Clamping):
     """A limit with a state whose law does nothing with a gain of one."""
 
     PARAMETERS = ("gain", "most")
@@ -215,10 +207,10 @@ def test_slots_without_a_law_have_its_neutral_values() -> None:
 
 def test_laws_with_a_state_have_one_order() -> None:
     """Controllers as the plan has them, then limits; each with its slots and their places."""
-    pid = ControllerPID(*[array(1, 1)] * 4)
+    pid = aa.ControllerPID(*[array(1, 1)] * 4)
     squash = Squash(array(1, 1), array(1, 1))
     plan = compile_plan([actuator(clamping=[squash, LIMIT, squash]), actuator(pid), actuator(pid, [squash])], 2)
-    assert [one.law for one in plan.stateful] == [ControllerPID, Squash, Squash]
+    assert [one.law for one in plan.stateful] == [aa.ControllerPID, Squash, Squash]
     assert [one.stage for one in plan.stateful] == [None, 0, 2]
     assert [one.places.tolist() for one in plan.stateful] == [[-1, 0, 1], [0, -1, 1], [0, -1, -1]]
     assert [one.count for one in plan.stateful] == [2, 2, 1]
@@ -226,16 +218,16 @@ def test_laws_with_a_state_have_one_order() -> None:
 
 def test_the_plan_says_where_the_parts_of_an_actuator_are() -> None:
     """Also those behind components that compute arrays, under their numbers in the user's list."""
-    delayed = actuator(clamping=[LIMIT, OWN_CLAMP, LIMIT], delay=Delay(array(1, 2, dtype=wp.int32), 3))
+    delayed = actuator(clamping=[LIMIT, OWN_CLAMP, LIMIT], delay=aa.Delay(array(1, 2, dtype=wp.int32), 3))
     first, second = compile_plan([delayed, actuator(OwnController(), [LIMIT])], 2, [[1], [0]]).placements
-    assert (first.slots, first.max_delay, first.controller) == ((1,), 3, ControllerPD)
+    assert (first.slots, first.max_delay, first.controller) == ((1,), 3, aa.ControllerPD)
     assert (second.slots, second.max_delay, second.controller) == ((0,), None, None)
     assert (first.stages, second.stages) == ([("clamping", 2, 0)], [("clamping", 0, 0)])
 
 
 def test_a_curve_is_held_once() -> None:
     """With all slots that it serves."""
-    tables = [ClampingPositionBased(None, [0.0, 1.0], efforts) for efforts in ([1.0, 2.0], [3.0, 4.0], [1.0, 2.0])]
+    tables = [aa.ClampingPositionBased(None, [0.0, 1.0], efforts) for efforts in ([1.0, 2.0], [3.0, 4.0], [1.0, 2.0])]
     (limit,) = compile_plan([actuator(clamping=[one]) for one in tables], 2).stages
     curves = [(one.number, one.rows[:, :2].T.tolist(), one.used.tolist()) for one in limit.curves]
     assert curves == [(0, [[0, 1], [1, 2]], [True, False, True]), (0, [[0, 1], [3, 4]], [False, True, False])]
@@ -244,7 +236,7 @@ def test_a_curve_is_held_once() -> None:
 def test_rows_may_read_the_arrays_of_their_components() -> None:
     """For one joint; a parameter that is not given is zero for all."""
     gains, lags = array(1, 2), array(0, 1, dtype=wp.int32)
-    plan = compile_plan([actuator(ControllerPD(gains, array(3, 4)), [LIMIT], Delay(lags, 1))], 2, live=True)
+    plan = compile_plan([actuator(aa.ControllerPD(gains, array(3, 4)), [LIMIT], aa.Delay(lags, 1))], 2, live=True)
     assert plan.control["kp"].live is gains and plan.lag.live is lags
     assert plan.stages[0].rows["max_effort"].live is LIMIT.max_effort
     assert plan.control["const_effort"].live is None and plan.control["const_effort"].shared.tolist() == [0]

@@ -1,7 +1,5 @@
 """Components of a program: they stay the same objects, a second use is a copy, and closing releases them."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,7 +7,6 @@ import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators import ActuatorConfig, ControllerPID
 from isaacsim.core.experimental.actuators.engine import user_components
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from own_components import OwnController, OwnLimit
@@ -18,11 +15,11 @@ NAMES = ["hip", "knee", "ankle"]
 ROBOTS = 3
 
 
-def array(value: Any, dtype: Any = wp.float32) -> wp.array:
+def array(value, dtype=wp.float32) -> wp.array:
     return wp.array(np.broadcast_to(value, ROBOTS), dtype=dtype, device="cpu")
 
 
-def pd(kp: Any = 10.0) -> aa.ControllerPD:
+def pd(kp=10.0) -> aa.ControllerPD:
     return aa.ControllerPD(array(kp), array(0.0))
 
 
@@ -36,7 +33,7 @@ def host():
         yield made
 
 
-def wrapped(*pairs: tuple[ActuatorConfig, str]) -> aa.ArticulationActuators:
+def wrapped(*pairs: tuple[aa.ActuatorConfig, str]) -> aa.ArticulationActuators:
     return aa.ArticulationActuators.from_actuators("/Robot_.*", pairs)
 
 
@@ -45,11 +42,11 @@ def efforts(host: ArraysHost, column: int = 0) -> list[float]:
     return host.arrays().efforts.reshape(ROBOTS, -1)[:, column].tolist()
 
 
-def test_components_are_the_objects_given(host: ArraysHost) -> None:
+def test_components_are_the_objects_given(host) -> None:
     """Of built-in and custom laws; written values act."""
-    config = ActuatorConfig(pd(), [aa.ClampingMaxEffort(array(50.0))], aa.Delay(array(0, wp.int32), 1))
+    config = aa.ActuatorConfig(pd(), [aa.ClampingMaxEffort(array(50.0))], aa.Delay(array(0, wp.int32), 1))
     gains = [array(value) for value in (4.0, 0.0, 0.0, 1.0)]
-    own = ActuatorConfig(OwnController(*gains), [OwnLimit(array(50.0))])
+    own = aa.ActuatorConfig(OwnController(*gains), [OwnLimit(array(50.0))])
     with wrapped((config, "hip"), (own, "knee")) as wrapper:
         for actuator, each in zip(wrapper.actuators, (config, own), strict=True):
             assert actuator.controller is each.controller
@@ -63,11 +60,11 @@ def test_components_are_the_objects_given(host: ArraysHost) -> None:
         assert efforts(host, 1) == [7.0] * 3
 
 
-@pytest.mark.parametrize("law", [ControllerPID, OwnController])
-def test_component_of_several_joints_is_copied_for_the_second(host: ArraysHost, law: type) -> None:
+@pytest.mark.parametrize("law", [aa.ControllerPID, OwnController])
+def test_component_of_several_joints_is_copied_for_the_second(host, law) -> None:
     """The copies share neither parameters nor what they work with; one in a list twice is two."""
     limit = aa.ClampingMaxEffort(array(50.0))
-    config = ActuatorConfig(law(*[array(value) for value in (10.0, 10.0, 0.0, 9.0)]), [limit, limit])
+    config = aa.ActuatorConfig(law(*[array(value) for value in (10.0, 10.0, 0.0, 9.0)]), [limit, limit])
     with wrapped((config, "hip"), (config, "knee")) as wrapper:
         first, second = wrapper.actuators
         assert first.controller is config.controller is not second.controller
@@ -84,10 +81,10 @@ def test_component_of_several_joints_is_copied_for_the_second(host: ArraysHost, 
 
 
 @pytest.mark.parametrize("own", [False, True])
-def test_component_of_an_open_wrapper_is_copied_with_its_values(host: ArraysHost, own: bool) -> None:
+def test_component_of_an_open_wrapper_is_copied_with_its_values(host, own) -> None:
     """The other wrapper keeps its own, and closing one leaves the other as it is."""
     gains = [array(value) for value in (10.0, 0.0, 0.0, 1.0)]
-    config = ActuatorConfig(OwnController(*gains) if own else ControllerPID(*gains))
+    config = aa.ActuatorConfig(OwnController(*gains) if own else aa.ControllerPID(*gains))
     with wrapped((config, "hip")) as first:
         config.controller.kp = array([1.0, 2.0, 3.0])
         with wrapped((config, "knee"), (config, "ankle")) as second:
@@ -100,9 +97,9 @@ def test_component_of_an_open_wrapper_is_copied_with_its_values(host: ArraysHost
         assert first.actuators[0].controller is config.controller
 
 
-def test_closed_wrapper_leaves_components_with_their_values(host: ArraysHost) -> None:
+def test_closed_wrapper_leaves_components_with_their_values(host) -> None:
     """They can be read and changed, and the next wrapper takes them as they are: the same objects."""
-    config = ActuatorConfig(pd(), [aa.ClampingMaxEffort(array(50.0))], aa.Delay(array(0, wp.int32), 1))
+    config = aa.ActuatorConfig(pd(), [aa.ClampingMaxEffort(array(50.0))], aa.Delay(array(0, wp.int32), 1))
     with wrapped((config, "hip")) as first:
         live = config.controller.kp
         live.assign([1.0, 2.0, 3.0])
@@ -129,7 +126,7 @@ def test_closed_wrapper_leaves_components_with_their_values(host: ArraysHost) ->
 )
 def test_wrapper_that_was_refused_changes_nothing(host: ArraysHost, kp: Any, message: str) -> None:
     """An array of the last joint that does not fit: the components of the first are as they were."""
-    good, bad = ActuatorConfig(pd()), ActuatorConfig(pd())
+    good, bad = aa.ActuatorConfig(pd()), aa.ActuatorConfig(pd())
     before = dict(vars(good.controller))
     bad.controller.kp = kp
     with pytest.raises(ValueError, match=message):
@@ -146,9 +143,9 @@ class Broken(aa.Controller):
     LAW = aa.ControllerPD.LAW
 
 
-def test_law_that_cannot_run_takes_no_component(host: ArraysHost) -> None:
+def test_law_that_cannot_run_takes_no_component(host) -> None:
     """Those of other joints, which run on another engine, keep their arrays."""
-    good, bad = ActuatorConfig(pd()), ActuatorConfig(Broken(array(1.0)))
+    good, bad = aa.ActuatorConfig(pd()), aa.ActuatorConfig(Broken(array(1.0)))
     before = good.controller.kp
     with pytest.raises(TypeError, match=r"Broken\.LAW takes"):
         wrapped((good, "hip"), (bad, "knee"))
@@ -156,18 +153,18 @@ def test_law_that_cannot_run_takes_no_component(host: ArraysHost) -> None:
     assert "parameter_source" not in vars(good.controller)
 
 
-def test_arrays_go_to_the_device_of_the_articulation(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arrays_go_to_the_device_of_the_articulation(monkeypatch) -> None:
     """Those that are there already stay what they are; nobody has to give them there."""
-    moved: list[Any] = []
+    moved = []
     real = wp.array.to
 
-    def to(array: wp.array, device: Any, *arguments: Any, **named: Any) -> wp.array:
+    def to(array: wp.array, device, *arguments, **named) -> wp.array:
         if device == "cpu":
             return real(array, device, *arguments, **named)
         moved.append(device)
         return wp.clone(array)
 
-    config = ActuatorConfig(OwnController(*[array(1.0)] * 4))
+    config = aa.ActuatorConfig(OwnController(*[array(1.0)] * 4))
     before = config.controller.kp
     user_components.entries_from_configs([(config, "hip")], ROBOTS, "cpu")
     assert config.controller.kp is before
@@ -180,14 +177,14 @@ def test_arrays_go_to_the_device_of_the_articulation(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.skipif(not wp.is_cuda_available(), reason="this machine has no GPU")
-@pytest.mark.parametrize("law", [ControllerPID, OwnController])
+@pytest.mark.parametrize("law", [aa.ControllerPID, OwnController])
 def test_arrays_of_a_gpu_drive_an_articulation_on_the_cpu(host: ArraysHost, law: type) -> None:
     """Also when one is assigned later."""
     there = wp.full(ROBOTS, 5.0, dtype=wp.float32, device="cuda:0")
-    config = ActuatorConfig(law(there, *[wp.zeros_like(there)] * 2, wp.ones_like(there)))
+    config = aa.ActuatorConfig(law(there, *[wp.zeros_like(there)] * 2, wp.ones_like(there)))
     with wrapped((config, "hip")):
         assert efforts(host) == [5.0] * 3
-        if law is ControllerPID:
+        if law is aa.ControllerPID:
             config.controller.kp = wp.full(ROBOTS, 6.0, dtype=wp.float32, device="cuda:0")
             assert efforts(host) == [6.0] * 3
 
@@ -200,11 +197,11 @@ PD_CONFIG, PLAIN, MOTOR = (
 
 
 @pytest.mark.parametrize("clamps", [[PLAIN, MOTOR], [MOTOR, PLAIN]], ids=["plain first", "plain last"])
-def test_configs_act_in_canonical_order_by_every_way_in(host: ArraysHost, clamps: list[Any]) -> None:
+def test_configs_act_in_canonical_order_by_every_way_in(host, clamps) -> None:
     """At 15 rad/s the motor brakes with 50, and the plain limit, which is the last, leaves 10 of that."""
     host.arrays().velocities[:] = 15.0
     ways = {
-        "pairs": lambda: wrapped((ActuatorConfig(PD_CONFIG, clamps), "hip")),
+        "pairs": lambda: wrapped((aa.ActuatorConfig(PD_CONFIG, clamps), "hip")),
         "a list": lambda: aa.ArticulationActuators.from_configs("/Robot_.*", {".*": [PD_CONFIG, *clamps]}),
         "a motor": lambda: aa.ArticulationActuators.from_configs(
             "/Robot_.*", {".*": aa.MotorConfig(PD_CONFIG, clamps)}
@@ -215,13 +212,13 @@ def test_configs_act_in_canonical_order_by_every_way_in(host: ArraysHost, clamps
             assert efforts(host) == [-10.0] * ROBOTS, way
 
 
-def test_losses_of_a_gear_are_friction_by_every_way_in(host: ArraysHost) -> None:
+def test_losses_of_a_gear_are_friction_by_every_way_in(host) -> None:
     """An actuator without friction of its own gets that which the efficiencies stand for."""
     gear = aa.TransmissionConfig(2.0, efficiency=0.8, backdriving_efficiency=0.8)
     none = aa.FrictionConfig(assumed_inertia=0.1)
     found = []
     ways = (
-        lambda: wrapped((ActuatorConfig(PD_CONFIG, others=[gear, none]), "hip")),
+        lambda: wrapped((aa.ActuatorConfig(PD_CONFIG, others=[gear, none]), "hip")),
         lambda: aa.ArticulationActuators.from_configs("/Robot_.*", {".*": [PD_CONFIG, gear, none]}),
     )
     for way in ways:
@@ -231,13 +228,13 @@ def test_losses_of_a_gear_are_friction_by_every_way_in(host: ArraysHost) -> None
     np.testing.assert_allclose(found, 0.2 * 0.2 / (1.0 - 0.64), rtol=1e-6)
     with pytest.raises(ValueError, match=r"efficiency = 0.8, backdriving_efficiency = 1.0: must not differ so much"):
         odd = aa.TransmissionConfig(2.0, efficiency=0.8, backdriving_efficiency=1.0)
-        wrapped((ActuatorConfig(PD_CONFIG, others=[odd]), "hip"))
+        wrapped((aa.ActuatorConfig(PD_CONFIG, others=[odd]), "hip"))
 
 
-def test_list_with_a_component_keeps_its_order(host: ArraysHost) -> None:
+def test_list_with_a_component_keeps_its_order(host) -> None:
     """The plain limit first, then the motor that brakes."""
     host.arrays().velocities[:] = 15.0
     plain, motor = aa.ClampingMaxEffort(array(10.0)), aa.ClampingDCMotor(array(100.0), array(10.0), array(1000.0))
     for clamps in ([plain, motor], [PLAIN, motor], [plain, MOTOR]):
-        with wrapped((ActuatorConfig(PD_CONFIG, clamps), "hip")):
+        with wrapped((aa.ActuatorConfig(PD_CONFIG, clamps), "hip")):
             assert efforts(host) == [-50.0] * ROBOTS

@@ -1,17 +1,14 @@
 """Without the native core, and on a GPU, Warp runs all actuators."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
-import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators import ActuatorConfig, ArticulationActuators, ControllerPD, use_host
 from isaacsim.core.experimental.actuators.engine import assembly
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 
 
-def test_missing_core_is_logged_once(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_missing_core_is_logged_once(monkeypatch, caplog) -> None:
     """Actuators work all the same."""
     monkeypatch.setattr(assembly, "has_native_core", lambda: False)
     monkeypatch.setattr(assembly, "missing_core", lambda: "No native core for Python 3.12 in this package")
@@ -29,9 +26,7 @@ def test_missing_core_is_logged_once(monkeypatch: pytest.MonkeyPatch, caplog: py
     assert record.message == "No native core for Python 3.12 in this package"
 
 
-def test_core_that_is_turned_off_is_no_core_missing(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_core_that_is_turned_off_is_no_core_missing(monkeypatch, caplog) -> None:
     """Nothing is said where its file is there."""
     monkeypatch.setattr(assembly, "has_native_core", lambda: False)
     monkeypatch.setattr(assembly, "_warned", set())
@@ -39,7 +34,7 @@ def test_core_that_is_turned_off_is_no_core_missing(
     assert not assembly._use_native("cpu") and not caplog.records
 
 
-def test_warp_computes_on_a_gpu(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_warp_computes_on_a_gpu(monkeypatch, caplog) -> None:
     """With and without the core, and without a warning."""
     monkeypatch.setattr(assembly.wp, "get_device", lambda _device: SimpleNamespace(is_cpu=False))
     for there in (True, False):

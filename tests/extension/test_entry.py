@@ -1,7 +1,5 @@
 """The extension as Kit starts and stops it."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import shutil
@@ -10,7 +8,6 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -37,7 +34,7 @@ def world(request: pytest.FixtureRequest) -> Iterator[KitWorld]:
 
 
 @pytest.fixture
-def extension(world: KitWorld) -> Iterator[Any]:
+def extension(world: KitWorld) -> Iterator:
     """Started; stopped at the end, which does no harm a second time."""
     made = importlib.import_module(f"{PACKAGE}.extension.entry").Extension()
     made.on_startup(EXT_ID)
@@ -49,19 +46,19 @@ def gains(world: KitWorld) -> np.ndarray:
     return np.stack([world.physics.arrays[name] for name in ("stiffnesses", "dampings")])
 
 
-def test_extension_is_one_of_kits(world: KitWorld, extension: Any) -> None:
+def test_extension_is_one_of_kits(world, extension) -> None:
     """Derive from the class by which Kit finds entry points."""
     assert isinstance(extension, sys.modules["omni.ext"].IExt)
 
 
-def test_start_says_which_version_runs(world: KitWorld, extension: Any) -> None:
+def test_start_says_which_version_runs(world, extension) -> None:
     """Log one line: the version and its path."""
     (line,) = world.log.info
     assert line.startswith(f"{PACKAGE} {__version__} runs, from {REPOSITORY}.") and "does not" not in line
     assert world.log.warn == world.log.error == []
 
 
-def test_start_says_which_version_does_not_run(world: KitWorld) -> None:
+def test_start_says_which_version_does_not_run(world) -> None:
     """Name the bundled one with its path, and how to have it instead."""
     world.app.manager.provide(BUNDLED, f"{PACKAGE}.tools-9.0.0")
     importlib.import_module(f"{PACKAGE}.extension.entry").Extension().on_startup(EXT_ID)
@@ -72,9 +69,7 @@ def test_start_says_which_version_does_not_run(world: KitWorld) -> None:
     )
 
 
-def test_start_says_which_native_core_is_missing(
-    world: KitWorld, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_start_says_which_native_core_is_missing(world, monkeypatch, tmp_path) -> None:
     """That of Kit's Python, in the same line."""
     extension = importlib.import_module(f"{PACKAGE}.extension.entry")
     monkeypatch.setattr(extension, "missing_core", lambda: missing_core(tmp_path))
@@ -85,7 +80,7 @@ def test_start_says_which_native_core_is_missing(
     assert world.log.warn == world.log.error == []
 
 
-def test_start_tells_usd_of_our_schemas(world: KitWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_start_tells_usd_of_our_schemas(world, monkeypatch) -> None:
     """Before Kit opens a stage; what that does stands in tests/files/usd/test_plugin.py."""
     calls: list[str] = []
     monkeypatch.setattr(plugin, "register_schemas", lambda: calls.append("registered"))
@@ -95,8 +90,7 @@ def test_start_tells_usd_of_our_schemas(world: KitWorld, monkeypatch: pytest.Mon
 
 def test_documentation_shows_the_same_pin() -> None:
     """Keep the page that tells of the bundled extension and the log line together."""
-    text = (REPOSITORY / "docs" / "Overview.md").read_text("utf-8")
-    assert PIN in text
+    assert PIN in (REPOSITORY / "docs" / "Overview.md").read_text("utf-8")
 
 
 SETTING = f"/exts/{PACKAGE}/trustCheckpoints"
@@ -109,7 +103,7 @@ def test_setting_is_off_as_shipped() -> None:
 
 
 @pytest.mark.parametrize("listed", [None, [], ()])
-def test_nothing_is_trusted_by_default(world: KitWorld, listed: Any) -> None:
+def test_nothing_is_trusted_by_default(world, listed) -> None:
     """Nor said about it."""
     world.settings.values[SETTING] = listed
     extension = importlib.import_module(f"{PACKAGE}.extension.entry").Extension()
@@ -118,7 +112,7 @@ def test_nothing_is_trusted_by_default(world: KitWorld, listed: Any) -> None:
     extension.on_shutdown()
 
 
-def test_setting_trusts_files_and_folders_while_the_extension_runs(world: KitWorld, tmp_path: Path) -> None:
+def test_setting_trusts_files_and_folders_while_the_extension_runs(world, tmp_path) -> None:
     """Said in the log; read at the start alone, so that no stage opened later changes it."""
     (tmp_path / "nets").mkdir()
     extension = importlib.import_module(f"{PACKAGE}.extension.entry").Extension()
@@ -135,7 +129,7 @@ def test_setting_trusts_files_and_folders_while_the_extension_runs(world: KitWor
 
 
 @pytest.mark.parametrize("listed", [["nets"], ["/", "/no/such/folder"], [""], [7], 7, True, {"a": 1}])
-def test_setting_that_cannot_be_used_trusts_nothing(world: KitWorld, listed: Any, tmp_path: Path) -> None:
+def test_setting_that_cannot_be_used_trusts_nothing(world, listed, tmp_path) -> None:
     """One error in the log; the extension starts all the same. What a relative path means is up to Kit's folder."""
     (tmp_path / "nets").mkdir()
     assert Path("nets").is_dir()
@@ -154,7 +148,7 @@ def without_actuators(path: str) -> ArticulationActuators:
         return ArticulationActuators(path)
 
 
-def test_shutdown_gives_everything_back(world: KitWorld, extension: Any) -> None:
+def test_shutdown_gives_everything_back(world, extension) -> None:
     """Restore every gain bit for bit while physics runs, clear efforts, and leave no callback."""
     world.play()
     world.update()
@@ -170,14 +164,14 @@ def test_shutdown_gives_everything_back(world: KitWorld, extension: Any) -> None
     assert our_callbacks(world) == []
 
 
-def test_shutdown_without_use_does_nothing(world: KitWorld, extension: Any) -> None:
+def test_shutdown_without_use_does_nothing(world, extension) -> None:
     """Leave nothing to do when nobody made a wrapper."""
     extension.on_shutdown()
     assert our_callbacks(world) == []
     assert world.log.error == []
 
 
-def test_shutdown_closes_the_others_when_one_cannot_close(world: KitWorld, extension: Any) -> None:
+def test_shutdown_closes_the_others_when_one_cannot_close(world, extension) -> None:
     """Show the error after everything else was given back."""
     world.play()
     world.update()
@@ -195,7 +189,7 @@ def test_shutdown_closes_the_others_when_one_cannot_close(world: KitWorld, exten
     assert our_callbacks(world) == []
 
 
-def test_reload_starts_afresh(world: KitWorld, extension: Any) -> None:
+def test_reload_starts_afresh(world, extension) -> None:
     """Drive robots again after the extension was switched off and on."""
     ArticulationActuators(ROBOTS)
     extension.on_shutdown()
@@ -215,9 +209,7 @@ def laid_out(world: KitWorld, folder: Path, nodes: Path) -> None:
 
 
 @pytest.mark.parametrize(("import_root", "registered"), [("python", [NODE_TYPE]), ("", [])])
-def test_node_is_registered_where_kit_does_not_find_it(
-    world: KitWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, import_root: str, registered: list[str]
-) -> None:
+def test_node_is_registered_where_kit_does_not_find_it(world, tmp_path, monkeypatch, import_root, registered) -> None:
     """In a clone it is there when `on_startup` returns; in a package Kit finds it, and nobody asks to be told."""
     graph = omni_graph.install(monkeypatch)
     laid_out(
@@ -230,7 +222,7 @@ def test_node_is_registered_where_kit_does_not_find_it(
     assert graph.registered == {} and world.app.manager.hooks == []
 
 
-def test_shutdown_releases_what_nodes_drive(world: KitWorld, extension: Any) -> None:
+def test_shutdown_releases_what_nodes_drive(world, extension) -> None:
     """A node starts afresh at its next pulse, should the extension come back."""
     from isaacsim.core.experimental.actuators.extension.action_graphs.nodes.state import (
         OgnArticulationActuatorsInternalState,
@@ -265,7 +257,7 @@ with KitWorld(sys.argv[1]) as world:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.slow
-def test_kit_needs_neither_mujoco_nor_newton(kind: str) -> None:
+def test_kit_needs_neither_mujoco_nor_newton(kind) -> None:
     """Start, drive a robot and stop in a process that can import neither."""
     folders = [str(REPOSITORY / "tests" / "support"), os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
@@ -274,7 +266,7 @@ def test_kit_needs_neither_mujoco_nor_newton(kind: str) -> None:
     assert done.stdout.splitlines()[-1:] == ["driven: [0, 1]"], done.stderr
 
 
-def test_node_that_cannot_be_registered_stops_nothing_else(world: KitWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_node_that_cannot_be_registered_stops_nothing_else(world, monkeypatch) -> None:
     """Log one error with the remedy, and drive robots."""
     omni_graph.install(monkeypatch)
 

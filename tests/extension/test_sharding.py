@@ -1,10 +1,7 @@
 """Environments shared out among processes: every one once, in order, and the same numbers for any number of them."""
 
-from __future__ import annotations
-
 import os
 from itertools import chain
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -43,7 +40,7 @@ def environment(rank: int | None = None, num_ranks: int | None = None) -> dict[s
 
 
 @given(st.data())
-def test_every_environment_belongs_to_one_rank(data: st.DataObject) -> None:
+def test_every_environment_belongs_to_one_rank(data) -> None:
     """Ranks in order have all of them in order; none has two more than another."""
     num_ranks = data.draw(st.integers(1, 40))
     total = data.draw(st.integers(num_ranks, 2000))
@@ -57,7 +54,6 @@ def test_every_environment_belongs_to_one_rank(data: st.DataObject) -> None:
 
 
 def test_numpy_integers_are_taken() -> None:
-    """They are integers."""
     assert Shard.of(np.int64(8), np.int32(1), np.uint8(2)) == Shard(1, 2, 4, 4, 0)
 
 
@@ -72,16 +68,14 @@ def test_numpy_integers_are_taken() -> None:
         ((8, 0, 2, -1), r"seed = -1: must be an integer >= 0\. Pass the same to every process\."),
     ],
 )
-def test_numbers_out_of_range_are_refused(arguments: tuple[int, ...], message: str) -> None:
+def test_numbers_out_of_range_are_refused(arguments, message) -> None:
     """With subject, value, rule and remedy."""
     with pytest.raises(ValueError, match=message):
         Shard.of(*arguments)
 
 
 @pytest.mark.parametrize(("rank", "num_ranks", "expected"), [("1", "2", Shard(1, 2, 4, 5, 7)), ("0", "1", None)])
-def test_variables_of_torchrun_are_read(
-    rank: str, num_ranks: str, expected: Shard | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_variables_of_torchrun_are_read(rank, num_ranks, expected, monkeypatch) -> None:
     """Nothing set is one process."""
     monkeypatch.delenv("RANK", raising=False)
     monkeypatch.delenv("WORLD_SIZE", raising=False)
@@ -103,9 +97,7 @@ def test_variables_of_torchrun_are_read(
         (None, "2", "RANK unset, WORLD_SIZE = '2'"),
     ],
 )
-def test_wrong_variables_are_refused(
-    rank: str | None, num_ranks: str | None, told: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wrong_variables_are_refused(rank, num_ranks, told, monkeypatch) -> None:
     """Half of them is none of them."""
     for name, value in (("RANK", rank), ("WORLD_SIZE", num_ranks)):
         monkeypatch.delenv(name, raising=False)
@@ -115,7 +107,7 @@ def test_wrong_variables_are_refused(
         Shard.from_environment(9)
 
 
-def test_two_processes_give_the_numbers_of_one(tmp_path: Path) -> None:
+def test_two_processes_give_the_numbers_of_one(tmp_path) -> None:
     """Angles and efforts of every step, bit for bit; the second process has a single environment."""
 
     def run(name: str, env: dict[str, str]) -> np.lib.npyio.NpzFile:

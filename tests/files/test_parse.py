@@ -1,10 +1,6 @@
 """`parse_actuator_prim`, and components registered for custom schemas."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Iterator
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import pytest
@@ -29,14 +25,14 @@ def stage() -> Usd.Stage:
 
 
 @pytest.fixture(autouse=True)
-def _forget_registrations() -> Iterator[None]:
+def _forget_registrations():
     """Registrations of a test end with it."""
     yield
     catalogue._registered.clear()
     schema._foreign.clear()
 
 
-def test_prim_becomes_classes_and_arguments(stage: Usd.Stage) -> None:
+def test_prim_becomes_classes_and_arguments(stage) -> None:
     """Controller, clamps in authored order, delay last, all targets."""
     clamps = [aa.MaxEffortClampingConfig(5.0), aa.DCMotorClampingConfig(9.0, 8.0, 7.0)]
     prim = aa.add_actuator(
@@ -60,7 +56,7 @@ def test_prim_becomes_classes_and_arguments(stage: Usd.Stage) -> None:
     assert parsed.target_paths == [f"{ROOT}/joints/knee", f"{ROOT}/joints/ankle"]
 
 
-def test_arguments_make_the_component(stage: Usd.Stage) -> None:
+def test_arguments_make_the_component(stage) -> None:
     """Parsed arguments pass `resolve_arguments` of their class unchanged."""
     table = aa.PositionBasedClampingConfig([0.0, 1.0], [2.0, 3.0])
     parsed = aa.parse_actuator_prim(
@@ -72,12 +68,12 @@ def test_arguments_make_the_component(stage: Usd.Stage) -> None:
     assert clamp(**clamp.resolve_arguments(arguments)).lookup_efforts == [2.0, 3.0]
 
 
-def test_other_prims_are_none(stage: Usd.Stage) -> None:
+def test_other_prims_are_none(stage) -> None:
     """Only `NewtonActuator` prims are parsed."""
     assert aa.parse_actuator_prim(stage.GetPrimAtPath(ROOT)) is None
 
 
-def test_every_problem_is_reported_at_once(stage: Usd.Stage) -> None:
+def test_every_problem_is_reported_at_once(stage) -> None:
     """One error, a ValueError, with a line for each."""
     prim = aa.add_actuator(ROOT, "knee", "act", aa.PDControlConfig(1.0, 2.0), stage=stage)
     prim.GetAttribute("newton:kp").Set(-1.0)
@@ -88,7 +84,7 @@ def test_every_problem_is_reported_at_once(stage: Usd.Stage) -> None:
     assert len(error.value.issues) == 3
 
 
-def test_network_that_is_not_there_is_refused(stage: Usd.Stage) -> None:
+def test_network_that_is_not_there_is_refused(stage) -> None:
     """Its file is read with the prim; see `test_neural_actuators` for one that is there."""
     prim = aa.add_actuator(ROOT, "knee", "act", aa.NeuralControlConfig("knee.onnx"), stage=stage)
     with pytest.raises(ActuatorParseError, match=r"<.*/act>.newton:modelPath = 'knee.onnx' .*no such file"):
@@ -107,12 +103,12 @@ class Constant(aa.Controller):
         self.hold_effort = hold_effort
 
     @classmethod
-    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
+    def resolve_arguments(cls, args: dict) -> dict:
         if args.get("hold_effort", 0.0) < 0:
             raise ValueError(f"hold_effort = {args['hold_effort']}: must be >= 0.")
         return {"hold_effort": args.get("hold_effort", 0.0)}
 
-    def compute(self, *args: Any, device: Any = None) -> None:
+    def compute(self, *args, device=None) -> None:
         forces = args[9]
         wp.launch(_constant_kernel, len(forces), [self.hold_effort], [forces], device=device)
 
@@ -121,10 +117,10 @@ class Doubling(aa.Clamping):
     """A clamp of the host program without parameters."""
 
     @classmethod
-    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
+    def resolve_arguments(cls, args: dict) -> dict:
         return {}
 
-    def modify_forces(self, src_forces: wp.array, dst_forces: wp.array, *_: Any, device: Any = None) -> None:
+    def modify_forces(self, src_forces: wp.array, dst_forces: wp.array, *_, device=None) -> None:
         dst_forces.assign(src_forces.numpy() * 2)
 
 
@@ -139,7 +135,7 @@ def own_prim(stage: Usd.Stage, hold: float) -> Usd.Prim:
     return prim
 
 
-def test_registered_component_is_parsed_and_driven_from_usd(stage: Usd.Stage) -> None:
+def test_registered_component_is_parsed_and_driven_from_usd(stage) -> None:
     """Its values reach it in snake case, live, and the plain limit still acts last."""
     own_prim(stage, 3.0)
     aa.add_actuator(ROOT, "ankle", "ankle", aa.PDControlConfig(4.0, 0.0), stage=stage)
@@ -160,7 +156,7 @@ def test_registered_component_is_parsed_and_driven_from_usd(stage: Usd.Stage) ->
         wrapper.close()
 
 
-def test_unregistered_schema_is_refused(stage: Usd.Stage) -> None:
+def test_unregistered_schema_is_refused(stage) -> None:
     """A stage alone cannot choose a component."""
     with (
         pytest.warns(UserWarning, match="applies NewtonHoldControlAPI, which has no effect"),
@@ -170,7 +166,7 @@ def test_unregistered_schema_is_refused(stage: Usd.Stage) -> None:
             aa.parse_actuator_prim(own_prim(stage, 3.0))
 
 
-def test_value_that_the_component_refuses_names_the_prim(stage: Usd.Stage) -> None:
+def test_value_that_the_component_refuses_names_the_prim(stage) -> None:
     """The component's own check is passed on with the prim's path."""
     own_prim(stage, -3.0)
     aa.register_actuator_component("NewtonHoldControlAPI", Constant, aa.ComponentKind.CONTROLLER)
@@ -190,12 +186,12 @@ def test_registering_twice_warns_and_builtins_stay() -> None:
         aa.register_actuator_component(aa.SchemaNames.PD_CONTROL, aa.ControllerPD, aa.ComponentKind.CONTROLLER)
 
 
-def test_function_chooses_the_component_of_a_prim(stage: Usd.Stage) -> None:
+def test_function_chooses_the_component_of_a_prim(stage) -> None:
     """It is given the authored values, and may refuse them; the error names the prim."""
     own_prim(stage, 3.0)
-    seen: list[dict[str, Any]] = []
+    seen: list[dict] = []
 
-    def choose(values: dict[str, Any]) -> type[aa.Controller]:
+    def choose(values: dict) -> type[aa.Controller]:
         seen.append(values)
         if values["hold_effort"] > 5:
             raise ValueError("hold_effort is too much for any law.")
@@ -222,7 +218,7 @@ def test_function_chooses_the_component_of_a_prim(stage: Usd.Stage) -> None:
     [(Constant(None), "must be a component class"), (Doubling, "must be a subclass of Controller")],
     ids=["object", "other kind"],
 )
-def test_what_a_function_chooses_is_checked(stage: Usd.Stage, chosen: Any, words: str) -> None:
+def test_what_a_function_chooses_is_checked(stage, chosen, words) -> None:
     """With the prim's path."""
     own_prim(stage, 3.0)
     aa.register_actuator_component("NewtonHoldControlAPI", lambda _values: chosen, aa.ComponentKind.CONTROLLER)
@@ -235,7 +231,7 @@ def test_what_a_function_chooses_is_checked(stage: Usd.Stage, chosen: Any, words
     ("component", "words"),
     [(None, "component_class = None"), (3, "component_class = 3"), (int, "int"), (Doubling, "Doubling")],
 )
-def test_what_is_no_component_is_not_registered(component: Any, words: str) -> None:
+def test_what_is_no_component_is_not_registered(component, words) -> None:
     """Neither a class of the kind nor a function."""
     with pytest.raises(ValueError, match=f"{words}.*must be a subclass of .*Controller"):
         aa.register_actuator_component("AcmeHoldAPI", component, aa.ComponentKind.CONTROLLER)

@@ -8,8 +8,6 @@ with 1 when an energy in the middle of a step is above 1 + (h·ω)²/2 of that a
 damping and backlash with h·ω <= 1/4 is below, by more than the rounding of float32, or an effort is not finite.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

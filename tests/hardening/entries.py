@@ -9,8 +9,6 @@ and never writes beside the arrays it was given. Child processes do the calls: o
 its arguments are printed.
 """
 
-from __future__ import annotations
-
 import argparse
 import faulthandler
 import os
@@ -22,7 +20,6 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -49,18 +46,18 @@ class Odd:
     def __init__(self, error: type[Exception] | None = None) -> None:
         self.error = error
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str):
         raise (self.error or AttributeError)(name)
 
 
-def empty(kind: Any) -> Any:
+def empty(kind):
     """An object without `__init__`."""
     return kind.__new__(kind)
 
 
-def others(rng: np.random.Generator) -> Any:
+def others(rng: np.random.Generator):
     """Something that is no array of numbers."""
-    made: list[Callable[[], Any]] = [
+    made: list[Callable] = [
         lambda: None,
         lambda: INTEGERS[rng.integers(len(INTEGERS))],
         lambda: NUMBERS[rng.integers(len(NUMBERS))],
@@ -80,7 +77,7 @@ def others(rng: np.random.Generator) -> Any:
     return made[rng.integers(len(made))]()
 
 
-def odd_array(rng: np.random.Generator, array: np.ndarray) -> Any:
+def odd_array(rng: np.random.Generator, array: np.ndarray):
     """The array, changed in one way: what it is made of, its shape, its strides, its numbers."""
     kind = int(rng.integers(16))
     size = array.shape[int(rng.integers(array.ndim))] if array.ndim else 0
@@ -159,7 +156,7 @@ def fences_stand() -> bool:
     return all((fence[watched] == MARK).all() for fence, watched in FENCED)
 
 
-def changed(rng: np.random.Generator, value: Any) -> Any:
+def changed(rng: np.random.Generator, value):
     """Something of `value` replaced by something odd."""
     if isinstance(value, np.ndarray):
         return odd_array(rng, value) if rng.random() < 0.85 else others(rng)
@@ -185,7 +182,7 @@ def changed(rng: np.random.Generator, value: Any) -> Any:
     return others(rng)
 
 
-def fenced(rng: np.random.Generator, value: Any) -> Any:
+def fenced(rng: np.random.Generator, value):
     """The same, its arrays between numbers that have to stay."""
     if isinstance(value, np.ndarray):
         inside = beside(value, rng) if value.ndim == 1 or value.flags.c_contiguous else value
@@ -196,7 +193,7 @@ def fenced(rng: np.random.Generator, value: Any) -> Any:
     return value
 
 
-def described(value: Any) -> str:
+def described(value) -> str:
     """An argument, short."""
     if isinstance(value, np.ndarray):
         flags = f"{'' if value.flags.writeable else ', read-only'}"

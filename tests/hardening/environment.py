@@ -8,8 +8,6 @@ root, and is left out elsewhere. The table of what happens is in `docs/Troublesh
 them ends otherwise than it should.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import shlex

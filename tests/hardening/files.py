@@ -11,8 +11,6 @@ binary USD files may do so in USD itself, which is counted only: `lint --untrust
 `--only KIND:NUMBER` shows one again.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import json
@@ -32,7 +30,6 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -76,7 +73,7 @@ TYPES = (
 
 
 # what a field of a network may be instead, by the Python type that protobuf takes; words besides those in the file
-FIELDS: dict[type, list[Any]] = {
+FIELDS: dict[type, list] = {
     int: [*range(-3, 12), 16, 64, 100, 1000, 2**31 - 1, -(2**31), 2**32, 2**40, 2**63 - 1, -(2**63)],
     float: [0.0, -0.0, 1.0, -1.0, 0.5, 3.0, 1e-45, 3e38, math.inf, -math.inf, math.nan],
     bool: [False, True],
@@ -125,7 +122,7 @@ def networks(folder: Path) -> list[Path]:
     return sorted(folder.iterdir())
 
 
-def _about(inputs: int, kind: str) -> dict[str, Any]:
+def _about(inputs: int, kind: str) -> dict:
     """Metadata of a network of so many inputs."""
     return {"input_idx": list(range(inputs // 2)), "pos_scale": 0.5} if kind == "mlp" else {"effort_scale": 2.0}
 
@@ -173,7 +170,7 @@ def _turn_network(rng: np.random.Generator, data: bytes) -> bytes:
     if model is None or not model.graph.node:
         return data
 
-    def any_of(choices: Sequence[Any]) -> Any:
+    def any_of(choices: Sequence):
         return choices[int(rng.integers(len(choices)))]
 
     nodes, graph = model.graph.node, model.graph
@@ -235,7 +232,7 @@ def _array(rng: np.random.Generator, array: np.ndarray) -> np.ndarray:
     return changed.reshape(array.shape)
 
 
-def _parsed(data: bytes) -> Any:
+def _parsed(data: bytes):
     """The model in these bytes, None for no model."""
     import onnx
 
@@ -270,7 +267,7 @@ def _turn_fields(rng: np.random.Generator, data: bytes) -> bytes:
     return model.SerializeToString()
 
 
-def _messages(message: Any) -> Iterator[Any]:
+def _messages(message) -> Iterator:
     """A message of protobuf and all those in it."""
     yield message
     for field, value in message.ListFields():
@@ -279,21 +276,21 @@ def _messages(message: Any) -> Iterator[Any]:
                 yield from _messages(part)
 
 
-def _is_list(value: Any) -> bool:
+def _is_list(value) -> bool:
     return hasattr(value, "extend")
 
 
-def _zero(field: Any) -> Any:
+def _zero(field):
     """Something of the type of a field."""
     known = {field.TYPE_STRING: "", field.TYPE_BYTES: b"", field.TYPE_FLOAT: 0.0, field.TYPE_DOUBLE: 0.0}
     return known.get(field.type, 0)
 
 
-def _turn_field(rng: np.random.Generator, one: Any, field: Any, same: list[Any], words: list[str]) -> None:
+def _turn_field(rng: np.random.Generator, one, field, same: list, words: list[str]) -> None:
     """Change a field of a message; `same` are the messages of its type in the model, and `words` names in it."""
     values = getattr(one, field.name)
 
-    def other(before: Any) -> Any:
+    def other(before):
         choices = FIELDS.get(type(before), [])
         if isinstance(before, str) and rng.random() < 0.6:
             choices = [*words, *OPERATORS]
@@ -301,7 +298,7 @@ def _turn_field(rng: np.random.Generator, one: Any, field: Any, same: list[Any],
             return _turn_bytes(rng, before)
         return choices[int(rng.integers(len(choices)))]
 
-    def fill(part: Any) -> None:
+    def fill(part) -> None:
         if same and rng.random() < 0.8:
             # one within the other must not be copied in place
             part.ParseFromString(same[int(rng.integers(len(same)))].SerializeToString())

@@ -13,8 +13,6 @@ core are used where they are there. `benchmarks/on_gpu.py` measures the time of 
     ./python.sh tests/hardening/gpu.py --device cpu          # the trials themselves, where there is no GPU
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import functools
@@ -22,10 +20,9 @@ import multiprocessing
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import warp as wp
@@ -47,7 +44,7 @@ GIVEN: dict[str, Callable[[np.random.Generator, tuple[int, int]], np.ndarray]] =
 
 
 @contextlib.contextmanager
-def without_core() -> Iterator[None]:
+def without_core():
     """Make actuators of Warp on the CPU."""
     core, native.core = native.core, None
     try:
@@ -115,7 +112,7 @@ class Engines:
         self.compared = {name: Compared(tolerance=tolerance) for name in self.others}
         self.shape = robots, len(JOINTS)
         self.inputs = [np.zeros(self.shape, np.float32) for _ in range(5)]
-        self.there: list[Any] = [wp.zeros(self.shape, dtype=wp.float32, device=device) for _ in range(5)]
+        self.there: list = [wp.zeros(self.shape, dtype=wp.float32, device=device) for _ in range(5)]
         self.numbers = np.random.default_rng(5)
         # engines have functions of their own for networks, and round efforts of the end of the step in other places
         self.same = not implicit and not any(plan.networks for plan in plans)
@@ -138,7 +135,7 @@ class Engines:
         for array, there in zip(self.inputs, self.there, strict=True):
             there.assign(array)
 
-    def step_gpu(self) -> Any:
+    def step_gpu(self):
         """Step on the GPU and return its array of efforts."""
         q, qd, target, velocity, feedforward = self.there
         return self.gpu.step(q, qd, target, DT, qd_target=velocity, feedforward=feedforward)
@@ -189,7 +186,7 @@ class Engines:
             self.step()
         self.check()
 
-    def reset(self, chosen: Any, there: Any) -> None:
+    def reset(self, chosen, there) -> None:
         """Reset robots; the GPU gets them in its own form."""
         self.gpu.reset(indices=there)
         for one in self.others.values():
@@ -204,7 +201,7 @@ def signals_of(made: ActuatedArrays) -> dict[str, np.ndarray]:
     }
 
 
-def components(made: ActuatedArrays) -> Iterator[tuple[Any, str]]:
+def components(made: ActuatedArrays):
     """Every component with the names of its parameters."""
     for actuator in made.actuators:
         for component in actuator.stages:

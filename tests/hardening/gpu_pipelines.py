@@ -1,7 +1,5 @@
 """Pipelines for `gpu.py`: each law of the catalogue in at least one, with numbers with which it acts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -28,30 +26,30 @@ PD, PID = aa.PDControlConfig(60.0, 2.0), aa.PIDControlConfig(60.0, 20.0, 2.0, 0.
 MOTOR = [aa.DCMotorClampingConfig(40.0, 6.0, 30.0), aa.MaxEffortClampingConfig(20.0)]
 # of a motor behind a gear
 SMALL = [aa.PDControlConfig(1.0, 0.02), aa.MaxEffortClampingConfig(0.6)]
-COIL: dict[str, Any] = {"torque_constant": 0.4, "resistance": 0.5}
+COIL = {"torque_constant": 0.4, "resistance": 0.5}
 WINDING = aa.ElectricalConfig(**COIL, voltage=24.0, max_current=40.0)
 DRIVEN = aa.ElectricalConfig(**COIL, command="voltage")
-SERVO: dict[str, Any] = {"kp": 32.0, "error_gain": 0.15, "voltage": 12.0}
-FRICTION: dict[str, Any] = {"coulomb": 0.5, "viscous": 0.05, "static": 0.8, "assumed_inertia": INERTIA}
-LOADS: dict[str, Any] = {
+SERVO = {"kp": 32.0, "error_gain": 0.15, "voltage": 12.0}
+FRICTION = {"coulomb": 0.5, "viscous": 0.05, "static": 0.8, "assumed_inertia": INERTIA}
+LOADS = {
     **{"motor_load": 0.2, "external_load": 0.03, "stribeck_motor_load": 0.15, "stribeck_external_load": 0.08},
     **{"quadratic_motor_load": 0.01, "quadratic_external_load": 0.005, "stribeck_exponent": 1.7},
 }
-BRISTLES: dict[str, Any] = {"bristle_stiffness": 500.0, "bristle_damping": 7.0, "coulomb": 0.5, "static": 0.8}
-SPRING: dict[str, Any] = {"rotor_inertia": 3e-5, "stiffness": 80.0, "damping": 0.2, "assumed_inertia": INERTIA}
-HEAT: dict[str, Any] = {"winding_capacity": 3.0, "winding_resistance": 2.0, "derating_start": 26.0}
-ANKLE: dict[str, Any] = {"crank": 0.05, "rod": 0.3, "anchor": (-0.05, 0.04, -0.02), "motor": (0.0, 0.04, 0.28)}
-WIDE: dict[str, Any] = {"lower": (-0.6, -0.4), "upper": (0.6, 0.4)}
+BRISTLES = {"bristle_stiffness": 500.0, "bristle_damping": 7.0, "coulomb": 0.5, "static": 0.8}
+SPRING = {"rotor_inertia": 3e-5, "stiffness": 80.0, "damping": 0.2, "assumed_inertia": INERTIA}
+HEAT = {"winding_capacity": 3.0, "winding_resistance": 2.0, "derating_start": 26.0}
+ANKLE = {"crank": 0.05, "rod": 0.3, "anchor": (-0.05, 0.04, -0.02), "motor": (0.0, 0.04, 0.28)}
+WIDE = {"lower": (-0.6, -0.4), "upper": (0.6, 0.4)}
 HIDDEN, LAYERS = 8, 2
 
 
-def linked(pair: tuple[aa.LinkageConfig, aa.LinkageConfig], *stages: Any) -> Motors:
+def linked(pair: tuple[aa.LinkageConfig, aa.LinkageConfig], *stages) -> Motors:
     """Two joints of one leg moved together; the third has a motor of its own."""
     return {"haa_0": [*stages, pair[0]], "hfe_0": [*stages, pair[1]], "kfe_0": [PD, *MOTOR]}
 
 
 # by the config of a law and the name of the case: stages of all joints, or stages by pattern
-CASES: dict[type, dict[str, Any]] = {
+CASES: dict[type, dict] = {
     aa.PDControlConfig: {"alone": [PD], "motor": [PD, *MOTOR]},
     aa.PIDControlConfig: {"motor": [PID, *MOTOR]},
     aa.GearedPDControlConfig: {"motor": [aa.GearedPDControlConfig(0.6, 0.02, 10.0), *MOTOR]},
@@ -186,7 +184,7 @@ def network(kind: str) -> Network:
     return Network(2, (*operations, Linear(LAYERS, drawn(1, HIDDEN), drawn(1))))
 
 
-def networks(folder: Path) -> dict[str, list[Any]]:
+def networks(folder: Path) -> dict[str, list]:
     """Stages with a network of each kind, whose files are written into a folder."""
     found = {}
     for law in catalogue.LAWS:

@@ -7,8 +7,6 @@ the CPU alone are left out by `CPU_ONLY`.
     ./python.sh tests/hardening/gpu_tests.py -n 8 -q         # options of pytest follow
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -7,8 +7,6 @@ Motors of several time constants under constant and under switched power. Exits 
 than a thousandth of a kelvin.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

@@ -9,8 +9,6 @@ what must not be: errors of *foreign* kinds, calls that *crashed* or *hung*, or 
 with 1 when there is any of these. `--only NUMBER` shows a call again.
 """
 
-from __future__ import annotations
-
 import argparse
 import copy
 import decimal
@@ -32,9 +30,8 @@ import traceback
 import warnings
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -99,7 +96,7 @@ class OddError(Exception):
 class Refusing:
     """An object all of whose ways in raise."""
 
-    def _no(self, *_: Any) -> Any:
+    def _no(self, *_):
         raise OddError
 
     __len__ = __iter__ = __float__ = __int__ = __index__ = __array__ = __getitem__ = __bool__ = __fspath__ = _no
@@ -110,22 +107,22 @@ class Lying:
 
     shape, dtype, device, ndim, size = (3,), "float", "cuda:7", 1, -1
 
-    def numpy(self) -> Any:
+    def numpy(self):
         return "no array"
 
     def __len__(self) -> int:
         return 10**9
 
 
-def odd_values() -> list[Callable[[], Any]]:
+def odd_values() -> list[Callable]:
     """Makers of odd values."""
     import warp as wp
 
-    ring: list[Any] = []
+    ring = []
     ring.append(ring)
     read_only = np.ones((1, 1), np.float32)
     read_only.flags.writeable = False
-    plain: list[Any] = [
+    plain = [
         *(None, True, 0, -1, 2, 2**31, 2**63, -(2**63) - 1, 2**200, 0.5, -0.0, np.nan, np.inf, -np.inf, 1e308, 1j),
         *("", "x", "x" * 20_000, "((a+)+)+$", "[", "\0", "\ud800", "/World/../..", "/World/Pendulum", b"bytes"),
         *([], [[]], [1, "a"], [[1], [1, 2]], [None], ring, (), {}, {"a": 1}, {".*": 1}, {1: 2}, set(), {"hinge": []}),
@@ -135,7 +132,7 @@ def odd_values() -> list[Callable[[], Any]]:
         *(np.zeros(1, [("a", "f4")]), np.matrix("1 2"), np.float16(1), np.uint64(2**64 - 1), np.array([2**63], "u8")),
         *(np.broadcast_to(0.0, (10**9,)), np.full((1, 1), np.nan), read_only, range(10**12), slice(None)),
     ]
-    made: list[Callable[[], Any]] = [lambda one=one: one for one in plain]
+    made: list[Callable] = [lambda one=one: one for one in plain]
     return [
         *made,
         Refusing,
@@ -154,27 +151,27 @@ class Scene:
 
     def __init__(self) -> None:
         self.a = importlib.import_module(PACKAGE)
-        self._made: dict[str, Any] = {}
+        self._made: dict = {}
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str):
         if name.startswith("_"):
             raise AttributeError(name)
         if name not in self._made:
             self._made[name] = getattr(self, f"_{name}")()
         return self._made[name]
 
-    def _sim(self) -> Any:
+    def _sim(self):
         return self.a.Simulation(DATA / "robots/pendulum.usda")
 
-    def _wrapper(self) -> Any:
+    def _wrapper(self):
         self.sim  # noqa: B018
         return self.a.ArticulationActuators("/World/Pendulum")
 
-    def _robot(self) -> Any:
+    def _robot(self):
         self.sim  # noqa: B018
         return self.a.Articulation("/World/Pendulum")
 
-    def _actuator(self) -> Any:
+    def _actuator(self):
         import warp as wp
 
         a = self.a
@@ -183,62 +180,62 @@ class Scene:
         delay = a.Delay(wp.full(2, 1, dtype=wp.int32, device="cpu"), 2)
         return a.Actuator(wp.array([0, 1], dtype=wp.uint32, device="cpu"), law, delay)
 
-    def _group(self) -> Any:
+    def _group(self):
         return self.a.ActuatorGroup([self.actuator])
 
-    def _arrays(self) -> Any:
+    def _arrays(self):
         a = self.a
         return a.ActuatedArrays(["a", "b"], {".*": [a.PDControlConfig(20.0, 2.0)]}, num_robots=2)
 
-    def _recorder(self) -> Any:
+    def _recorder(self):
         return self.wrapper.record()
 
-    def _recording(self) -> Any:
+    def _recording(self):
         with self.arrays.record() as log:
             for _ in range(3):
                 self.arrays.step(*np.zeros((3, 2, 2), np.float32), 0.01)
         return log
 
-    def _controller(self) -> Any:
+    def _controller(self):
         return self.actuator.controller
 
-    def _delay(self) -> Any:
+    def _delay(self):
         return self.actuator.delay
 
-    def _clamp(self) -> Any:
+    def _clamp(self):
         import warp as wp
 
         return self.a.ClampingMaxEffort(wp.full(2, 1.0, dtype=wp.float32, device="cpu"))
 
-    def _state(self) -> Any:
+    def _state(self):
         return self.actuator.state()
 
-    def _motor(self) -> Any:
+    def _motor(self):
         return self.a.MotorConfig.from_catalogue("mini_cheetah", kp=1.0, kd=1.0)
 
-    def _bus(self) -> Any:
+    def _bus(self):
         return self.sim.bus
 
-    def _own(self) -> Any:
+    def _own(self):
         import mujoco
 
         text = "<mujoco><worldbody><body><joint name='hinge'/><geom size='1'/></body></worldbody></mujoco>"
         model = mujoco.MjModel.from_xml_string(text)
         return self.a.MujocoSimulation(model, mujoco.MjData(model))
 
-    def _log(self) -> Any:
+    def _log(self):
         training = importlib.import_module(f"{PACKAGE}.tools.training")
         return training.ActuatorLog(0.01, *np.zeros((4, 50, 2), np.float32))
 
-    def _graphs(self) -> Any:
+    def _graphs(self):
         opened = self.a.Simulation(DATA / "graphs/pd_from_usd.usda")
         return importlib.import_module(f"{PACKAGE}.extension.action_graphs.runner").GraphRunner(opened)
 
-    def values(self) -> dict[str, Callable[[], Any]]:
+    def values(self) -> dict[str, Callable]:
         """Sensible arguments by name."""
         a = self.a
 
-        def arrays(*names: str) -> dict[str, Any]:
+        def arrays(*names: str) -> dict:
             import warp as wp
 
             return {name: wp.zeros(2, dtype=wp.float32, device="cpu") for name in names}
@@ -318,7 +315,7 @@ def calls(scene: Scene) -> list[tuple[str, str, str]]:
     return found + methods
 
 
-def arguments(rng: np.random.Generator, call: Callable[..., Any], scene: Scene, odd: list[Any]) -> tuple[dict, list]:
+def arguments(rng: np.random.Generator, call: Callable, scene: Scene, odd: list) -> tuple[dict, list]:
     """Arguments for a call by name, and which of them are odd."""
     try:
         parameters = [
@@ -349,14 +346,14 @@ def arguments(rng: np.random.Generator, call: Callable[..., Any], scene: Scene, 
     return given, told
 
 
-def at_moment(moment: str, scene: Scene, holder: Any, do: Callable[[], Any]) -> None:
+def at_moment(moment: str, scene: Scene, holder, do: Callable) -> None:
     """Do it when the moment is there; its error is raised here."""
     if holder is None and moment in ("before", "playing", "stopped", "closed", "callback", "copy"):
         do()
         return
     errors: list[BaseException] = []
 
-    def noted(*_: Any) -> None:
+    def noted(*_) -> None:
         try:
             do()
         except BaseException as error:
@@ -437,7 +434,7 @@ def judged(error: BaseException | None, moment: str) -> str:
     return f"foreign|{why}"
 
 
-def one_call(seed: int, number: int, odd: list[Any]) -> tuple[str, Callable[[], str]]:
+def one_call(seed: int, number: int, odd: list) -> tuple[str, Callable[[], str]]:
     """What a call is, in words, and how to make it."""
     rng = np.random.default_rng([seed, number])
     scene = Scene()
@@ -464,7 +461,7 @@ def one_call(seed: int, number: int, odd: list[Any]) -> tuple[str, Callable[[], 
         given, told = arguments(rng, call, scene, odd)
         return f"{subject}.{name}({', '.join(told)}) ({moment})", lambda: ended(lambda: call(**given))
 
-    def ended(do: Callable[[], Any]) -> str:
+    def ended(do: Callable) -> str:
         try:
             at_moment(moment, scene, subject or None, do)
         except BaseException as error:
@@ -502,7 +499,7 @@ def child(seed: int, numbers: list[int], out: int) -> None:
     os._exit(0)
 
 
-def results(seed: int, numbers: list[int]) -> Iterator[tuple[int, str, str]]:
+def results(seed: int, numbers: list[int]):
     """Number, words and ending of every call."""
     left = list(numbers)
     while left:

@@ -36,7 +36,6 @@ import tempfile
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from itertools import chain
@@ -69,7 +68,6 @@ KEPT = ROOT / "build" / "reached.json"
 LOADED = ("numpy.testing", "hypothesis.strategies", "_pytest.pytester", "xdist.plugin", "warp", "pxr.UsdPhysics")
 # of each thread: a process that runs its tests, and what they said
 LOCAL = threading.local()
-
 STEPS = ["tests/engine/step/test_native.py", "tests/engine/step/test_same_bits.py"]
 # what is tested elsewhere than at its path, the quickest first
 TESTS = {
@@ -100,7 +98,6 @@ COMPILING = ["tests/engine/step/test_made_up_laws.py"]
 # all forms of a law, which are written from its file
 LAWS = "tests/laws/test_conformance_of_laws.py"
 GENERATED = NATIVE / "generated_laws.h"
-
 Edit = tuple[int, int, str, str]
 
 
@@ -146,7 +143,7 @@ def hidden(source: str) -> str:
     return re.sub(kinds, lambda found: re.sub(r"[^\n]", " ", found[0]), source, flags=re.MULTILINE | re.DOTALL)
 
 
-def cpp_edits(source: str) -> Iterator[Edit]:
+def cpp_edits(source: str):
     """Places where something can be changed."""
     code = hidden(source)
     for old, new in CPP_OPERATORS.items():
@@ -286,7 +283,7 @@ class Places(ast.NodeVisitor):
             self.generic_visit(node)
 
 
-def python_edits(source: str) -> Iterator[Edit]:
+def python_edits(source: str):
     """Places where something can be changed."""
     places = Places(source)
     places.visit(ast.parse(source))
@@ -311,7 +308,7 @@ class Reached:
         return bool(functions) if all_of else any(first <= line <= last for first, last in functions)
 
 
-def functions_of(source: str) -> Iterator[tuple[int, int]]:
+def functions_of(source: str):
     """Lines of the functions in Python that are not inside another one."""
     waiting: list[ast.AST] = [ast.parse(source)]
     while waiting:
@@ -612,7 +609,7 @@ def faults_of(place: Path, kind: str, only: str | None) -> list[Fault]:
     ]
 
 
-def drawn(faults: list[Fault], place: Path, seed: int) -> Iterator[Fault]:
+def drawn(faults: list[Fault], place: Path, seed: int):
     """Faults in an order that is random, and the same for those whose lines stay as they are."""
     sources = {path: (place / path).read_text("utf-8") for path in {fault.path for fault in faults}}
     seen: Counter[str] = Counter()

@@ -13,8 +13,6 @@ as here, in each instruction set that this processor has.
 On Debian and Ubuntu: apt install g++-aarch64-linux-gnu qemu-user-static; and pip install ziglang, or zig in PATH.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib.util
 import os

@@ -7,8 +7,6 @@ change over time. Counted are prims read *wrong*, those of which something is le
 of another kind (*foreign*), and chunks of prims that *crashed* or *hung*. Exits with 1 when there are any.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import re
@@ -18,7 +16,6 @@ import time
 import warnings
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -122,13 +119,13 @@ def is_said(wanted: tuple[str, ...], lines: list[str]) -> bool:
     return any(first in line and (not others or any(other in line for other in others)) for line in lines)
 
 
-def check_chunk(seed: int, chunk: int, count: int) -> dict[str, Any]:
+def check_chunk(seed: int, chunk: int, count: int) -> dict:
     """Counts and examples of `count` prims."""
     rng = np.random.default_rng([seed, chunk])
     counts: Counter[str] = Counter()
     examples: list[str] = []
 
-    def note(kind: str, prim: Any, why: object) -> None:
+    def note(kind: str, prim, why: object) -> None:
         counts[kind] += 1
         if counts[kind] <= SHOWN:
             text = "".join(spec.GetAsText() for spec in prim.GetPrimStack())
@@ -160,7 +157,7 @@ def check_chunk(seed: int, chunk: int, count: int) -> dict[str, Any]:
     return {"counts": counts, "examples": examples}
 
 
-def in_own_process(seed: int, chunk: int, count: int) -> dict[str, Any]:
+def in_own_process(seed: int, chunk: int, count: int) -> dict:
     """The same, where nothing can hang or crash us."""
     command = [sys.executable, __file__, "--seed", str(seed), "--count", str(count), "--chunk", str(chunk)]
     try:

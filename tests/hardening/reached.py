@@ -1,7 +1,5 @@
 """A plugin of pytest for `mutations.py`: writes down which functions of the pipeline the tests enter."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -9,8 +9,6 @@ The other chains have no bar: they are the reference for a solver over the joint
 does not have. Exits with 1 when a bar is missed.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import math

@@ -48,7 +48,7 @@ TRIM = getattr(ctypes.CDLL(None), "malloc_trim", None)
 DT = 2.0**-9
 CHUNK, ROBOTS = 2_000, 2
 TABLE = aa.PositionBasedClampingConfig([-1.0, 0.0, 1.0], [2.0, 20.0, 5.0])
-JOINTS: dict[str, list[Any]] = {
+JOINTS: dict[str, list] = {
     "hip": [aa.PDControlConfig(40.0, 2.0, 1.0), aa.MaxEffortClampingConfig(25.0)],
     "knee": [aa.PIDControlConfig(30.0, 200.0, 1.0, 0.05), aa.DelayConfig(2), aa.MaxEffortClampingConfig(30.0)],
     "ankle": [
@@ -153,7 +153,7 @@ class Signals:
         waves = [(size * np.sin(rate * t + phase)) for size, rate, phase in self._waves()]
         return np.array([sum(waves[3 * row : 3 * row + 3]) for row in range(5)]).astype(np.float32)
 
-    def _waves(self) -> Iterator[Any]:
+    def _waves(self) -> Iterator:
         flat = (-1, ROBOTS, len(JOINTS))
         return zip(*(values.reshape(flat) for values in (self.sizes, self.rates, self.phases)), strict=True)
 
@@ -161,7 +161,7 @@ class Signals:
 class Twin:
     """A joint of all robots in float64, many steps at a time; signals and efforts are `(…, steps, robots)`."""
 
-    def __init__(self, configs: list[Any]) -> None:
+    def __init__(self, configs: list) -> None:
         self.law, self.clamps = configs[0], [one for one in configs[1:] if not isinstance(one, aa.DelayConfig)]
         self.lag = next((one.delay_steps for one in configs if isinstance(one, aa.DelayConfig)), 0)
         self.integral, self.commands = [0.0] * ROBOTS, None
@@ -234,7 +234,7 @@ def oracle_integral(integral: float, position: float, target: float, most: float
 def on_arrays(steps: int, rng: np.random.Generator) -> None:
     """Compare all efforts with the oracle, and those after a restored state with those without."""
     signals, names = Signals(rng), list(JOINTS)
-    motors: dict[str, Any] = JOINTS
+    motors = JOINTS
     robot = aa.ActuatedArrays(names, motors, ROBOTS)
     twins = [Twin(configs) for configs in JOINTS.values()]
     worst, second = [], None
@@ -292,7 +292,7 @@ class OwnGo1:
         self.model, self.data = model, mujoco.MjData(model)
         self.simulation = aa.MujocoSimulation(model, self.data)
         path = "/World/Go1/Geometry/trunk"
-        motors: dict[str, Any] = {
+        motors = {
             ".*hip_joint": JOINTS["knee"],
             ".*thigh_joint": JOINTS["neck"],
             ".*calf_joint": JOINTS["jaw"],

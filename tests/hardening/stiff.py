@@ -11,8 +11,6 @@ the latter: it lies down, as the inertia of its legs is that of free legs, and l
 see the page on stiff gains.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from importlib.util import find_spec

@@ -7,8 +7,6 @@ Large plans let other threads run while they step, small ones do not; both are s
 anew by all threads. What plans of their own compute is what they compute alone.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys
@@ -17,7 +15,6 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -106,7 +103,7 @@ def same_plan(robots: int) -> Callable[[int], None]:
         bench.plan.read(tapes.own, 3)
         bench.plan.stop_recording(tapes.own)
 
-    actions: list[Callable[[int], Any]] = [
+    actions: list[Callable] = [
         lambda _: bench.plan.step(DT),
         lambda _: bench.plan.step(DT),
         lambda _: bench.plan.faults(),

@@ -5,8 +5,6 @@ compares both with what the law says. Prints the versions it ran with, and what 
 With ACTUATORS_CORE=required the native core has to be there.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from importlib.metadata import version
@@ -40,8 +38,7 @@ def expected(targets: np.ndarray, step: int) -> np.ndarray:
 def with_actuator(targets: np.ndarray) -> np.ndarray:
     """Efforts of an `Actuator` on flat arrays, `(steps, joints)`."""
     law, delay, clamping = parts(N)
-    indices = wp.array(np.arange(N), dtype=wp.uint32, device="cpu")
-    actuator = ea.Actuator(indices, law, delay, clamping)
+    actuator = ea.Actuator(wp.array(np.arange(N), dtype=wp.uint32, device="cpu"), law, delay, clamping)
     state = SimpleNamespace(joint_q=floats(0.0, N), joint_qd=floats(0.0, N))
     control = SimpleNamespace(
         joint_target_pos=floats(0.0, N), joint_target_vel=floats(0.0, N), joint_act=None, joint_f=floats(0.0, N)

@@ -4,8 +4,6 @@ Installs the lower bound of everything that the core and an extra need, and runs
 extra, as a Markdown table. Takes some minutes, for Warp compiles anew for each of its versions.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

@@ -4,8 +4,6 @@ newton opens each file by its own parser, and steps its own actuators on random 
 `data/robots`. The exit code is 1 where newton leaves out a joint that we drive, or efforts differ.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import io

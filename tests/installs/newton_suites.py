@@ -8,8 +8,6 @@ A line per version, as a Markdown table, then what did not pass, by the reason t
 the command fail. Tests of networks need `torch` in the interpreter that runs this.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import os
@@ -20,7 +18,6 @@ import tempfile
 import unittest
 import warnings
 from pathlib import Path
-from typing import Any
 
 from newton_versions import REPOSITORY, environment, parsed
 
@@ -55,7 +52,7 @@ def exchange() -> None:
     parser = importlib.import_module("newton._src.actuators.usd_parser")
     places = {id(one): getattr(ours, name, None) for name, one in vars(theirs).items() if name[:2] != "__"}
 
-    def parse(prim: Any, trusted: bool = False, *, allow_unsafe_torch_checkpoints: bool = False) -> Any:
+    def parse(prim, trusted: bool = False, *, allow_unsafe_torch_checkpoints: bool = False):
         return ours.parse_actuator_prim(prim, trusted=trusted or allow_unsafe_torch_checkpoints)
 
     # its importer calls the latter since 1.8

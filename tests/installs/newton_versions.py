@@ -5,8 +5,6 @@ from the interpreter that runs this. A line per version, as a Markdown table; wh
 minutes per version, for Warp compiles anew for each of its own.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

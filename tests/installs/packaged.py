@@ -5,8 +5,6 @@ and USD, nothing else. A line per Python, as a Markdown table: what runs, and ho
 takes. `--beside` names the import root of an installed package to compare with.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import subprocess

@@ -7,8 +7,6 @@ tests of `ROOMS` only, another part of their files with each commit: CI has time
 Warp are optimized there, as users have them, and not in the tests of the Python that CI runs all tests on.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import shutil

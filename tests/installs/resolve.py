@@ -5,8 +5,6 @@ environment with the NumPy, Warp and MuJoCo that pip chose; with all of it where
 Markdown table. Downloads what pip needs to resolve: a gigabyte for those that bring Torch.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import shutil

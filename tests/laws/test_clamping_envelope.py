@@ -1,10 +1,7 @@
 """Envelope: the published laws of Unitree, of a DC motor and of PhysX, and what the supply and heat change."""
 
-from __future__ import annotations
-
 import math
 from importlib.util import find_spec
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -30,7 +27,7 @@ UNITREE = {
 }
 
 
-def limited(config: aa.EnvelopeClampingConfig, efforts: Any, velocities: Any) -> np.ndarray:
+def limited(config: aa.EnvelopeClampingConfig, efforts, velocities) -> np.ndarray:
     """Efforts after the component alone."""
     efforts, velocities = (np.asarray(values, np.float32) for values in np.broadcast_arrays(efforts, velocities))
     count = len(efforts)
@@ -53,7 +50,7 @@ def unitree(effort: np.ndarray, velocity: np.ndarray, limits: tuple[float, float
 
 
 @pytest.mark.parametrize("name", UNITREE)
-def test_is_that_of_unitree(name: str, rng: np.random.Generator) -> None:
+def test_is_that_of_unitree(name, rng) -> None:
     """All four quadrants, at rest and at the corners, to 1e-6 of the limit."""
     x1, x2, y1, y2 = limits = UNITREE[name]
     corners = np.array([0.0, -0.0, 1e-30, -1e-30, x1, -x1, x2, -x2, 2 * x2, -2 * x2], np.float32)
@@ -66,7 +63,7 @@ def test_is_that_of_unitree(name: str, rng: np.random.Generator) -> None:
     assert (found != efforts).any() and (found == efforts).any()
 
 
-def test_is_that_of_a_dc_motor(rng: np.random.Generator) -> None:
+def test_is_that_of_a_dc_motor(rng) -> None:
     """With braking beyond no-load speed."""
     stall, no_load, peak = 60.0, 9.0, 40.0
     velocities, efforts = rng.uniform(-30, 30, 4000), rng.uniform(-90, 90, 4000)
@@ -118,7 +115,7 @@ def call(v: wp.array[float], derating: float, voltage: float, out: wp.array[floa
 
 
 @pytest.mark.parametrize("voltage", [0.0, 6.0, 12.0, 24.0, 36.0])
-def test_voltage_shifts_the_line_and_leaves_the_peak(voltage: float) -> None:
+def test_voltage_shifts_the_line_and_leaves_the_peak(voltage) -> None:
     """`upper_V(v) = upper(v + (1 − V/V_n)·v0)`, exactly."""
     velocities = np.linspace(-40, 40, 801)
     shifted = velocities + (1 - voltage / 24.0) * 9.0
@@ -135,7 +132,7 @@ def test_derating_scales_the_table() -> None:
 
 
 @pytest.mark.parametrize("name", ["unitree", "table", "none"])
-def test_plan_has_the_bits_of_the_component(name: str, rng: np.random.Generator) -> None:
+def test_plan_has_the_bits_of_the_component(name, rng) -> None:
     """Joints beside each other with and without an envelope."""
     config = {
         "unitree": aa.EnvelopeClampingConfig.from_unitree(13.5, 30.0, 20.2, 23.4),
@@ -189,7 +186,7 @@ def of_physx(limits: tuple[float, float, float, float], dt: float) -> np.ndarray
 
 @pytest.mark.skipif(find_spec("ovphysx") is None, reason="the PhysX wheel is not installed")
 @pytest.mark.parametrize("limits", LIMITS)
-def test_is_that_of_physx(limits: tuple[float, float, float, float]) -> None:
+def test_is_that_of_physx(limits) -> None:
     """To 1e-4 of the largest effort, extrapolated from two step sizes: PhysX takes a velocity within the step."""
     once, half = of_physx(limits, DT), of_physx(limits, DT / 2)
     expected = limited(aa.EnvelopeClampingConfig.from_physx(*limits), 1e4, SPEEDS)

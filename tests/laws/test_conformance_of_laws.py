@@ -4,14 +4,11 @@ The forms are the scalar `wp.func` with its preparation, the generated C++ funct
 the float64 oracle, which is the reference.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import itertools
 import math
 import re
-from typing import Any
 
 import numpy as np
 import oracle
@@ -76,7 +73,6 @@ each_with_curve = pytest.mark.parametrize(
 each_by_itself = pytest.mark.parametrize("law", [law for law in LAWS if runs_by_itself(law)], ids=lambda law: law.name)
 each_table = pytest.mark.parametrize("table", range(len(TABLES)))
 needs_core = pytest.mark.skipif(core is None, reason="the native core was not built")
-
 SIGNAL_EDGES = [0.0, -0.0, 1.0, -2.0, 1e-30, 3.5e12, math.inf, -math.inf, math.nan]
 PARAMETER_EDGES = [0.0, -0.0, 1e-30, 1.0, 1e6, math.inf, -1.0, math.nan]
 
@@ -154,7 +150,7 @@ def test_nothing_is_missing() -> None:
         ("class", "ClampingHeat: write it in components/clamping_heat.py"),
     ],
 )
-def test_what_is_missing_is_named(taken: str, named: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_missing_is_named(taken, named, monkeypatch) -> None:
     """Leaving out one of the places is found, and said."""
     heat = dataclasses.make_dataclass("HeatClampingConfig", [], bases=(catalogue.MaxEffortClampingConfig,))
     pid = next(law for law in catalogue.LAWS if law.name == "ControllerPID")
@@ -170,7 +166,7 @@ def test_what_is_missing_is_named(taken: str, named: str, monkeypatch: pytest.Mo
 
 
 @each_law
-def test_config_fits_the_component(law: Law) -> None:
+def test_config_fits_the_component(law) -> None:
     """A component with parameters takes what its config holds, under the same names; neutral values are one each."""
     if law.parameters:
         single = [name for name, one in parameters_of(law.config).items() if one.is_single and one.of_law]
@@ -186,7 +182,7 @@ def same_list(one: Kind, other: Kind) -> bool:
 
 @needs_core
 @each_law
-def test_twin_has_number_and_sizes_of_the_catalogue(law: Law) -> None:
+def test_twin_has_number_and_sizes_of_the_catalogue(law) -> None:
     """The numbers on the C++ side are the places in the canonical order."""
     told = core.laws()[law.name]
     assert told["kind"] == law.kind
@@ -465,7 +461,7 @@ def assert_right(law: Law, table: np.ndarray, results: np.ndarray) -> None:
 
 @each_law
 @each_kind_of_table
-def test_law_agrees_with_the_oracle(law: Law, kind: str, rng: np.random.Generator) -> None:
+def test_law_agrees_with_the_oracle(law, kind, rng) -> None:
     """The `wp.func` gives the published formula."""
     table = TABLE_OF[kind](law, rng)
     assert_right(law, table, by_warp(law, table))
@@ -474,14 +470,14 @@ def test_law_agrees_with_the_oracle(law: Law, kind: str, rng: np.random.Generato
 @needs_core
 @each_law
 @each_kind_of_table
-def test_twin_has_the_bits_of_the_law(law: Law, kind: str, rng: np.random.Generator) -> None:
+def test_twin_has_the_bits_of_the_law(law, kind, rng) -> None:
     """The generated function alone, out of range too."""
     table = TABLE_OF[kind](law, rng)
     assert_same_bits(by_twin(law, table), by_warp(law, table))
 
 
 @each_by_itself
-def test_component_alone_has_the_bits_of_the_law(law: Law, rng: np.random.Generator) -> None:
+def test_component_alone_has_the_bits_of_the_law(law, rng) -> None:
     """Its kernel prepares as the plan does."""
     table = random_table(law, rng)
     assert_same_bits(by_component(law, table), by_warp(law, table))
@@ -493,7 +489,7 @@ def test_component_alone_has_the_bits_of_the_law(law: Law, rng: np.random.Genera
     ids=lambda one: one if isinstance(one, str) else one.name,
 )
 @pytest.mark.parametrize("kind", ["random", "alike"])
-def test_other_function_agrees_with_its_formula(law: Law, name: str, kind: str, rng: np.random.Generator) -> None:
+def test_other_function_agrees_with_its_formula(law, name, kind, rng) -> None:
     """The signals of a motor, what it feels, when a controller is due, and the end of a step without its motor."""
     component, signals = law.component, SIGNALS[law.kind]
     column = dict(zip(inputs_of(law), TABLE_OF[kind](law, rng).T, strict=True))
@@ -537,7 +533,7 @@ def call(table: wp.array2d[float], out: wp.array2d[float]):
     assert np.isfinite(wanted).all(axis=1).any()
 
 
-def test_check_against_the_oracle_can_fail(rng: np.random.Generator) -> None:
+def test_check_against_the_oracle_can_fail(rng) -> None:
     """A gain that is off by one part in a thousand is noticed."""
     law = next(law for law in LAWS if law.name == "ControllerPD")
     table = random_table(law, rng)
@@ -549,7 +545,7 @@ def test_check_against_the_oracle_can_fail(rng: np.random.Generator) -> None:
 
 @each_law
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-def test_law_hands_on_what_is_not_finite(law: Law, value: float, rng: np.random.Generator) -> None:
+def test_law_hands_on_what_is_not_finite(law, value, rng) -> None:
     """A controller, of each signal that it reads; a limit or a winding, NaN: nothing else comes to it."""
     if KINDS[law.kind].senses or not SIGNALS[law.kind] or law.component.TICK is not None:
         pytest.skip("it may hold what it had, and a signal that is not finite does not come to it")
@@ -565,8 +561,7 @@ def test_law_hands_on_what_is_not_finite(law: Law, value: float, rng: np.random.
             continue
         for at, over in enumerate(law.curves.values(), table.shape[1] - len(law.curves)):
             if name == ("position" if over == "position" else "velocity"):
-                rows = curve.prepare_curve(*TABLES[1])
-                assert np.isnan(curve_by_warp(rows, table[:, column])).all()
+                assert np.isnan(curve_by_warp(curve.prepare_curve(*TABLES[1]), table[:, column])).all()
                 table[:, at] = math.nan
         # of a law that only publishes signals, any of its results
         results = by_warp(law, table)
@@ -575,7 +570,7 @@ def test_law_hands_on_what_is_not_finite(law: Law, value: float, rng: np.random.
 
 
 @pytest.mark.parametrize("law", [law for law in LAWS if law.parameters], ids=lambda law: law.name)
-def test_parameters_that_may_be_authored_are_no_fault(law: Law) -> None:
+def test_parameters_that_may_be_authored_are_no_fault(law) -> None:
     """Each at the edges, the others in between: what a config accepts gives numbers."""
     # what is next to nothing has inverses beyond all numbers
     edges = [(inputs_of(law).index(name), edge) for name in named(law) for edge in PARAMETER_EDGES if edge != 1e-30]
@@ -597,7 +592,7 @@ def test_parameters_that_may_be_authored_are_no_fault(law: Law) -> None:
     [law for law in LAWS if law.parameters and not law.curves and KINDS[law.kind].gives],
     ids=lambda law: law.name,
 )
-def test_neutral_values_do_nothing(law: Law, rng: np.random.Generator) -> None:
+def test_neutral_values_do_nothing(law, rng) -> None:
     """A limit with them changes no bit, a controller gives nothing but the feedforward."""
     table = random_table(law, rng)
     names = inputs_of(law)
@@ -651,7 +646,7 @@ def positions_of(points: list[float], rng: np.random.Generator) -> np.ndarray:
 
 
 @each_table
-def test_curve_agrees_with_the_oracle_and_its_twin(table: int, rng: np.random.Generator) -> None:
+def test_curve_agrees_with_the_oracle_and_its_twin(table, rng) -> None:
     """Of rows at one position the first one holds there; the last row passed gives the line."""
     check_curve(TABLES[table], rng)
 
@@ -679,12 +674,12 @@ def check_curve(table: tuple[list[float], list[float]], rng: np.random.Generator
 
 @each_with_curve
 @each_table
-def test_component_with_a_curve_has_the_bits_of_its_parts(law: Law, table: int, rng: np.random.Generator) -> None:
+def test_component_with_a_curve_has_the_bits_of_its_parts(law, table, rng) -> None:
     """The kernel of the component walks through the rows and evaluates the law."""
     points, values = TABLES[table]
     positions = positions_of(points, rng)
     efforts = (rng.normal(size=len(positions)) * 10).astype(np.float32)
-    component: Any = law.component.from_config(law.config(points, values), len(positions), "cpu")
+    component = law.component.from_config(law.config(points, values), len(positions), "cpu")
     component.finalize("cpu", len(positions))
     arrays = [wp.array(values, dtype=wp.float32, device="cpu") for values in (efforts, positions)]
     every = wp.array(np.arange(len(positions)), dtype=wp.uint32, device="cpu")
@@ -703,7 +698,7 @@ def test_component_with_a_curve_has_the_bits_of_its_parts(law: Law, table: int, 
 
 
 @pytest.mark.parametrize("law", [law for law in LAWS if law.kind == "controller"], ids=lambda law: law.name)
-def test_config_says_the_gains_at_the_joint(law: Law) -> None:
+def test_config_says_the_gains_at_the_joint(law) -> None:
     """They are the slopes of the published formula; an integral answers to the error of the same step."""
     dt, small = 0.01, 1e-3
     given = {name: 0.5 + 0.25 * number for number, name in enumerate(law.parameters)}
@@ -727,7 +722,7 @@ def test_config_says_the_gains_at_the_joint(law: Law) -> None:
     [law for law in LAWS if KINDS[law.kind].takes_effort and not KINDS[law.kind].couples],
     ids=lambda law: law.name,
 )
-def test_config_says_what_driving_efforts_do_not_exceed(law: Law) -> None:
+def test_config_says_what_driving_efforts_do_not_exceed(law) -> None:
     """The published formula stays within these bounds, whatever is asked for; motors may brake with more."""
     table = random_table(law, np.random.default_rng(5))
     columns = dict(zip(inputs_of(law), table.T, strict=True))

@@ -1,10 +1,7 @@
 """GRU networks: normalized columns compared with an oracle, masked resets, errors."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,11 +11,12 @@ from isaacsim.core.experimental.actuators.base import native
 from isaacsim.core.experimental.actuators.base.quiet_warp import quiet_warp
 from neural_bench import COUNT, DT, array, largest_difference
 from neural_twin import Twin, random_motion, random_network, write_network
+from refusals import refused
 
 COLUMNS = ["position", "target_position", "position_error", "velocity", "target_velocity", "velocity_error"]
 
 
-def metadata_of(columns: list[str]) -> dict[str, Any]:
+def metadata_of(columns: list[str]) -> dict:
     """Metadata with another mean and deviation for each column."""
     means = {name: 0.1 * number - 0.2 for number, name in enumerate(columns)}
     deviations = {name: 0.5 + 0.3 * number for number, name in enumerate(columns)}
@@ -35,7 +33,7 @@ def metadata_of(columns: list[str]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("columns", [COLUMNS, ["velocity", "position_error"], *([name] for name in COLUMNS)], ids=str)
 @pytest.mark.slow
-def test_agrees_with_the_oracle(columns: list[str], tmp_path: Path, rng: np.random.Generator) -> None:
+def test_agrees_with_the_oracle(columns, tmp_path, rng) -> None:
     """1000 steps of random motion with masked resets, to 1e-5 of the largest effort; 200 with one column alone."""
     network, metadata = random_network("gru", len(columns), layers=2), metadata_of(columns)
     path = write_network(tmp_path / "knee.safetensors", network, metadata)
@@ -43,7 +41,7 @@ def test_agrees_with_the_oracle(columns: list[str], tmp_path: Path, rng: np.rand
     assert largest_difference(ControllerNeuralGRU(path), Twin(network, metadata, COUNT), rng, steps=steps) < 1e-5
 
 
-def test_state_has_the_name_and_shape_of_newton(tmp_path: Path) -> None:
+def test_state_has_the_name_and_shape_of_newton(tmp_path) -> None:
     """One array `(layers, N, hidden size)`, of which a mask resets the middle axis."""
     path = write_network(tmp_path / "knee.safetensors", random_network("gru", 2, size=4), {})
     state = ControllerNeuralGRU(path).state(3, "cpu")
@@ -61,7 +59,7 @@ def with_load(tmp_path: Path) -> tuple[ControllerNeuralGRU, Twin]:
     )
 
 
-def flat(values: Any, *, step: int = 1) -> wp.array:
+def flat(values, *, step: int = 1) -> wp.array:
     """A flat array on the CPU whose numbers are `step` numbers apart."""
     held = np.zeros((len(values), step), np.float32)
     held[:, 0] = values
@@ -70,9 +68,7 @@ def flat(values: Any, *, step: int = 1) -> wp.array:
 
 @pytest.mark.parametrize("pitch", [1, 3])
 @pytest.mark.parametrize("on_core", [True, False])
-def test_column_of_the_caller_agrees_with_the_oracle(
-    on_core: bool, pitch: int, tmp_path: Path, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_column_of_the_caller_agrees_with_the_oracle(on_core, pitch, tmp_path, rng, monkeypatch) -> None:
     """Read of the control object where velocities stand, not delayed, also of another array in the next step.
 
     With either engine around the network; where it is not finite there is a fault, and nothing is remembered.
@@ -86,7 +82,7 @@ def test_column_of_the_caller_agrees_with_the_oracle(
     lag = Delay(array([1] * COUNT, wp.int32), 1)
     with quiet_warp():
         actuator = Actuator(indices, controller, lag, pos_indices=positions, target_pos_indices=positions)
-        states: Any = [actuator.state(), actuator.state()]
+        states = [actuator.state(), actuator.state()]
     worst, before = 0.0, None
     for number, values in enumerate(random_motion(rng, 2 * COUNT, 60)):
         q, qd, q_target, _, load = values
@@ -100,7 +96,7 @@ def test_column_of_the_caller_agrees_with_the_oracle(
             load[places[0][1]] = ill
         late, before = q_target if before is None else before, q_target
         named = {"joint_q": q, "joint_qd": qd, "joint_target_q": q_target, "joint_target_qd": 0 * q}
-        sim: Any = SimpleNamespace(**{name: array(one) for name, one in named.items()}, load=flat(load, step=pitch))
+        sim = SimpleNamespace(**{name: array(one) for name, one in named.items()}, load=flat(load, step=pitch))
         sim.joint_f = wp.zeros(2 * COUNT, dtype=wp.float32, device="cpu")
         actuator.step(sim, sim if number % 2 else vars(sim), *states, dt=DT)
         states.reverse()
@@ -114,21 +110,20 @@ def test_column_of_the_caller_agrees_with_the_oracle(
     assert [(fault.robot, fault.step, fault.inputs) for fault in actuator.faults] == [(1, 20, ("effort",))]
 
 
-def test_column_of_the_caller_has_to_be_there_and_fit(tmp_path: Path) -> None:
+def test_column_of_the_caller_has_to_be_there_and_fit(tmp_path) -> None:
     """The error names the missing array, and nothing is written."""
     controller, _ = with_load(tmp_path)
     with quiet_warp():
         actuator = Actuator(array(range(COUNT), wp.uint32), controller)
     state = actuator.state()
-    sim: Any = actuator.sim_control()
+    sim = actuator.sim_control()
     assert sorted(type(sim).__slots__) == ["joint_act", "joint_f", "joint_target_q", "joint_target_qd", "load"]
-    there: Any = actuator.sim_state()
+    there = actuator.sim_state()
     for of, name in ((there, "joint_q"), (there, "joint_qd"), (sim, "joint_target_q"), (sim, "joint_target_qd")):
         setattr(of, name, wp.ones(COUNT, dtype=wp.float32, device="cpu"))
-    with pytest.raises(ValueError, match="'joint_f' is None: must be an array"):
-        actuator.step(there, sim, state, state, dt=DT)
+    refused(ValueError, lambda: actuator.step(there, sim, state, state, dt=DT), "'joint_f' is None: must be an array")
     sim.joint_f = wp.zeros(COUNT, dtype=wp.float32, device="cpu")
-    wrong: list[tuple[Any, type[Exception], str]] = [
+    wrong: list[tuple] = [
         (None, RuntimeError, "knee.safetensors.*no array was supplied for input column 'load'"),
         ([0.0] * COUNT, ValueError, "load is a list: must be a Warp array"),
         (array([1.0]), ValueError, "load has length 1; expected 5, as joint_qd has"),
@@ -136,8 +131,7 @@ def test_column_of_the_caller_has_to_be_there_and_fit(tmp_path: Path) -> None:
     ]
     for given, error, told in wrong:
         sim.load = given
-        with pytest.raises(error, match=told):
-            actuator.step(there, sim, state, state, dt=DT)
+        refused(error, lambda: actuator.step(there, sim, state, state, dt=DT), told)
         assert state is not None and not state.controller_state.hidden.numpy().any() and not sim.joint_f.numpy().any()
     sim.load = array([1.0] * COUNT)
     actuator.step(there, sim, state, state, dt=DT)
@@ -160,9 +154,8 @@ def test_column_of_the_caller_has_to_be_there_and_fit(tmp_path: Path) -> None:
         ({"sample_dt_s": 0}, "sample_dt_s = 0"),
     ],
 )
-def test_what_cannot_be_used_is_refused(wrong: dict[str, Any], message: str, tmp_path: Path) -> None:
+def test_what_cannot_be_used_is_refused(wrong, message, tmp_path) -> None:
     """One error that names the file and the key."""
     metadata = metadata_of(["velocity", "position_error"]) | wrong
     path = write_network(tmp_path / "knee.safetensors", random_network("gru", 2), metadata)
-    with pytest.raises(ValueError, match=rf"(?=.*knee.safetensors).*{message}"):
-        ControllerNeuralGRU(path)
+    refused(ValueError, lambda: ControllerNeuralGRU(path), rf"(?=.*knee.safetensors).*{message}")

@@ -1,10 +1,6 @@
 """LSTM networks: comparison with an oracle, masked resets, errors."""
 
-from __future__ import annotations
-
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,16 +15,14 @@ from neural_twin import Twin, random_network, write_network
 @pytest.mark.parametrize("layers", [1, 2, 3])
 @pytest.mark.parametrize("metadata", [{}, {"pos_scale": 2.0, "vel_scale": 0.25, "torque_scale": 20.0}], ids=str)
 @pytest.mark.slow
-def test_agrees_with_the_oracle(
-    metadata: dict[str, Any], layers: int, tmp_path: Path, rng: np.random.Generator
-) -> None:
+def test_agrees_with_the_oracle(metadata, layers, tmp_path, rng) -> None:
     """1000 steps of random motion with masked resets, to 1e-5 of the largest effort."""
     network = random_network("lstm", 2, layers=layers)
     path = write_network(tmp_path / "knee.safetensors", network, {"model_type": "lstm", **metadata})
     assert largest_difference(ControllerNeuralLSTM(path), Twin(network, metadata, COUNT), rng) < 1e-5
 
 
-def test_state_has_the_names_and_shapes_of_newton(tmp_path: Path) -> None:
+def test_state_has_the_names_and_shapes_of_newton(tmp_path) -> None:
     """Two arrays `(layers, N, hidden size)`, of which a mask resets the middle axis."""
     path = write_network(tmp_path / "knee.safetensors", random_network("lstm", 2, layers=2, size=4), {})
     controller = ControllerNeuralLSTM(path)
@@ -50,9 +44,7 @@ def test_state_has_the_names_and_shapes_of_newton(tmp_path: Path) -> None:
         ("lstm", 2, {"hidden_size": 4}, "hidden_size = 4"),
     ],
 )
-def test_what_cannot_be_used_is_refused(
-    kind: str, inputs: int, metadata: dict[str, Any], message: str, tmp_path: Path
-) -> None:
+def test_what_cannot_be_used_is_refused(kind, inputs, metadata, message, tmp_path) -> None:
     """One error that names the file and the key."""
     path = write_network(tmp_path / "knee.safetensors", random_network(kind, inputs), metadata)
     with pytest.raises(ValueError, match=rf"(?=.*knee.safetensors).*{message}"):
@@ -65,11 +57,11 @@ def test_states_of_files_of_torch_are_tensors_where_torch_is_used() -> None:
     network, metadata = random_network("lstm", 2), {"model_type": "lstm"}
     first, second = (ControllerNeuralLSTM(Checkpoint(network, metadata, format, "a")) for format in ("onnx", "pt2"))
     assert isinstance(first.state(COUNT, "cpu").hidden, wp.array)
-    found: list[list[Any]] = []
+    found: list[list] = []
     for controller in (first, second):
         with quiet_warp():
             actuator = Actuator(array(range(COUNT), wp.uint32), controller)
-        states: Any = [actuator.state(), actuator.state()]
+        states = [actuator.state(), actuator.state()]
         named = {"joint_q": 0, "joint_qd": 1, "joint_target_q": 2, "joint_target_qd": 0, "joint_f": 0}
         sim = SimpleNamespace(**{name: array(np.full(COUNT, value, np.float32)) for name, value in named.items()})
         for _ in range(3):

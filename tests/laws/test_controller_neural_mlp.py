@@ -1,10 +1,6 @@
 """Feedforward networks with history: comparison with an oracle, masked resets, errors."""
 
-from __future__ import annotations
-
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +9,7 @@ from isaacsim.core.experimental.actuators import Actuator, ControllerNeuralLSTM,
 from isaacsim.core.experimental.actuators.files.networks.load import load_checkpoint
 from neural_bench import COUNT, array, largest_difference
 from neural_twin import Twin, random_network, write_network
+from refusals import refused
 
 SCALES = {"pos_scale": 2.0, "vel_scale": 0.25, "effort_scale": 20.0}
 
@@ -33,14 +30,14 @@ SCALES = {"pos_scale": 2.0, "vel_scale": 0.25, "effort_scale": 20.0}
     ids=str,
 )
 @pytest.mark.slow
-def test_history_agrees_with_the_oracle(metadata: dict[str, Any], tmp_path: Path, rng: np.random.Generator) -> None:
+def test_history_agrees_with_the_oracle(metadata, tmp_path, rng) -> None:
     """1000 steps of random motion with masked resets, to 1e-5 of the largest effort."""
     network = random_network("mlp", 2 * len(metadata.get("input_idx", [0])), layers=3)
     path = write_network(tmp_path / "knee.safetensors", network, {"model_type": "mlp", **metadata})
     assert largest_difference(ControllerNeuralMLP(path), Twin(network, metadata, COUNT), rng) < 1e-5
 
 
-def test_state_has_the_names_and_shapes_of_newton(tmp_path: Path) -> None:
+def test_state_has_the_names_and_shapes_of_newton(tmp_path) -> None:
     """Two arrays `(H, N)`, H one more than the largest step back."""
     metadata = {"input_idx": [0, 3]}
     path = write_network(tmp_path / "knee.safetensors", random_network("mlp", 4), metadata)
@@ -51,7 +48,7 @@ def test_state_has_the_names_and_shapes_of_newton(tmp_path: Path) -> None:
     assert (controller.is_stateful(), controller.is_graphable()) == (True, True)
 
 
-def test_masked_reset_clears_the_columns_of_the_mask(tmp_path: Path) -> None:
+def test_masked_reset_clears_the_columns_of_the_mask(tmp_path) -> None:
     """Others keep theirs; without a mask everything goes, and a mask that does not fit is refused."""
     path = write_network(tmp_path / "knee.safetensors", random_network("mlp", 4), {"input_idx": [0, 3]})
     state = ControllerNeuralMLP(path).state(3, "cpu")
@@ -60,13 +57,12 @@ def test_masked_reset_clears_the_columns_of_the_mask(tmp_path: Path) -> None:
     state.reset(array([True, False, True], wp.bool))
     assert state.vel_history.numpy().tolist() == [[0.0, 1.0, 0.0]] * 4
     assert state.pos_error_history.numpy().tolist() == [[0.0, 1.0, 0.0]] * 4
-    with pytest.raises(ValueError, match=r"mask has length 2: must be 3"):
-        state.reset(array([True, False], wp.bool))
+    refused(ValueError, lambda: state.reset(array([True, False], wp.bool)), r"mask has length 2: must be 3")
     state.reset()
     assert not state.vel_history.numpy().any()
 
 
-def test_first_step_fills_though_it_is_at_rest(tmp_path: Path) -> None:
+def test_first_step_fills_though_it_is_at_rest(tmp_path) -> None:
     """A measured zero is no unset value: the step after rest at exactly 0 is not the first one."""
     metadata = {"input_idx": [0, 2, 4], "history_fill": "first"}
     network = random_network("mlp", 6)
@@ -90,7 +86,7 @@ def test_first_step_fills_though_it_is_at_rest(tmp_path: Path) -> None:
         np.testing.assert_allclose(effort.numpy(), expected, rtol=1e-5, atol=1e-6, err_msg=str(step))
 
 
-def test_checkpoint_instead_of_a_path(tmp_path: Path) -> None:
+def test_checkpoint_instead_of_a_path(tmp_path) -> None:
     """A checkpoint is used as it is; a file is loaded once."""
     path = write_network(tmp_path / "knee.safetensors", random_network("mlp", 2), {})
     checkpoint = load_checkpoint(path)
@@ -120,22 +116,18 @@ def test_arguments_are_resolved() -> None:
         ("mlp", 2, {"sample_dt": -1}, "sample_dt = -1"),
     ],
 )
-def test_what_cannot_be_used_is_refused(
-    kind: str, inputs: int, metadata: dict[str, Any], message: str, tmp_path: Path
-) -> None:
+def test_what_cannot_be_used_is_refused(kind, inputs, metadata, message, tmp_path) -> None:
     """One error that names the file and the key."""
     path = write_network(tmp_path / "knee.safetensors", random_network(kind, inputs), metadata)
-    with pytest.raises(ValueError, match=rf"(?=.*knee.safetensors).*{message}"):
-        ControllerNeuralMLP(path)
+    refused(ValueError, lambda: ControllerNeuralMLP(path), rf"(?=.*knee.safetensors).*{message}")
 
 
-def test_missing_file_is_an_os_error(tmp_path: Path) -> None:
+def test_missing_file_is_an_os_error(tmp_path) -> None:
     """As opening any file."""
-    with pytest.raises(FileNotFoundError):
-        ControllerNeuralLSTM(tmp_path / "nothing.onnx")
+    refused(FileNotFoundError, lambda: ControllerNeuralLSTM(tmp_path / "nothing.onnx"))
 
 
-def test_step_that_the_network_was_not_trained_for(tmp_path: Path, rng: np.random.Generator) -> None:
+def test_step_that_the_network_was_not_trained_for(tmp_path, rng) -> None:
     """An error names both; the step it was trained for runs, with the error of a float."""
     network, metadata = random_network("mlp", 2), {"sample_dt": 0.005}
     path = write_network(tmp_path / "knee.safetensors", network, metadata)
@@ -145,7 +137,7 @@ def test_step_that_the_network_was_not_trained_for(tmp_path: Path, rng: np.rando
     assert largest_difference(ControllerNeuralMLP(path), twin, rng, dt=float(np.float32(0.005))) < 1e-5
 
 
-def test_compute_comes_after_finalize(tmp_path: Path) -> None:
+def test_compute_comes_after_finalize(tmp_path) -> None:
     """Used by itself without it, it says so."""
     path = write_network(tmp_path / "knee.safetensors", random_network("mlp", 2), {})
     controller, some = ControllerNeuralMLP(path), array([0.0])

@@ -1,9 +1,6 @@
 """The position loop of a hobby servo: against a real log, its duty, its profile of the setpoint, its voltage."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -32,13 +29,12 @@ LOG = [
 ]
 
 
-def servos(robots: int = 1, **values: Any) -> ActuatedArrays:
+def servos(robots: int = 1, **values) -> ActuatedArrays:
     """Robots of one XL330."""
-    config = ServoControlConfig.of("XL330", **values)
-    return ActuatedArrays(["j"], {".*": [config, WINDING]}, num_robots=robots)
+    return ActuatedArrays(["j"], {".*": [ServoControlConfig.of("XL330", **values), WINDING]}, num_robots=robots)
 
 
-def duties(arrays: ActuatedArrays, targets: Any, positions: Any = 0.0, velocities: Any = 0.0) -> np.ndarray:
+def duties(arrays: ActuatedArrays, targets, positions=0.0, velocities=0.0) -> np.ndarray:
     """Duty after a step, by robot."""
     q, qd, target = (np.broadcast_to(np.float32(one), arrays.num_robots) for one in (positions, velocities, targets))
     arrays.step(q[:, None].copy(), qd[:, None].copy(), target[:, None].copy(), H)
@@ -96,7 +92,7 @@ def test_duty_changes_at_its_rate() -> None:
 
 @pytest.mark.parametrize("distance", [0.003, 0.2, 2.0, -2.0])
 @pytest.mark.slow
-def test_profile_is_the_trapezoid(distance: float) -> None:
+def test_profile_is_the_trapezoid(distance) -> None:
     """Its duration and its fastest velocity in closed form; it ends at the target, and never beyond."""
     top, a, h = 1.5, 4.0, 0.001
     arrays = servos(profile_velocity=top, profile_acceleration=a)
@@ -107,8 +103,7 @@ def test_profile_is_the_trapezoid(distance: float) -> None:
         speeds.append(state_of(arrays, "setpoint_velocity")[0])
     far, fastest = abs(distance), min(top, math.sqrt(a * abs(distance)))
     wanted = far / fastest + fastest / a
-    moving = np.flatnonzero(np.abs(np.array(places) - distance) > 1e-6)
-    assert abs((moving[-1] + 2) * h - wanted) < 4 * h
+    assert abs((np.flatnonzero(np.abs(np.array(places) - distance) > 1e-6)[-1] + 2) * h - wanted) < 4 * h
     assert np.abs(speeds).max() == pytest.approx(fastest, rel=0.01, abs=a * h)
     assert (np.abs(places) <= far + 5e-6).all()
     assert np.abs(np.diff(speeds)).max() <= a * h * 1.001
@@ -155,7 +150,7 @@ def test_profile_starts_where_the_joint_is() -> None:
 
 @pytest.mark.parametrize("name", ControllerServo.PARAMETERS)
 @pytest.mark.parametrize("value", [-1.0, math.nan])
-def test_parameters_out_of_range_are_a_fault(name: str, value: float) -> None:
+def test_parameters_out_of_range_are_a_fault(name, value) -> None:
     """Each by itself, with an effort of 0."""
     arrays = servos(profile_velocity=1.0, profile_acceleration=1.0)
     getattr(arrays.actuators[0].controller, name).fill_(value)
@@ -178,13 +173,12 @@ def test_settles_as_a_motor_in_volts_does() -> None:
     q = v = 0.0
     for _ in range(8000):
         now, speed, target = (np.full((1, 1), one, np.float32) for one in (q, v, 0.5))
-        effort = arrays.step(now, speed, target, 0.001)[0, 0]
-        v += 0.001 * (float(effort) - 0.1) / 0.002
+        v += 0.001 * (float(arrays.step(now, speed, target, 0.001)[0, 0]) - 0.1) / 0.002
         q += 0.001 * v
     assert q == pytest.approx(0.5 - 0.1 / stiffness, rel=1e-4) and abs(v) < 1e-5
 
 
-def test_engines_agree_to_the_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_engines_agree_to_the_bit(monkeypatch) -> None:
     """Core and Warp, with every feature, of many robots under random signals."""
     if native.core is None:
         pytest.skip("the native core was not built")

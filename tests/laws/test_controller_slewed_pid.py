@@ -1,9 +1,5 @@
 """PID control of a setpoint of limited velocity: MuJoCo's `pid` and `dcmotor` step by step, and what its parts do."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
@@ -26,7 +22,7 @@ MODEL = """
 DC_MOTOR = '<dcmotor joint="j" motorconst="0.3" resistance="0.7" input="pos" controller="5 {ki} 0.3 3 0 {volts}"/>'
 
 
-def slewed(**values: Any) -> aa.SlewedPIDControlConfig:
+def slewed(**values) -> aa.SlewedPIDControlConfig:
     """The controller of these models."""
     return aa.SlewedPIDControlConfig(**{"kp": 5.0, "ki": 0.0, "kd": 0.3, "max_rate": 3.0} | values)
 
@@ -48,7 +44,7 @@ def mujoco_steps(dt: float, actuator: str, targets: np.ndarray) -> np.ndarray:
     return found
 
 
-def our_steps(dt: float, stages: list[Any], targets: np.ndarray) -> np.ndarray:
+def our_steps(dt: float, stages: list, targets: np.ndarray) -> np.ndarray:
     """The same, of our stages on a joint of one inertia in float64."""
     arrays, found = aa.ActuatedArrays(["j"], {".*": stages}), np.zeros((len(targets), 3))
     q = v = 0.0
@@ -71,7 +67,7 @@ def our_steps(dt: float, stages: list[Any], targets: np.ndarray) -> np.ndarray:
         (DC_MOTOR.format(ki=0, volts=4), 0.0, 4.0),
     ],
 )
-def test_has_the_numbers_of_mujoco(actuator: str, ki: float, volts: float | None, dt: float) -> None:
+def test_has_the_numbers_of_mujoco(actuator, ki, volts, dt) -> None:
     """Ten seconds of targets that jump; an integral of the step before is a proportional gain that is less by ki·dt."""
     rng = np.random.default_rng(5)
     targets = np.repeat(rng.uniform(-2, 2, round(10 * SECONDS)), round(0.1 / dt)).astype(np.float32)
@@ -108,7 +104,7 @@ def test_integral_is_that_of_the_setpoint() -> None:
 
 
 @pytest.mark.parametrize("core", [True, False])
-def test_without_a_limit_it_is_a_pid(core: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_limit_it_is_a_pid(core, monkeypatch) -> None:
     """To the bit, in the core and in Warp."""
     if not core:
         monkeypatch.setattr(native, "core", None)
@@ -125,7 +121,7 @@ def test_without_a_limit_it_is_a_pid(core: bool, monkeypatch: pytest.MonkeyPatch
         np.testing.assert_array_equal(*(np.array(one.step(*given, 0.01)) for one in both))
 
 
-def test_core_and_warp_have_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_core_and_warp_have_the_same_bits(monkeypatch) -> None:
     """Of efforts and setpoints; a target that is not finite is a fault, and leaves the setpoint as it is."""
     if native.core is None:
         pytest.skip("the native core was not built")

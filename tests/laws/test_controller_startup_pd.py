@@ -1,7 +1,5 @@
 """PD control with a startup force: its law, and how far from its target a joint with friction sticks."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import ActuatedArrays, FrictionConfig, PDControlConfig, StartupPDControlConfig
@@ -9,7 +7,7 @@ from isaacsim.core.experimental.actuators.base import native
 
 
 @pytest.mark.parametrize("core", [True, False])
-def test_adds_an_effort_towards_the_target(core: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_adds_an_effort_towards_the_target(core, monkeypatch) -> None:
     """On both sides, none at the target; without it the law is a PD law to the bit."""
     if not core:
         monkeypatch.setattr(native, "core", None)
@@ -26,7 +24,7 @@ def test_adds_an_effort_towards_the_target(core: bool, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("startup", [0.0, 0.6])
-def test_a_joint_sticks_closer_to_its_target(startup: float) -> None:
+def test_a_joint_sticks_closer_to_its_target(startup) -> None:
     """By the startup force over the gain: friction of 1 N·m holds 1 N·m less that force."""
     arrays = ActuatedArrays(["j"], {"j": [StartupPDControlConfig(20.0, 2.0, startup), FrictionConfig(coulomb=1.0)]})
     arrays.set_mass_matrix(np.full((1, 1), 0.05))

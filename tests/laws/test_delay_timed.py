@@ -1,9 +1,5 @@
 """Command delays in seconds, between steps and drawn: lags, draws, resets, faults."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import late_reference
 import numpy as np
 import oracle
@@ -16,19 +12,19 @@ DT = 0.005
 OF_TARGETS = PDControlConfig(1.0, 0.0)
 
 
-def acting(delay: Any, given: Any, dt: float = DT, **options: Any) -> np.ndarray:
+def acting(delay, given, dt: float = DT, **options) -> np.ndarray:
     """Targets that act at one joint, with the feedforward, by engines with the same bits, `(steps, robots)`."""
     still = [[np.zeros_like(q), np.zeros_like(qd), target, ff] for q, qd, target, ff in given]
     return on_both(["j"], {"j": [OF_TARGETS, delay]}, still, dt, **options)[:, :, 0].astype(float)
 
 
-def commanded(given: Any) -> np.ndarray:
+def commanded(given) -> np.ndarray:
     """Targets and feedforward, added."""
     return np.array([one[2][:, 0] + one[3][:, 0] for one in given])
 
 
 @pytest.mark.parametrize("steps", [0, 1, 2, 5])
-def test_whole_steps_are_those_of_the_other_delay(steps: int, rng: np.random.Generator) -> None:
+def test_whole_steps_are_those_of_the_other_delay(steps, rng) -> None:
     """To the bit, over resets of some robots."""
     given, resets = late_reference.inputs(rng, 40, 3, 1), {15: [1], 23: [0, 2]}
     timed = acting(TimedDelayConfig(steps=steps), given, resets=resets)
@@ -43,7 +39,7 @@ def test_whole_steps_are_those_of_the_other_delay(steps: int, rng: np.random.Gen
         (TimedDelayConfig(seconds=0.01, steps=1.25), 3.25),
     ],
 )
-def test_commands_between_steps_are_interpolated(delay: TimedDelayConfig, lag: float, rng: np.random.Generator) -> None:
+def test_commands_between_steps_are_interpolated(delay, lag, rng) -> None:
     """Linearly; the first command after a reset is the past."""
     given = late_reference.inputs(rng, 40, 2, 1)
     found, all_given = acting(delay, given, resets={19: [1]}), commanded(given)
@@ -88,15 +84,14 @@ def test_draws_are_those_of_the_oracle() -> None:
 
 
 @pytest.mark.parametrize("hold", [0.0, 0.3, 0.9, 1.0])
-def test_draws_are_left_out_with_their_probability(hold: float) -> None:
+def test_draws_are_left_out_with_their_probability(hold) -> None:
     """A new draw among many differs nearly always from the one before."""
     found = lags(TimedDelayConfig(random_steps=40, hold_probability=hold), 500, 90)[45:, :, 0]
-    changed = (np.diff(found, axis=0) != 0).mean()
-    assert changed == pytest.approx((1.0 - hold) * 40 / 41, abs=0.01)
+    assert (np.diff(found, axis=0) != 0).mean() == pytest.approx((1.0 - hold) * 40 / 41, abs=0.01)
 
 
 @pytest.mark.parametrize("period", [2, 5])
-def test_robots_draw_at_different_steps(period: int) -> None:
+def test_robots_draw_at_different_steps(period) -> None:
     """Every `period` steps each, in all phases alike."""
     found = lags(TimedDelayConfig(random_steps=60, redraw_steps=period), 600, 61 + 6 * period)[60:, :, 0]
     changes = np.diff(found, axis=0) != 0
@@ -123,7 +118,7 @@ def mjlab_lags(rng: np.random.Generator, robots: int, steps: int, most: int, hol
 
 
 @pytest.mark.parametrize(("hold", "period"), [(0.0, 1), (0.5, 1), (0.0, 4), (0.25, 3)])
-def test_draws_are_distributed_as_those_of_mjlab(hold: float, period: int) -> None:
+def test_draws_are_distributed_as_those_of_mjlab(hold, period) -> None:
     """Lags, how often they change, and how long they stay."""
     robots, steps, most = 1500, 80, 5
     delay = TimedDelayConfig(random_steps=most, redraw_steps=period, hold_probability=hold)
@@ -142,7 +137,7 @@ def drawn_of(arrays: ActuatedArrays) -> np.ndarray:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_draws_go_on_over_a_reset(engine: str) -> None:
+def test_draws_go_on_over_a_reset(engine) -> None:
     """An episode has other delays than the one before; robots that were not reset keep theirs."""
     delay, zero = TimedDelayConfig(random_steps=20, redraw_steps=50), np.zeros((30, 1), np.float32)
     arrays = arrays_on(engine, ["j"], {"j": [OF_TARGETS, delay]}, 30)
@@ -156,7 +151,7 @@ def test_draws_go_on_over_a_reset(engine: str) -> None:
     assert (before[15:] == after[15:]).mean() > 0.9
 
 
-def test_commands_that_are_not_finite_do_not_enter_the_past(rng: np.random.Generator) -> None:
+def test_commands_that_are_not_finite_do_not_enter_the_past(rng) -> None:
     """The effort of that step is 0, as without a delay; later steps have the commands around it."""
     given = late_reference.inputs(rng, 20, 2, 1)
     given[6][2][1, 0] = np.nan
@@ -166,21 +161,17 @@ def test_commands_that_are_not_finite_do_not_enter_the_past(rng: np.random.Gener
     np.testing.assert_allclose(found[2:, 0], all_given[:-2, 0], rtol=1e-5, atol=1e-6)
 
 
-def test_velocity_targets_are_as_late(rng: np.random.Generator) -> None:
+def test_velocity_targets_are_as_late(rng) -> None:
     """All three commands have one delay."""
     arrays = {
         engine: arrays_on(engine, ["j"], {"j": [PDControlConfig(0.0, 1.0), TimedDelayConfig(steps=1.5)]}, 1)
         for engine in ENGINES
     }
     values, zero = rng.normal(size=12).astype(np.float32), np.zeros((1, 1), np.float32)
-    found = []
-    for one in arrays.values():
-        found.append(
-            [
-                float(np.array(one.step(zero, zero, zero, DT, qd_target=np.full((1, 1), value)))[0, 0])
-                for value in values
-            ]
-        )
+    found = [
+        [float(np.array(one.step(zero, zero, zero, DT, qd_target=np.full((1, 1), value)))[0, 0]) for value in values]
+        for one in arrays.values()
+    ]
     late = Late()
     np.testing.assert_array_equal(*found)
     np.testing.assert_allclose(found[0], [float(late(value, 1.5)) for value in values], atol=1e-6)

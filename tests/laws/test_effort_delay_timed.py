@@ -1,9 +1,5 @@
 """Delay of the effort between controller and motor: what is late, and what is not. See `test_late.py` for rings."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import isaacsim.core.experimental.actuators as aa
 import late_reference
 import numpy as np
@@ -15,8 +11,7 @@ DT = 0.005
 PD, DELAY = aa.PDControlConfig(20.0, 1.0), aa.EffortDelayConfig(steps=2)
 
 
-def test_limits_see_the_delayed_effort_at_the_present_velocity(rng: np.random.Generator) -> None:
-    """A DC motor."""
+def test_limits_see_the_delayed_effort_at_the_present_velocity(rng) -> None:
     given = late_reference.inputs(rng, 30, 2, 1)
     computed = on_both(["j"], {"j": [PD]}, given, DT)
     found = on_both(["j"], {"j": [PD, DELAY, aa.DCMotorClampingConfig(9.0, 3.0, 7.0)]}, given, DT)
@@ -26,15 +21,15 @@ def test_limits_see_the_delayed_effort_at_the_present_velocity(rng: np.random.Ge
         assert found[step, robot, 0] == pytest.approx(expected, rel=1e-5, abs=1e-5)
 
 
-def test_delay_is_before_a_transmission(rng: np.random.Generator) -> None:
+def test_delay_is_before_a_transmission(rng) -> None:
     """Of the effort of the motor; behind a rigid gear that is the same."""
     given, gear = late_reference.inputs(rng, 20, 2, 1), aa.TransmissionConfig(4.0)
-    plain: Any = on_both(["j"], {"j": [PD, gear]}, given, DT)
+    plain = on_both(["j"], {"j": [PD, gear]}, given, DT)
     np.testing.assert_array_equal(on_both(["j"], {"j": [PD, DELAY, gear]}, given, DT)[2:], plain[:-2])
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_computed_efforts_are_those_of_the_controller(engine: str, rng: np.random.Generator) -> None:
+def test_computed_efforts_are_those_of_the_controller(engine, rng) -> None:
     """In recordings, where applied efforts are the late ones."""
     given = late_reference.inputs(rng, 20, 2, 1)
     arrays = arrays_on(engine, ["j"], {"j": [PD, DELAY]}, 2)
@@ -45,7 +40,7 @@ def test_computed_efforts_are_those_of_the_controller(engine: str, rng: np.rando
     np.testing.assert_array_equal(applied[2:], log.computed_efforts[:-2])
 
 
-def test_a_fault_is_not_late(rng: np.random.Generator) -> None:
+def test_a_fault_is_not_late(rng) -> None:
     """Its effort is 0 in its own step, and does not act later."""
     given = late_reference.inputs(rng, 20, 2, 1)
     clean = on_both(["j"], {"j": [PD]}, given, DT)

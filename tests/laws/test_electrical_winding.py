@@ -1,10 +1,7 @@
 """Winding of a motor: the demand within the supply, the exact current, energy, saturation at any step, driver off."""
 
-from __future__ import annotations
-
 import math
 import warnings
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -19,7 +16,7 @@ K, R, L, INERTIA, VOLTS = 0.5, 0.2, 1e-4, 0.01, 24.0
 DT = 0.005
 
 
-def config(**values: Any) -> aa.ElectricalConfig:
+def config(**values) -> aa.ElectricalConfig:
     return aa.ElectricalConfig(**{"torque_constant": K, "resistance": R, "voltage": VOLTS} | values)
 
 
@@ -32,7 +29,7 @@ def unknown(count: int) -> dict[str, np.ndarray]:
     return known(0.0, count)
 
 
-def test_unsaturated_demand_is_the_effort_exactly(rng: np.random.Generator) -> None:
+def test_unsaturated_demand_is_the_effort_exactly(rng) -> None:
     """To the last bit, without inductance, with an inertia that is known or not."""
     velocities, efforts = (rng.normal(size=4000).astype(np.float32) * scale for scale in (15.0, 20.0))
     for inertia in (0.0, 0.02):
@@ -65,7 +62,7 @@ def test_current_is_that_of_the_matrix_exponential() -> None:
 
 
 @pytest.mark.parametrize("inductance", [1e-3, L, 1e-5])
-def test_energy_is_accounted_for(inductance: float, rng: np.random.Generator) -> None:
+def test_energy_is_accounted_for(inductance, rng) -> None:
     """V·i = R·i² + d(L·i²/2)/dt + K·i·v over steps at constant speed, within 1e-6 of what flows."""
     plant = Plant(config(inductance=inductance, command="voltage"), math.inf, DT)
     drawn, heat, work, flow = 0.0, 0.0, 0.0, 0.0
@@ -91,7 +88,7 @@ def test_energy_is_accounted_for(inductance: float, rng: np.random.Generator) ->
 
 @pytest.mark.parametrize("inductance", [0.0, L, 1e-3])
 @pytest.mark.parametrize("dt", [0.02, 0.005, 0.002, 0.0005])
-def test_motor_at_its_supply_goes_to_no_load_speed(inductance: float, dt: float) -> None:
+def test_motor_at_its_supply_goes_to_no_load_speed(inductance, dt) -> None:
     """At steps far beyond the time constants, without exceeding it."""
     plant = Plant(config(inductance=inductance), INERTIA, dt, told=True)
     highest = 0.0
@@ -192,7 +189,7 @@ def test_command_in_volts() -> None:
     np.testing.assert_allclose(state["power"], volts * expected / K, rtol=1e-6)
 
 
-def test_winding_stands_between_controller_and_limits_on_every_engine(rng: np.random.Generator) -> None:
+def test_winding_stands_between_controller_and_limits_on_every_engine(rng) -> None:
     """With limits and cogging around it, robots differ by their parameters, and a reset empties the winding."""
     stages = [config(inductance=L), aa.MaxEffortClampingConfig(8.0), aa.CoggingConfig(0.1, 6.0)]
     plant = Plant(stages, INERTIA, DT, robots=5, told=True)
@@ -222,9 +219,7 @@ class Laden:
         host: Name of the signal that tells it.
     """
 
-    def __init__(
-        self, stages: Any, alphas: Any = ALPHAS, factors: Any = FACTORS, host: str = "coupled_inertia"
-    ) -> None:
+    def __init__(self, stages, alphas=ALPHAS, factors=FACTORS, host: str = "coupled_inertia") -> None:
         self.alphas, self.factors = (one.ravel() for one in np.meshgrid(alphas, factors))
         self.inertia = DT * 0.5**2 / (0.4 * self.alphas)
         self.plant = Plant(stages, self.inertia, DT, robots=len(self.alphas))
@@ -243,9 +238,7 @@ class Laden:
 @pytest.mark.parametrize("host", ["coupled_inertia", "inertia"])
 @pytest.mark.parametrize("inductance", [0.0, 1e-3, 1e-2])
 @pytest.mark.parametrize(("load", "speed"), [(-15.0, 24.0), (-29.0, 1.6), (0.0, 48.0)])
-def test_speed_under_load_is_exact_whatever_the_inertia(
-    load: float, speed: float, inductance: float, host: str
-) -> None:
+def test_speed_under_load_is_exact_whatever_the_inertia(load, speed, inductance, host) -> None:
     laden = Laden(config(**SUPPLIED, inductance=inductance), host=host)
     laden.run(3000, load)
     # float32, of which a light joint makes as much as its α
@@ -302,7 +295,7 @@ def test_load_shows_behind_a_gear() -> None:
 
 
 @pytest.mark.parametrize(("load", "speed"), [(-15.0, 24.0), (-29.0, 1.6)])
-def test_rotor_on_a_spring_is_at_its_supply_too(load: float, speed: float) -> None:
+def test_rotor_on_a_spring_is_at_its_supply_too(load, speed) -> None:
     """The rotor is what the winding moves, and the spring its load; drag takes its part."""
     for drag, expected in ((0.0, speed), (0.1, (24.0 - 0.8 * -load) / (0.5 + 0.1 * 0.8))):
         gear = aa.ElasticTransmissionConfig(
@@ -315,7 +308,7 @@ def test_rotor_on_a_spring_is_at_its_supply_too(load: float, speed: float) -> No
 
 @pytest.mark.parametrize("coupling", [0.5, 0.98, 1.5])
 @pytest.mark.parametrize("alpha", [1.0, 10.0, 100.0])
-def test_chain_with_strong_coupling_settles(coupling: float, alpha: float) -> None:
+def test_chain_with_strong_coupling_settles(coupling, alpha) -> None:
     """Six joints at their supply, each of which moves the others: with the coupled inertia all settle."""
     joints = 6
     row = (coupling / (joints - 1)) * np.where(np.add.outer(range(joints), range(joints)) % 2, -1.0, 1.0)
@@ -346,7 +339,7 @@ def test_state_of_an_earlier_version_is_restored() -> None:
 
 
 @pytest.mark.parametrize("engine", ["native", pytest.param("warp", marks=pytest.mark.slow)])
-def test_geared_joint_feels_the_same_beside_an_implicit_one(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_geared_joint_feels_the_same_beside_an_implicit_one(engine, monkeypatch) -> None:
     """Held at its supply: what its motor feels is not that of the joint."""
     if engine == "warp":
         monkeypatch.setattr(native, "core", None)

@@ -1,9 +1,6 @@
 """The winding against the actuator `dcmotor` of MuJoCo, step by step: ten seconds of random commands."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -30,12 +27,12 @@ WARM = 'thermal="2 5 0 0.00393 25 60"'
 VOLTS = aa.ServoControlConfig(kp=0.0, error_gain=0.0, voltage=1.0)
 
 
-def winding(discretization: str = "mujoco", **values: Any) -> aa.ElectricalConfig:
+def winding(discretization: str = "mujoco", **values) -> aa.ElectricalConfig:
     """The winding of the model."""
     return aa.ElectricalConfig(torque_constant=K, resistance=R, discretization=discretization, **values)
 
 
-def warm(ambient: float = 25.0, **values: Any) -> list[Any]:
+def warm(ambient: float = 25.0, **values) -> list:
     """The winding of copper in a motor that gets hot within seconds, and its heat."""
     step = "mujoco_inductance" if "inductance" in values else "mujoco"
     heat = aa.ThermalConfig(
@@ -71,7 +68,7 @@ def mujoco_steps(dt: float, more: str, given: np.ndarray) -> np.ndarray:
     return found
 
 
-def our_steps(dt: float, stages: list[Any], targets: np.ndarray, feedforward: np.ndarray) -> np.ndarray:
+def our_steps(dt: float, stages: list, targets: np.ndarray, feedforward: np.ndarray) -> np.ndarray:
     """The same, of our stages on a joint of one inertia in float64."""
     arrays, found = aa.ActuatedArrays(["j"], {".*": stages}, num_robots=1), np.zeros((len(targets), 3))
     q = v = 0.0
@@ -84,7 +81,7 @@ def our_steps(dt: float, stages: list[Any], targets: np.ndarray, feedforward: np
     return found
 
 
-CASES: dict[str, tuple[str, list[Any], float]] = {
+CASES: dict[str, tuple[str, list, float]] = {
     "R": ("", [VOLTS, winding(command="voltage")], 10.0),
     "R L": (f'inductance="{L}"', [VOLTS, winding(command="voltage", inductance=L)], 10.0),
     "L rate": (
@@ -151,7 +148,7 @@ CASES: dict[str, tuple[str, list[Any], float]] = {
 
 @pytest.mark.parametrize("dt", [0.005, 0.001])
 @pytest.mark.parametrize("case", CASES)
-def test_has_the_numbers_of_mujoco(case: str, dt: float) -> None:
+def test_has_the_numbers_of_mujoco(case, dt) -> None:
     """Velocity, position and effort, relative to their largest."""
     more, stages, most = CASES[case]
     targets, feedforward = commands(dt, most, stages[0] is VOLTS)
@@ -163,7 +160,7 @@ def test_has_the_numbers_of_mujoco(case: str, dt: float) -> None:
 
 
 @pytest.mark.parametrize("supply", [0.0, 3.0])
-def test_integral_is_a_step_ahead_of_mujocos(supply: float) -> None:
+def test_integral_is_a_step_ahead_of_mujocos(supply) -> None:
     """It has the error of the same step: a proportional gain that is less by ki·dt gives the same numbers."""
     dt, ki = 0.002, 8.0
     targets, feedforward = commands(dt, 2.0, False)
@@ -175,7 +172,7 @@ def test_integral_is_a_step_ahead_of_mujocos(supply: float) -> None:
 
 @pytest.mark.parametrize("case", ["R L", "PD L supply"])
 @pytest.mark.slow
-def test_the_default_converges_to_the_same(case: str) -> None:
+def test_the_default_converges_to_the_same(case) -> None:
     """The mean current differs from MuJoCo's by less for shorter steps; without an inductance by nothing here."""
     more, stages, most = CASES[case]
     errors = []
@@ -189,12 +186,11 @@ def test_the_default_converges_to_the_same(case: str) -> None:
 
 
 @pytest.mark.parametrize("command", ["voltage", "effort"])
-def test_rate_limits_a_current_that_starts_to_change(command: str) -> None:
+def test_rate_limits_a_current_that_starts_to_change(command) -> None:
     """As MuJoCo does where there is an inductance; without one it has no such limit, and ours is that of a step."""
     rate, dt = 500.0, 0.002
     first = aa.PDControlConfig(0.0, 0.0) if command == "effort" else VOLTS
     zero, big = np.zeros(1, np.float32), np.full(1, 10.0, np.float32)
     for inductance, wanted in ((L, rate * L / R * (1 - np.exp(-dt * R / L))), (0.0, rate * dt)):
         stages = [first, winding(command=command, inductance=inductance, max_current_rate=rate)]
-        effort = our_steps(dt, stages, zero, big)[0, 2]
-        assert effort == pytest.approx(K * wanted, rel=1e-5)
+        assert our_steps(dt, stages, zero, big)[0, 2] == pytest.approx(K * wanted, rel=1e-5)

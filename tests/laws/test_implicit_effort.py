@@ -1,11 +1,8 @@
 """Efforts at the end of the step: the fixed point, joints of any gain that settle, friction, states and faults."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -20,7 +17,7 @@ DT = float(np.float32(0.005))
 COUNT = 1000
 
 
-def joints_of(stages: list[Any], inertia: np.ndarray | float, load: Any = None, **mode: float) -> aa.ActuatedArrays:
+def joints_of(stages: list, inertia: np.ndarray | float, load=None, **mode: float) -> aa.ActuatedArrays:
     """Robots of one joint with efforts at the end of the step, that know inertia and load unless this is None."""
     inertia = np.atleast_1d(inertia)
     arrays = aa.ActuatedArrays(["j"], {"j": [*stages, aa.ImplicitConfig(**mode)]}, len(inertia))
@@ -30,7 +27,7 @@ def joints_of(stages: list[Any], inertia: np.ndarray | float, load: Any = None, 
     return arrays
 
 
-def column(values: Any) -> np.ndarray:
+def column(values) -> np.ndarray:
     """Numbers per robot as an array that actuators take."""
     return np.ascontiguousarray(np.asarray(values, np.float32).reshape(-1, 1))
 
@@ -70,7 +67,7 @@ LIMITS = {
 @pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("modes", [(True, True), (True, False)], ids=["one mode", "two modes"])
-def test_friction_is_told_of_a_whole_load_by_the_simulator_alone(modes: tuple[bool, bool], whole: bool) -> None:
+def test_friction_is_told_of_a_whole_load_by_the_simulator_alone(modes, whole) -> None:
     """What the mode knows of the load is an estimate, by which friction takes half of what stops the joint.
 
     The inertia of an implicit joint is always that of its mode, which an explicit joint beside it does not see.
@@ -91,9 +88,7 @@ def test_friction_is_told_of_a_whole_load_by_the_simulator_alone(modes: tuple[bo
 @pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize("gains", [(25.0, 0.5), (2000.0, 20.0), (20000.0, 100.0)], ids=str)
 @pytest.mark.parametrize("limit", LIMITS)
-def test_effort_is_that_of_the_end_of_the_step(
-    gains: tuple[float, float], limit: str, rng: np.random.Generator
-) -> None:
+def test_effort_is_that_of_the_end_of_the_step(gains, limit, rng) -> None:
     """The law of position and velocity that it leads to, of inertias and loads of many magnitudes."""
     (kp, kd), (stages, limited) = gains, LIMITS[limit]
     q, qd, target, speed, fed, load = (
@@ -125,9 +120,7 @@ def test_effort_is_that_of_the_end_of_the_step(
     ],
     ids=["free", "one sweep", "stages"],
 )
-def test_what_a_simulator_takes_over_is_the_law_as_a_line(
-    gains: tuple[float, float], limit: float, limits: list[Any], rng: np.random.Generator, monkeypatch: Any
-) -> None:
+def test_what_a_simulator_takes_over_is_the_law_as_a_line(gains, limit, limits, rng, monkeypatch) -> None:
     """The solution at the final velocity, and at the first one the law with its limit, if its slope is not exceeded."""
     # as with a simulator
     monkeypatch.setattr(actuated, "require_no_damping_in_engine", lambda entries: None)
@@ -155,9 +148,7 @@ def test_what_a_simulator_takes_over_is_the_law_as_a_line(
 @pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize("gains", [(25.0, 40.0, 0.5), (2000.0, 500.0, 20.0)], ids=str)
 @pytest.mark.parametrize("limit", [np.inf, 15.0])
-def test_setpoint_that_moves_slowly_is_that_of_the_end_of_the_step(
-    gains: tuple[float, float, float], limit: float, rng: np.random.Generator
-) -> None:
+def test_setpoint_that_moves_slowly_is_that_of_the_end_of_the_step(gains, limit, rng) -> None:
     """Over steps with changing targets; from a reset on it starts at the position of the end of the first step."""
     (kp, ki, kd), rate, most = gains, 2.0, 0.4
     law = aa.SlewedPIDControlConfig(kp, ki, kd, max_rate=rate, integral_max=most)
@@ -165,7 +156,7 @@ def test_setpoint_that_moves_slowly_is_that_of_the_end_of_the_step(
     q, qd = (np.float32(rng.normal(size=COUNT)).astype(float) for _ in range(2))
     arrays = joints_of([law, aa.MaxEffortClampingConfig(limit)], inertia, np.zeros(COUNT))
 
-    def solved(effort: np.ndarray, given: Sequence[Any], kept: Sequence[Any]) -> tuple[np.ndarray, ...]:
+    def solved(effort: np.ndarray, given: Sequence, kept: Sequence) -> tuple[np.ndarray, ...]:
         """Effort, integral and setpoint of the law at the end of a step under an effort."""
         position, velocity, wish = given
         after = velocity + DT * effort / inertia
@@ -192,9 +183,7 @@ def _excess(law_at: Callable[..., tuple[np.ndarray, ...]], limit: float, effort:
 @pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize("limit", [1e9, 20.0], ids=["free", "limited"])
 @pytest.mark.parametrize("friction", [(1.0, 0.0), (0.0, 0.3), (3.0, 0.3)], ids=str)
-def test_friction_is_solved_with_the_motor(
-    friction: tuple[float, float], limit: float, rng: np.random.Generator
-) -> None:
+def test_friction_is_solved_with_the_motor(friction, limit, rng) -> None:
     """Effort of the motor and friction are those of one velocity, also where friction makes the motor reach a limit."""
     (coulomb, viscous), (kp, kd) = friction, (400.0, 5.0)
     q, qd, target, load = (np.float32(rng.normal(size=COUNT) * most).astype(float) for most in (1, 4, 1, 5))
@@ -219,11 +208,10 @@ def test_friction_is_solved_with_the_motor(
 @pytest.mark.parametrize("told", [True, False], ids=["told", "felt"])
 @pytest.mark.parametrize("factor", [0.5, 1.0])
 @pytest.mark.slow
-def test_joint_of_any_gain_settles_where_an_explicit_one_rests(factor: float, told: bool) -> None:
+def test_joint_of_any_gain_settles_where_an_explicit_one_rests(factor, told) -> None:
     """Stability numbers 0.5 … 1000 with a load, the inertia right or half of it: no sag, and no vibration."""
     inertia, load = 0.02, 5.0
-    numbers = np.array([0.5, 2.0, 20.0, 200.0, 1000.0])
-    kp = numbers * 2 * inertia / DT**2
+    kp = np.array([0.5, 2.0, 20.0, 200.0, 1000.0]) * 2 * inertia / DT**2
     motor = [aa.PDControlConfig(0.0, 0.0)]
     arrays = joints_of(motor, np.full(5, inertia * factor), np.full(5, load) if told else None)
     controller = arrays.actuators[0].controller
@@ -254,7 +242,7 @@ def test_joint_of_any_gain_settles_where_an_explicit_one_rests(factor: float, to
 @pytest.mark.parametrize(
     "neighbour", [[], [aa.SlewedPIDControlConfig(80.0, 1.0, 2.0, max_rate=1.0)]], ids=["PD", "slewed"]
 )
-def test_joints_keep_their_bits(stages: list[Any], neighbour: list[Any], rng: np.random.Generator) -> None:
+def test_joints_keep_their_bits(stages, neighbour, rng) -> None:
     """Explicit ones beside one with an effort at the end of the step, and that one beside others like it."""
     law, mode = [aa.PDControlConfig(80.0, 2.0)], aa.ImplicitConfig(assumed_inertia=0.1)
     other, limit = neighbour or law, aa.MaxEffortClampingConfig(20.0)
@@ -271,7 +259,7 @@ def test_joints_keep_their_bits(stages: list[Any], neighbour: list[Any], rng: np
 
 
 @pytest.mark.usefixtures("backend")
-def test_robots_keep_their_bits(rng: np.random.Generator) -> None:
+def test_robots_keep_their_bits(rng) -> None:
     """Beside a robot that is reset, that has a fault, or that needs other rounds."""
     stages = [
         aa.PDControlConfig(200.0, 2.0),
@@ -317,16 +305,14 @@ def test_robots_keep_their_bits(rng: np.random.Generator) -> None:
     ids=["integral", "winding", "inductance", "bristles", "cogging", "integral and friction", "current and friction"],
 )
 @pytest.mark.slow
-def test_engines_agree_step_by_step(
-    stages: list[Any], rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_engines_agree_step_by_step(stages, rng, monkeypatch) -> None:
     """Efforts and states of the core and of Warp over the same motion, for motions of their own part at a stop."""
     if native.core is None:
         pytest.skip("the native core was not built")
     inertia, load = 10.0 ** rng.uniform(-2, 0, 60), rng.normal(size=60) * 3
     target = column(rng.uniform(-1, 1, 60))
 
-    def run(motion: Sequence[tuple[np.ndarray, np.ndarray]] | None) -> tuple[np.ndarray, dict[str, Any], list[Any]]:
+    def run(motion: Sequence[tuple[np.ndarray, np.ndarray]] | None) -> tuple[np.ndarray, dict, list]:
         arrays, q, qd, efforts, moved = joints_of(stages, inertia), np.zeros(60), np.zeros(60), [], []
         for k in range(40):
             q, qd = (q, qd) if motion is None else motion[k]
@@ -341,7 +327,7 @@ def test_engines_agree_step_by_step(
     monkeypatch.setattr(native, "core", None)
     other, others, _ = run(motion)
     # friction that holds a joint keeps what positions, rounded, made of the effort of a stiff motor
-    near: dict[str, Any] = {"rtol": 1e-4, "atol": 5e-3 if isinstance(stages[-1], aa.FrictionConfig) else 5e-4}
+    near = {"rtol": 1e-4, "atol": 5e-3 if isinstance(stages[-1], aa.FrictionConfig) else 5e-4}
     np.testing.assert_allclose(one, other, **near)
     assert states.keys() == others.keys()
     numbers = [name for name in states if np.asarray(states[name]).dtype == np.float32]
@@ -362,7 +348,7 @@ def test_integral_is_that_of_the_end_of_the_step() -> None:
 
 @pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize("has_mode", [False, True], ids=["of its own", "of a neighbour"])
-def test_friction_sees_states_once(has_mode: bool) -> None:
+def test_friction_sees_states_once(has_mode) -> None:
     """It evaluates motors again: with the current of before, whose rate is limited here, or the integral of before."""
     winding = aa.ElectricalConfig(torque_constant=0.5, resistance=0.4, max_current_rate=1.0)
     motor, mode = [aa.PDControlConfig(10.0, 1.0), winding], aa.ImplicitConfig(assumed_inertia=0.1)
@@ -397,13 +383,13 @@ def test_friction_sees_states_once(has_mode: bool) -> None:
     ids=["PD", "PID", "friction", "friction of loads"],
 )
 def test_one_sweep_solves_what_stages_do_one_by_one(
-    law: Any,
-    friction: list[Any],
-    limits: list[Any],
-    robots: int,
-    in_engine: bool,
-    rng: np.random.Generator,
-    monkeypatch: Any,
+    law,
+    friction,
+    limits,
+    robots,
+    in_engine,
+    rng,
+    monkeypatch,
 ) -> None:
     """Efforts, states and faults, to the bit; a recording asks for the stages one by one."""
     # as with a simulator
@@ -414,7 +400,7 @@ def test_one_sweep_solves_what_stages_do_one_by_one(
     # NaN of either sign
     motion[3, 0, 0, 5], motion[5, 1, 0, 7], motion[6, 2, 0, 2] = np.nan, np.inf, -np.float32(np.nan)
 
-    def run(recorded: bool) -> tuple[np.ndarray, dict[str, Any], list[Any]]:
+    def run(recorded: bool) -> tuple[np.ndarray, dict, list]:
         arrays = aa.ActuatedArrays(
             names, {".*": [law, *stages, *friction, aa.ImplicitConfig(in_engine=in_engine)]}, robots
         )
@@ -431,7 +417,7 @@ def test_one_sweep_solves_what_stages_do_one_by_one(
 
 
 @pytest.mark.usefixtures("backend")
-def test_motor_keeps_its_limit_behind_friction(rng: np.random.Generator) -> None:
+def test_motor_keeps_its_limit_behind_friction(rng) -> None:
     """What comes out of the limits is recorded, as it acts."""
     stages = [aa.PDControlConfig(20000.0, 100.0), aa.MaxEffortClampingConfig(5.0), aa.FrictionConfig(coulomb=8.0)]
     arrays = joints_of(stages, np.full(200, 0.02), rng.normal(size=200) * 9)
@@ -442,7 +428,7 @@ def test_motor_keeps_its_limit_behind_friction(rng: np.random.Generator) -> None
 
 
 @pytest.mark.usefixtures("backend")
-def test_sensor_keeps_its_controller_explicit(rng: np.random.Generator) -> None:
+def test_sensor_keeps_its_controller_explicit(rng) -> None:
     """What is measured has no value at the end of the step; limits act there in any case."""
     stages = [aa.EncoderConfig(velocity="register"), aa.PDControlConfig(400.0, 5.0)]
     arrays = joints_of(stages, np.full(60, 0.02), np.zeros(60))

@@ -1,7 +1,5 @@
 """Cogging: the sign of MuJoCo, and no work over a period."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import CoggingConfig

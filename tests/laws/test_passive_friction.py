@@ -1,9 +1,5 @@
 """Friction on joints of one inertia: models M1 … M6, energy, stopping, sticking, and joints that rest."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import oracle
@@ -30,7 +26,7 @@ BAM = {name: {"coulomb": 0.4, "viscous": 0.03} | given for name, given in BAM.it
 
 @pytest.mark.parametrize("opposed", [False, True])
 @pytest.mark.parametrize("model", [*BAM])
-def test_level_is_that_of_the_model(model: str, opposed: bool, rng: np.random.Generator) -> None:
+def test_level_is_that_of_the_model(model, opposed, rng) -> None:
     """Of joints that slide under a known load: the friction is the level of the paper's equations."""
     config = aa.FrictionConfig(**BAM[model], quadratic_when_opposed=opposed)
     count, dt = 4000, 1e-3
@@ -46,7 +42,7 @@ def test_level_is_that_of_the_model(model: str, opposed: bool, rng: np.random.Ge
     np.testing.assert_allclose(found, tau_m - np.sign(qd) * expected - viscous, rtol=2e-6, atol=2e-6)
 
 
-def level_of(config: aa.FrictionConfig, tau_m: Any, tau_e: Any, qd: Any) -> Any:
+def level_of(config: aa.FrictionConfig, tau_m, tau_e, qd):
     """Level of model M6 as published, in float64; the others are cases of it."""
     wide = (np.asarray(one, np.float64) for one in (tau_m, tau_e, qd))
     return oracle.dry_friction_level(
@@ -86,7 +82,7 @@ def test_felt_load_is_the_load_of_the_step_before() -> None:
 
 @pytest.mark.parametrize("coupled", [0.0, 0.3 * INERTIA])
 @pytest.mark.parametrize("whole", [0.0, 1.0])
-def test_first_step_is_half_of_what_stops_the_joint(whole: float, coupled: float) -> None:
+def test_first_step_is_half_of_what_stops_the_joint(whole, coupled) -> None:
     """By the coupled inertia where it is told; of a whole load all of it, by the effective inertia."""
     dt, speeds = 0.005, np.array([1.0, -0.4])
     signals = {
@@ -111,7 +107,7 @@ def test_external_effort_is_told_by_the_effective_inertia() -> None:
 # ---- energy
 
 
-def test_friction_takes_energy_at_the_right_inertia(rng: np.random.Generator) -> None:
+def test_friction_takes_energy_at_the_right_inertia(rng) -> None:
     """Of a million random steps under known loads: ½·p·(v_free + v⁺) <= 0."""
     count, dt = 1_000_000, 0.002
     qd, tau_m, tau_e = rng.normal(size=(3, count)).astype(np.float32) * np.array([[2], [1], [1]], np.float32)
@@ -130,7 +126,7 @@ def test_friction_takes_energy_at_the_right_inertia(rng: np.random.Generator) ->
 
 
 @pytest.mark.parametrize("factor", [0.3, 0.6, 1.0, 1.5, 1.9])
-def test_kinetic_energy_never_rises_without_an_effort(factor: float) -> None:
+def test_kinetic_energy_never_rises_without_an_effort(factor) -> None:
     """With an inertia that is off by a factor; where the load is felt, but for friction that is a step late."""
     speeds = np.array([0.01, 0.1, 0.5, 2.0, 7.0])
     for dt, told in ((0.005, False), (0.001, False), (0.005, True)):
@@ -150,7 +146,7 @@ def test_kinetic_energy_never_rises_without_an_effort(factor: float) -> None:
 
 
 @pytest.mark.parametrize("told", [False, True])
-def test_stop_angle_is_of_first_order(told: bool) -> None:
+def test_stop_angle_is_of_first_order(told) -> None:
     """A coasting joint stops after v²·I/2F, up to a part of the step."""
     errors = []
     for dt in (0.005, 0.002, 0.001):
@@ -173,7 +169,7 @@ def test_viscous_friction_has_the_decay_of_its_equation() -> None:
 
 @pytest.mark.parametrize("told", [False, True])
 @pytest.mark.parametrize("dt", [0.005, 0.002, 0.001])
-def test_joint_holds_below_breakaway_and_leaves_above(dt: float, told: bool) -> None:
+def test_joint_holds_below_breakaway_and_leaves_above(dt, told) -> None:
     """Five seconds of a motor that gives 0.6 N·m, with 0.7 N·m of static friction, do not move it; 0.75 N·m do."""
     config = aa.FrictionConfig(**LEVELS)
     held = Plant(config, INERTIA, dt, told=told)
@@ -225,8 +221,7 @@ def test_more_friction_never_coasts_farther() -> None:
         config = aa.FrictionConfig(**{"coulomb": 0.1, "assumed_inertia": INERTIA} | {name: values})
         plant = Plant(config, INERTIA, 0.002, robots=len(values), velocity=2.0)
         plant.run(3000, effort=0.0 if name != "motor_load" else -0.05)
-        stopped = np.minimum.accumulate(plant.farthest)
-        assert (plant.farthest - stopped <= 1e-6).all(), name
+        assert (plant.farthest - np.minimum.accumulate(plant.farthest) <= 1e-6).all(), name
         assert plant.farthest[0] > plant.farthest[-1]
 
 
@@ -241,7 +236,7 @@ def test_joint_rests_on_a_moving_load_that_stays_below_friction() -> None:
 # ---- states, robots, gradients
 
 
-def test_many_robots_are_as_one(rng: np.random.Generator) -> None:
+def test_many_robots_are_as_one(rng) -> None:
     """To the bit, whichever place a robot has among others."""
     config = aa.FrictionConfig(**BAM["M6"], assumed_inertia=INERTIA)
     signals = rng.normal(size=(40, 2, 37)).astype(np.float32)
@@ -286,10 +281,10 @@ def test_state_goes_on_with_another_time_step() -> None:
 
 
 @pytest.mark.parametrize(("velocity", "sticks"), [(1.0, False), (0.0, True)])
-def test_gradients_of_sliding_and_of_sticking(velocity: float, sticks: bool) -> None:
+def test_gradients_of_sliding_and_of_sticking(velocity, sticks) -> None:
     """A sliding joint feels the level; one that sticks feels nothing: its friction is what it has to be."""
     at = wp.array([0], dtype=wp.uint32, device="cpu")
-    component: Any = catalogue.build(aa.FrictionConfig(**LEVELS), 1, "cpu")
+    component = catalogue.build(aa.FrictionConfig(**LEVELS), 1, "cpu")
     assert isinstance(component, aa.PassiveFriction)
     coulomb = wp.array([0.5], dtype=wp.float32, device="cpu", requires_grad=True)
     component.coulomb = coulomb

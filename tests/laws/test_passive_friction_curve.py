@@ -1,9 +1,5 @@
 """Friction measured over speed: the level of the table, rest, and equality with the numbers that it was made of."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
@@ -38,7 +34,7 @@ def test_joint_rests_below_the_level_at_standstill() -> None:
 
 
 @pytest.mark.parametrize("told", [False, True])
-def test_moves_as_the_numbers_that_a_table_was_made_of(told: bool) -> None:
+def test_moves_as_the_numbers_that_a_table_was_made_of(told) -> None:
     """A fine table of a Stribeck curve is as good as its numbers."""
     numbers = aa.FrictionConfig(coulomb=0.5, static=0.7, stribeck_velocity=0.3, assumed_inertia=INERTIA)
     speeds = np.linspace(0, 3, 2000)
@@ -50,7 +46,7 @@ def test_moves_as_the_numbers_that_a_table_was_made_of(told: bool) -> None:
         assert abs(plants[0].v[0] - plants[1].v[0]) < 1e-4
 
 
-def test_is_written_and_read_everywhere(tmp_path: Path) -> None:
+def test_is_written_and_read_everywhere(tmp_path) -> None:
     """Motor files, USD, and a simulation of the file."""
     config = aa.FrictionCurveConfig([0.0, 0.5], [4.0, 2.0])
     aa.save_motors(tmp_path / "motors.yaml", {".*": [config]})
@@ -74,7 +70,7 @@ def test_is_written_and_read_everywhere(tmp_path: Path) -> None:
         (([0.0, 0.5], [1.0, -1.0]), "lookup_efforts = "),
     ],
 )
-def test_bad_tables_are_refused(columns: tuple[list[float], list[float]], message: str) -> None:
+def test_bad_tables_are_refused(columns, message) -> None:
     """By the column, with value, rule and remedy."""
     with pytest.raises(ValueError, match=f"^FrictionCurveConfig.{message}"):
         aa.FrictionCurveConfig(*columns)

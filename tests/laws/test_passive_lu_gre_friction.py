@@ -1,9 +1,5 @@
 """LuGre friction: the numbers of MuJoCo's `dcmotor`, presliding, holding, energy, and joints that stop."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import LuGreFrictionConfig
@@ -30,7 +26,7 @@ MODEL = """
 """
 
 
-def effort_at(time: Any) -> Any:
+def effort_at(time):
     """A motor that makes the joint stick, creep on its bristles, slide and turn back."""
     return 0.55 * np.sin(3.0 * time) + 0.35 * np.sin(0.7 * time)
 
@@ -48,7 +44,7 @@ class Float64:
         self.dt, self.rounded = dt, rounded
         self.q, self.v, self.bristles = np.zeros((3, joints))
 
-    def step(self, effort: Any) -> None:
+    def step(self, effort) -> None:
         """Step once under efforts of the motors [N·m]."""
         nothing, unset = 0.0, np.nan
         friction = *MUJOCO_BRISTLES[:2], 0.0, *MUJOCO_BRISTLES[2:], 0.0, 1.0
@@ -63,7 +59,7 @@ class Float64:
         return values.astype(np.float32).astype(float) if self.rounded else values
 
 
-def mujoco_joint(dt: float) -> Any:
+def mujoco_joint(dt: float):
     """Return a function from the effort of a step [N·m] to velocity, position and friction of MuJoCo's joint."""
     mujoco = pytest.importorskip("mujoco")
     text = MODEL.format(dt=dt, inertia=INERTIA, lugre=" ".join(map(str, MUJOCO_BRISTLES)))
@@ -83,7 +79,7 @@ def mujoco_joint(dt: float) -> Any:
 
 @pytest.mark.parametrize("dt", [0.005, 0.002, 0.001])
 @pytest.mark.slow
-def test_has_the_numbers_of_mujoco(dt: float) -> None:
+def test_has_the_numbers_of_mujoco(dt) -> None:
     """Ten seconds step by step, each joint on its own way: within 1e-5 rad/s and rad up to 2 ms.
 
     At 5 ms it is 1.4e-5 rad/s, of 10 rad/s: the rounding of float32, see `test_float32_is_the_floor`.
@@ -106,7 +102,7 @@ def test_has_the_numbers_of_mujoco(dt: float) -> None:
 
 @pytest.mark.parametrize("dt", [0.005, 0.002, 0.001])
 @pytest.mark.slow
-def test_has_the_numbers_of_mujoco_in_float64(dt: float) -> None:
+def test_has_the_numbers_of_mujoco_in_float64(dt) -> None:
     """Our equations are MuJoCo's: the law in float64 does not drift off in ten seconds, whatever the step."""
     theirs, ours = mujoco_joint(dt), Float64(dt)
     for step in range(round(10.0 / dt)):
@@ -138,7 +134,7 @@ def test_float32_is_the_floor() -> None:
 
 @pytest.mark.parametrize("told", [False, True])
 @pytest.mark.slow
-def test_agrees_with_mujoco_as_steps_get_short(told: bool) -> None:
+def test_agrees_with_mujoco_as_steps_get_short(told) -> None:
     """Both discretizations are of the same equations."""
     errors = []
     for dt in (2e-3, 5e-4):
@@ -175,7 +171,7 @@ def test_deflection_is_that_of_its_differential_equation() -> None:
 
 @pytest.mark.parametrize("told", [False, True])
 @pytest.mark.parametrize("dt", [0.005, 0.001])
-def test_holds_a_load_that_rises_slowly_as_a_spring(dt: float, told: bool) -> None:
+def test_holds_a_load_that_rises_slowly_as_a_spring(dt, told) -> None:
     """Deflected by load over stiffness, and not creeping from there; beyond `static` it leaves."""
     plant = Plant(LuGreFrictionConfig(**BRISTLES, assumed_inertia=INERTIA), INERTIA, dt, told=told)
     for step in range(round(1.0 / dt)):
@@ -192,7 +188,7 @@ def test_holds_a_load_that_rises_slowly_as_a_spring(dt: float, told: bool) -> No
 
 @pytest.mark.parametrize("factor", [0.3, 1.0, 1.9])
 @pytest.mark.slow
-def test_energy_is_lost_but_for_what_bristles_store(factor: float) -> None:
+def test_energy_is_lost_but_for_what_bristles_store(factor) -> None:
     """Of a coasting joint, also at an inertia that is off, but for friction that is a step late; it comes to rest."""
     for dt in (0.005, 0.001):
         config = LuGreFrictionConfig(**BRISTLES, viscous=0.02, assumed_inertia=factor * INERTIA)

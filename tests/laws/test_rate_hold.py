@@ -1,22 +1,17 @@
 """Rates of controllers: what runs when, in which steps, and what is held."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import isaacsim.core.experimental.actuators as aa
 import late_reference
 import numpy as np
 import oracle
 import pytest
 from checkpoint_files import checkpoint_file
-from isaacsim.core.experimental.actuators.laws.delay_timed import DelayTimed
 from late_reference import ENGINES, Inputs, arrays_on, on_both, stepped
 
 PID = aa.PIDControlConfig(20.0, 1.0, 3.0, 0.5)
 ENCODER = aa.EncoderConfig(0.01, noise=0.02, latency_steps=1.5, velocity_filter=0.01)
 # before the controller, and the controller
-MOTORS: dict[str, list[Any]] = {
+MOTORS: dict[str, list] = {
     "pd": [aa.PDControlConfig(20.0, 1.0)],
     "pid": [PID],
     "encoder": [PID, ENCODER],
@@ -38,9 +33,7 @@ def dues(steps: int, period: float, phase: float = 0.0) -> list[bool]:
     return found
 
 
-def held(
-    engine: str, motor: list[Any], given: list[Inputs], due: list[bool], dt: float, joint: str = "j"
-) -> np.ndarray:
+def held(engine: str, motor: list, given: list[Inputs], due: list[bool], dt: float, joint: str = "j") -> np.ndarray:
     """Efforts of a loop around a controller without a rate, which is called when it is due."""
     arrays, effort, found = arrays_on(engine, [joint], {joint: motor}, given[0][0].shape[0]), None, []
     for one, runs in zip(given, due, strict=True):
@@ -64,9 +57,7 @@ def held(
     ],
 )
 @pytest.mark.slow("warp")
-def test_controller_is_called_when_it_is_due(
-    motor: str, rate: aa.RateConfig, dt: float, period: float, rng: np.random.Generator
-) -> None:
+def test_controller_is_called_when_it_is_due(motor, rate, dt, period, rng) -> None:
     """To the bit like a loop that calls it at its own step: states, delays and noise count its own steps."""
     given = late_reference.inputs(rng, 50, 2, 1)
     found = on_both(["j"], {"j": [*MOTORS[motor], rate]}, given, dt)
@@ -80,18 +71,17 @@ def test_rate_is_kept_on_average() -> None:
     """300 Hz of 1 kHz: periods of 3 and 4 steps, a third of them of 4."""
     due = np.flatnonzero(dues(10000, 1000.0 / 300.0))
     assert len(due) == 3000 and set(np.diff(due)) == {3, 4}
-    rng = np.random.default_rng(0)
-    given = late_reference.inputs(rng, 400, 1, 1)
+    given = late_reference.inputs(np.random.default_rng(0), 400, 1, 1)
     found = on_both(["j"], {"j": [aa.PDControlConfig(20.0, 1.0), aa.RateConfig(frequency=300.0)]}, given, 0.001)
     runs = np.flatnonzero(np.diff(found[:, 0, 0])) + 1
     assert len(runs) == 119 and set(np.diff(runs)) == {3, 4}
 
 
-def test_robots_have_their_own_phases(rng: np.random.Generator) -> None:
+def test_robots_have_their_own_phases(rng) -> None:
     """And their own rates; a reset of some starts their clocks anew, and runs their controllers at once."""
     phases, decimations = np.array([[0.0], [0.25], [0.5], [0.75]]), np.array([[4], [4], [8], [2]])
     given = late_reference.inputs(rng, 40, 4, 1)
-    rate: Any = aa.RateConfig(decimations, phase=phases)
+    rate = aa.RateConfig(decimations, phase=phases)
     found = on_both(["j"], {"j": [PID, ENCODER, rate]}, given, 0.001, {22: [1, 3]})
     for robot in range(4):
         period, phase = float(decimations[robot, 0]), float(phases[robot, 0])
@@ -101,9 +91,9 @@ def test_robots_have_their_own_phases(rng: np.random.Generator) -> None:
         np.testing.assert_array_equal(runs, expected, err_msg=str(robot))
 
 
-def test_limits_act_at_every_step(rng: np.random.Generator) -> None:
+def test_limits_act_at_every_step(rng) -> None:
     """On the held effort, with the present velocity; so does the delay of an effort."""
-    limits: list[Any] = [aa.DCMotorClampingConfig(9.0, 3.0, 7.0), aa.MaxEffortClampingConfig(6.0)]
+    limits = [aa.DCMotorClampingConfig(9.0, 3.0, 7.0), aa.MaxEffortClampingConfig(6.0)]
     given = late_reference.inputs(rng, 40, 3, 1)
     computed = on_both(["j"], {"j": [PID, aa.RateConfig(4)]}, given, 0.001)
     found = on_both(["j"], {"j": [PID, aa.RateConfig(4), *limits]}, given, 0.001)
@@ -117,8 +107,7 @@ def test_limits_act_at_every_step(rng: np.random.Generator) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_computed_efforts_are_the_held_ones(engine: str, rng: np.random.Generator) -> None:
-    """In recordings."""
+def test_computed_efforts_are_the_held_ones(engine, rng) -> None:
     given = late_reference.inputs(rng, 20, 2, 1)
     arrays = arrays_on(engine, ["j"], {"j": [PID, aa.RateConfig(5), aa.MaxEffortClampingConfig(2.0)]}, 2)
     with arrays.record() as log:
@@ -131,7 +120,7 @@ def test_computed_efforts_are_the_held_ones(engine: str, rng: np.random.Generato
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("network", ["mlp", "lstm"])
 @pytest.mark.slow("warp")
-def test_networks_run_when_they_are_due(engine: str, network: str, rng: np.random.Generator, tmp_path: Any) -> None:
+def test_networks_run_when_they_are_due(engine, network, rng, tmp_path) -> None:
     """Their memory, too, goes on in steps of the controller."""
     file = tmp_path / "net.safetensors"
     file.write_bytes(checkpoint_file("safetensors", network, {}))
@@ -141,17 +130,17 @@ def test_networks_run_when_they_are_due(engine: str, network: str, rng: np.rando
     np.testing.assert_array_equal(found, held(engine, motor, given, dues(30, 4.0), float(np.float32(0.004))))
 
 
-def test_delay_in_steps_counts_those_of_the_controller(rng: np.random.Generator) -> None:
+def test_delay_in_steps_counts_those_of_the_controller(rng) -> None:
     """A `DelayConfig` beside a rate becomes a delay by a law."""
     arrays = aa.ActuatedArrays(["j"], {"j": [PID, aa.DelayConfig(2), aa.RateConfig(4)]})
-    assert isinstance(arrays.actuators[0].delay, DelayTimed)
+    assert isinstance(arrays.actuators[0].delay, aa.DelayTimed)
     given = late_reference.inputs(rng, 40, 2, 1)
     found = on_both(["j"], {"j": [PID, aa.DelayConfig(2), aa.RateConfig(4)]}, given, 0.001)
     expected = held("native", [PID, aa.DelayConfig(2)], given, dues(40, 4.0), float(np.float32(0.004)))
     np.testing.assert_array_equal(found, expected)
 
 
-def test_signals_are_faults_in_steps_without_the_controller(rng: np.random.Generator) -> None:
+def test_signals_are_faults_in_steps_without_the_controller(rng) -> None:
     """The effort of that step is 0; the clock goes on."""
     given = late_reference.inputs(rng, 20, 2, 1)
     clean = on_both(["j"], {"j": [PID, aa.RateConfig(4)]}, given, 0.001)
@@ -165,7 +154,7 @@ def test_signals_are_faults_in_steps_without_the_controller(rng: np.random.Gener
 class OwnPD(aa.ControllerPD):
     """A controller that computes arrays."""
 
-    def compute(self, *arguments: Any, **named: Any) -> None:
+    def compute(self, *arguments, **named) -> None:
         """As its base class."""
         super().compute(*arguments, **named)
 

@@ -1,27 +1,23 @@
 """Battery of a robot: its voltage under load, and what all actuators of a robot share."""
 
-from __future__ import annotations
-
 import math
 import warnings
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.base import native
-from isaacsim.core.experimental.actuators.laws.supply_battery import SupplyBattery
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 
 NAMES = ["hip", "knee", "ankle"]
 BATTERY = aa.SupplyConfig(24.0, resistance=0.2, sag=0.05, min_voltage=6.0)
 WINDING = aa.ElectricalConfig(torque_constant=0.5, resistance=0.4, voltage=24.0)
-MOTOR: list[Any] = [aa.PDControlConfig(40.0, 1.0), WINDING, BATTERY]
+MOTOR = [aa.PDControlConfig(40.0, 1.0), WINDING, BATTERY]
 
 
 def voltage_under(config: aa.SupplyConfig, power: float, effort: float = 0.0) -> float:
     """Voltage that the law leaves of a power of the robot and a sum of its efforts."""
-    values = [np.full(1, float(getattr(config, name)), np.float32) for name in SupplyBattery.PARAMETERS]
+    values = [np.full(1, float(getattr(config, name)), np.float32) for name in aa.SupplyBattery.PARAMETERS]
     prepared = native.core.prepare("SupplyBattery", [*values, np.full(1, 0.001, np.float32)])
     signals = [0.0, 0.0, 0.0, 0.001, power, effort, math.nan, 0.0]
     return float(native.core.law("SupplyBattery", [*(np.full(1, one, np.float32) for one in signals), *prepared])[0][0])
@@ -95,8 +91,7 @@ def test_sagging_battery_limits_the_winding() -> None:
 
 def test_robots_are_single_robots() -> None:
     """To the bit: no robot feels the load of another."""
-    many = aa.ActuatedArrays(NAMES, {".*": MOTOR}, num_robots=5)
-    efforts = walked(many, 7)
+    efforts = walked(aa.ActuatedArrays(NAMES, {".*": MOTOR}, num_robots=5), 7)
     for robot in range(5):
         single = aa.ActuatedArrays(NAMES, {".*": MOTOR}, num_robots=1)
         rng = np.random.default_rng(7)
@@ -106,7 +101,7 @@ def test_robots_are_single_robots() -> None:
 
 
 @pytest.mark.skipif(native.core is None, reason="the native core was not built")
-def test_engines_have_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_engines_have_the_same_bits(monkeypatch) -> None:
     one = aa.ActuatedArrays(NAMES, {".*": MOTOR}, num_robots=5)
     with monkeypatch.context() as patch:
         patch.setattr(native, "core", None)
@@ -115,7 +110,7 @@ def test_engines_have_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-def test_wrappers_of_a_robot_share_its_battery(order: tuple[int, int]) -> None:
+def test_wrappers_of_a_robot_share_its_battery(order) -> None:
     """Two wrappers give the efforts of one, to the bit, in either order."""
     parts = [{"hip|ankle": MOTOR}, {"knee": MOTOR}]
     found = []

@@ -1,9 +1,6 @@
 """Heat of a motor: the exact step in float32, runaway, derating, I²t, and what a reset keeps."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -22,8 +19,8 @@ C_W, C_H, R_W, R_H, AMBIENT, CONSTANT = 20.0, 150.0, 1.0, 4.0, 25.0, 0.5
 HOT = 30.0
 
 
-def config(**values: Any) -> ThermalConfig:
-    usual: dict[str, Any] = {"housing_capacity": C_H, "housing_resistance": R_H, "motor_constant": CONSTANT}
+def config(**values) -> ThermalConfig:
+    usual = {"housing_capacity": C_H, "housing_resistance": R_H, "motor_constant": CONSTANT}
     return ThermalConfig(C_W, R_W, **usual | {"temperature_coefficient": 0.0} | values)
 
 
@@ -59,7 +56,7 @@ def rises(power: float, time: float) -> np.ndarray:
     ("dt", "steps", "most"),
     [(1e-3, 60000, 1e-5), (5e-3, 20000, 1e-5), (1.0, 3600, 1e-4), (80.0, 10, 1e-4), (600.0, 6, 1e-4)],
 )
-def test_float32_is_the_matrix_exponential(dt: float, steps: int, most: float) -> None:
+def test_float32_is_the_matrix_exponential(dt, steps, most) -> None:
     """Of a step of power, at steps far below the last digit of a temperature, of some time constants and of many."""
     arrays = joints_of(config(), 1)
     effort = effort_of(HOT)
@@ -198,7 +195,7 @@ def test_i2t_gives_the_peak_for_its_time_and_the_continuous_effort_for_ever() ->
 
 
 @pytest.mark.parametrize("wrong", [(10.0, 10.0, 3.0), (0.0, 10.0, 3.0), (10.0, math.inf, 3.0), (1.0, 2.0, 0.0)])
-def test_i2t_of_other_numbers_is_refused(wrong: tuple[float, float, float]) -> None:
+def test_i2t_of_other_numbers_is_refused(wrong) -> None:
     with pytest.raises(ValueError, match=r"ThermalConfig.i2t\(.*must have 0 < continuous_effort < peak_effort"):
         ThermalConfig.i2t(*wrong)
 
@@ -222,7 +219,7 @@ def two_joints(robots: int = 2) -> ActuatedArrays:
 
 @pytest.mark.parametrize("on_core", [True, False])
 @pytest.mark.parametrize("robots", [None, [1]])
-def test_reset_cools_the_joints_that_are_not_kept(robots: Any, on_core: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reset_cools_the_joints_that_are_not_kept(robots, on_core, monkeypatch) -> None:
     """Joint by joint and robot by robot, on both engines, also twice; the first step after it starts from ambient."""
     if not on_core:
         monkeypatch.setattr(native, "core", None)
@@ -256,8 +253,7 @@ def test_saved_heat_goes_on_to_the_bit() -> None:
         np.testing.assert_array_equal(saved[name], loaded[name], err_msg=name)
 
 
-def test_robots_are_single_robots(rng: np.random.Generator) -> None:
-    """To the bit."""
+def test_robots_are_single_robots(rng) -> None:
     many, singles = two_joints(5), [two_joints(1) for _ in range(5)]
     rest = np.zeros((5, 2), np.float32)
     for _ in range(40):
@@ -272,7 +268,7 @@ def test_robots_are_single_robots(rng: np.random.Generator) -> None:
 
 
 @pytest.mark.skipif(native.core is None, reason="the native core was not built")
-def test_engines_have_the_same_bits(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
+def test_engines_have_the_same_bits(monkeypatch, rng) -> None:
     """Native and Warp, with faults and resets between."""
     arrays = two_joints()
     with monkeypatch.context() as patch:
@@ -302,13 +298,13 @@ SUPPLIED = ElectricalConfig(0.5, 1.0, voltage=10.0, temperature_coefficient=0.00
 AMBIENTS = np.array([-20.0, 25.0, 60.0], np.float32)
 
 
-def of_supply(ambient: Any) -> Any:
+def of_supply(ambient):
     """Effort of a winding at its supply, at rest and at one temperature, float64."""
     rise = np.asarray(ambient, np.float64) - 25.0
     return 0.5 * (1.0 - 0.001 * rise) * 10.0 / (1.0 + 0.004 * rise)
 
 
-def supplied(stages: Any, robots: int, dt: float = 1e-3) -> tuple[ActuatedArrays, Any]:
+def supplied(stages, robots: int, dt: float = 1e-3) -> tuple:
     """Joints at rest that ask for more than their supply gives, and a function that steps them."""
     arrays = joints_of([SUPPLIED, *stages], robots)
     rest, given = np.zeros((robots, 1), np.float32), np.full((robots, 1), 1e3, np.float32)

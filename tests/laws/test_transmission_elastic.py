@@ -1,9 +1,6 @@
 """Two masses on a spring with backlash: period, energy, contact, load, statics, and the same system in MuJoCo."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -16,14 +13,14 @@ DT, REFERENCE = 1e-3, 5e-5
 ROTOR, JOINT = 0.03, 0.05
 
 
-def gear(count: int = 1, *, ratio: float = 50.0, rotor: Any = ROTOR, **values: Any) -> aa.ElasticTransmissionConfig:
+def gear(count: int = 1, *, ratio: float = 50.0, rotor=ROTOR, **values) -> aa.ElasticTransmissionConfig:
     """Transmissions of several robots, the inertia of the rotor given at the joint."""
     given = {"stiffness": 100.0, "assumed_inertia": JOINT} | values
     wide = {name: np.broadcast_to(np.asarray(one, float), count).copy() for name, one in given.items()}
     return aa.ElasticTransmissionConfig(ratio, rotor_inertia=np.full(count, rotor) / ratio**2, **wide)
 
 
-def stiffness_of(product: Any, dt: float) -> Any:
+def stiffness_of(product, dt: float):
     """Stiffness whose frequency times the step is so much."""
     return (np.asarray(product) / dt) ** 2 / (1 / ROTOR + 1 / JOINT)
 
@@ -53,8 +50,7 @@ def eigenvalue_period(product: float) -> float:
     a = product**2
     ahead = 0.9 * np.clip((16 * a - 1) / 3, 0, 1)
     after = np.array([-a, 1.0]) / (1 + ahead * a)
-    step = np.array([np.array([1.0, 0.0]) + after, after])
-    return 2 * math.pi / abs(np.angle(np.linalg.eigvals(step)[0]))
+    return 2 * math.pi / abs(np.angle(np.linalg.eigvals(np.array([np.array([1.0, 0.0]) + after, after]))[0]))
 
 
 def test_period_is_that_of_a_fine_step() -> None:
@@ -82,14 +78,14 @@ def ratio_of_decay(product: float, asked: float) -> float:
 
 
 @pytest.mark.parametrize("product", [0.03, 0.1, 0.2, 0.249])
-def test_damping_is_what_is_asked_for(product: float) -> None:
+def test_damping_is_what_is_asked_for(product) -> None:
     """A ratio of 0.02 within 2 % up to h·ω = 1/4, and none without damping."""
     assert ratio_of_decay(product, 0.02) == pytest.approx(0.02, rel=0.02)
     assert ratio_of_decay(product, 0.0) == pytest.approx(0.0, abs=2e-4)
 
 
 @pytest.mark.parametrize(("product", "added"), [(0.3, 0.0198), (0.35, 0.0504), (0.4, 0.0936)])
-def test_a_faster_spring_is_damped(product: float, added: float) -> None:
+def test_a_faster_spring_is_damped(product, added) -> None:
     """By half of ϑ·h·ω."""
     assert ratio_of_decay(product, 0.0) == pytest.approx(added, rel=0.05)
 
@@ -111,7 +107,7 @@ def test_resonance_is_as_high_as_the_damper_lets_it() -> None:
 
 
 @pytest.mark.parametrize("told", [False, True])
-def test_energy_is_never_above_its_start(told: bool) -> None:
+def test_energy_is_never_above_its_start(told) -> None:
     """But for (h·ω)²/2 of it, in the middle of steps: soft and too stiff springs, other inertias and held joints."""
     cases = Cases(1e-3, (0.1, 0.25, 0.4, 0.5, 10.0), told).make()
     least, largest = energies(cases, 3000 if told else 20000, every=40, dense=800)
@@ -159,14 +155,12 @@ def test_damped_teeth_stop_where_they_touch() -> None:
             gear(backlash=0.02, damping=damping, stiffness=1.0), np.array([np.inf]), 0.015, rotor_velocity=1.0
         )
         masses.step()
-        ahead = masses.rotors[0][0]
-        assert 0.01 - 1e-7 <= ahead < 0.015 and masses.effort[0] < 0.0 + ROTOR / 0.015
+        assert 0.01 - 1e-7 <= masses.rotors[0][0] < 0.015 and masses.effort[0] < 0.0 + ROTOR / 0.015
 
 
 def test_drag_alone_slows_the_rotor_in_the_gap() -> None:
     """Backward Euler of a viscous friction at the motor."""
-    config = gear(backlash=10.0, rotor_damping=2e-4)
-    masses = TwoMasses(config, np.array([JOINT]), DT, rotor_velocity=1.0)
+    masses = TwoMasses(gear(backlash=10.0, rotor_damping=2e-4), np.array([JOINT]), DT, rotor_velocity=1.0)
     drag = 2e-4 * 50.0**2
     for number in range(1, 50):
         masses.step()
@@ -178,7 +172,7 @@ def test_drag_alone_slows_the_rotor_in_the_gap() -> None:
 
 @pytest.mark.parametrize("told", [False, True])
 @pytest.mark.parametrize("backlash", [0.0, 0.02])
-def test_spring_carries_a_load(told: bool, backlash: float) -> None:
+def test_spring_carries_a_load(told, backlash) -> None:
     """The deflection at rest is load/stiffness and half of the backlash, with a load that is given or estimated."""
     stiffness = stiffness_of([0.1, 0.3], DT)
     config = gear(2, stiffness=stiffness, backlash=backlash, damping=1.0)
@@ -195,10 +189,9 @@ def test_spring_carries_a_load(told: bool, backlash: float) -> None:
 
 
 @pytest.mark.parametrize("product", [0.3, 1.0, 10.0])
-def test_a_stiff_spring_is_a_rigid_gear(product: float) -> None:
+def test_a_stiff_spring_is_a_rigid_gear(product) -> None:
     """Rotor and joint move as one mass under a slow effort, whether the step resolves the spring or not."""
-    config = gear(stiffness=stiffness_of(product, DT))
-    masses = TwoMasses(config, np.array([JOINT]), DT)
+    masses = TwoMasses(gear(stiffness=stiffness_of(product, DT)), np.array([JOINT]), DT)
     rigid = np.zeros(2)
     for number in range(1000):
         effort = 0.4 * math.sin(2 * math.pi * number * DT)
@@ -210,8 +203,7 @@ def test_a_stiff_spring_is_a_rigid_gear(product: float) -> None:
 
 def test_light_rotor_hands_on_its_effort() -> None:
     """A thousandth of the inertia of the joint: its own oscillation is damped, the joint moves as it should."""
-    config = gear(rotor=JOINT / 1000, stiffness=50.0)
-    masses = TwoMasses(config, np.array([JOINT]), DT)
+    masses = TwoMasses(gear(rotor=JOINT / 1000, stiffness=50.0), np.array([JOINT]), DT)
     for _ in range(25):
         masses.step(effort=0.7)
     np.testing.assert_allclose(masses.effort, 0.7 * 1000 / 1001, rtol=1e-3)
@@ -301,7 +293,7 @@ def test_many_robots_are_as_one() -> None:
             )
 
 
-def test_core_and_warp_have_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_core_and_warp_have_the_same_bits(monkeypatch) -> None:
     """Of efforts and states, with a control law, limits and friction on the other sides of the transmission."""
     if native.core is None:
         pytest.skip("the native core was not built")
@@ -315,7 +307,7 @@ def test_core_and_warp_have_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> No
         ),
         aa.FrictionConfig(0.2, 0.05, assumed_inertia=JOINT),
     ]
-    found: list[Any] = []
+    found = []
     for core in (native.core, None):
         monkeypatch.setattr(native, "core", core)
         arrays, rng = (
@@ -422,7 +414,7 @@ MODEL = """
 
 
 @pytest.mark.parametrize(("backlash", "damping"), [(0.0, 0.3), (0.02, 0.0)])
-def test_moves_as_two_bodies_in_mujoco(backlash: float, damping: float) -> None:
+def test_moves_as_two_bodies_in_mujoco(backlash, damping) -> None:
     """Rotor and joint as bodies on a spring with a dead band, at a twentieth of our step: within 3 % over a second."""
     mujoco = pytest.importorskip("mujoco")
     drag, stiffness = 0.05, 150.0

@@ -1,16 +1,12 @@
 """A rigid gear: signals and efforts of the motor, power, and laws that are the same at the joint."""
 
-from __future__ import annotations
-
 import warnings
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import oracle
 import places
 import pytest
-from isaacsim.core.experimental.actuators.engine import assembly
 from isaacsim.core.experimental.actuators.laws.contract import catalogue
 from isaacsim.core.experimental.actuators.specs.configs import Config
 from isaacsim.core.experimental.actuators.specs.fields import parameters_of
@@ -20,18 +16,11 @@ from isaacsim.core.experimental.actuators.specs.transmission import at_joint
 DT, ROBOTS = 0.002, 5
 PD = aa.PDControlConfig(0.8, 0.02, 0.05)
 WINDING = {"torque_constant": 0.03, "resistance": 0.4, "inductance": 1e-4, "voltage": 24.0}
+# every test runs with each engine
+pytestmark = pytest.mark.usefixtures("engine_kind")
 
 
-@pytest.fixture(params=["native", "warp"], autouse=True)
-def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The native step, and that of Warp."""
-    if request.param == "warp":
-        monkeypatch.setattr(assembly, "_use_native", lambda device: False)
-
-
-def efforts(
-    stages: list[Any], signals: np.ndarray, feedforward: bool = True, **options: Any
-) -> tuple[np.ndarray, np.ndarray]:
+def efforts(stages: list, signals: np.ndarray, feedforward: bool = True, **options) -> tuple[np.ndarray, np.ndarray]:
     """Applied and computed efforts under signals `(steps, 5, robots)`."""
     arrays = aa.ActuatedArrays(["j"], {"j": stages}, num_robots=signals.shape[-1], **options)
     arrays.observe_efforts()
@@ -51,7 +40,7 @@ def drawn(rng: np.random.Generator, steps: int = 40) -> np.ndarray:
 
 @pytest.mark.parametrize("targets", ["joint", "motor"])
 @pytest.mark.parametrize("ratio", [13.5, -0.4, -200.0])
-def test_motor_gets_its_own_signals(ratio: float, targets: str, rng: np.random.Generator) -> None:
+def test_motor_gets_its_own_signals(ratio, targets, rng) -> None:
     """Those of the joint by the ratio, with the offset; targets of the motor as they are."""
     signals = drawn(rng)
     applied, computed = efforts([PD, aa.TransmissionConfig(ratio, 0.7, targets)], signals)
@@ -64,7 +53,7 @@ def test_motor_gets_its_own_signals(ratio: float, targets: str, rng: np.random.G
     np.testing.assert_allclose(applied, ratio * expected, rtol=2e-6, atol=2e-6 * abs(ratio) * scale)
 
 
-def test_power_of_the_motor_is_that_of_the_joint(rng: np.random.Generator) -> None:
+def test_power_of_the_motor_is_that_of_the_joint(rng) -> None:
     """τ·N·q̇ = effort·q̇, also at a limit."""
     signals, ratio = drawn(rng), -37.0
     for most in (1e6, 0.02):
@@ -82,7 +71,7 @@ def sample(config: type[Config]) -> Config:
         return aa.SupplyConfig(24.0, 0.8, 2.0, 5.0)
     if config is aa.ThermalConfig:
         return aa.ThermalConfig(3.0, 2.0, 20.0, 3.0, motor_constant=0.05, derating_start=26.0, max_temperature=40.0)
-    values: dict[str, Any] = {}
+    values = {}
     for at, (name, one) in enumerate(parameters_of(config).items()):
         if one.type == "float":
             values[name] = min(max(0.9 + 0.07 * at, one.lower), 0.95 * one.upper)
@@ -110,7 +99,7 @@ MOTOR_SIDE = [
 @pytest.mark.parametrize("ratio", [7.0, -7.0])
 @pytest.mark.parametrize("config", dict.fromkeys(MOTOR_SIDE), ids=lambda config: config.__name__)
 @pytest.mark.slow("warp")
-def test_every_law_is_one_of_the_joint(config: type[Config], ratio: float, rng: np.random.Generator) -> None:
+def test_every_law_is_one_of_the_joint(config, ratio, rng) -> None:
     """With converted values it has the same effort at the joint as the motor has through its gear."""
     signals = drawn(rng)
     stages = motor_of(sample(config))
@@ -125,7 +114,7 @@ def test_every_law_is_one_of_the_joint(config: type[Config], ratio: float, rng: 
 
 
 @pytest.mark.parametrize("ratio", [9.0, -9.0])
-def test_table_of_positions_is_one_of_the_joint(ratio: float) -> None:
+def test_table_of_positions_is_one_of_the_joint(ratio) -> None:
     """It bounds the effort behind the gear at the angle of the joint, whatever the offset is."""
     q = np.linspace(-1.5, 1.5, 31)
     signals = np.zeros((1, 5, 31))
@@ -135,7 +124,7 @@ def test_table_of_positions_is_one_of_the_joint(ratio: float) -> None:
     np.testing.assert_allclose(applied[0], np.interp(q, [-1.0, 0.0, 1.0], [2.0, 8.0, 4.0]), rtol=1e-6)
 
 
-def test_values_differ_by_robot_and_can_be_written(rng: np.random.Generator) -> None:
+def test_values_differ_by_robot_and_can_be_written(rng) -> None:
     """As those of all laws."""
     signals = np.zeros((1, 5, ROBOTS))
     signals[0, 4] = 3.0

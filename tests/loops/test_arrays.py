@@ -1,7 +1,5 @@
 """Actuators on arrays of one's own: what the wrapper computes, where the arrays lie, without a copy."""
 
-from __future__ import annotations
-
 import gc
 import subprocess
 import sys
@@ -25,7 +23,7 @@ NAMES, ROBOTS, DT = ["hip", "free", "knee", "ankle"], 3, 0.005
 Make = Callable[[np.ndarray], Any]
 
 
-def full(value: float, robots: int = ROBOTS, dtype: Any = wp.float32) -> wp.array:
+def full(value: float, robots: int = ROBOTS, dtype=wp.float32) -> wp.array:
     return wp.full(robots, value, dtype=dtype, device="cpu")
 
 
@@ -76,7 +74,7 @@ def make_of(library: str) -> Make:
     return module.tensor if library == "torch" else module.numpy.asarray
 
 
-def pointer(array: Any) -> int:
+def pointer(array) -> int:
     """Where an array lies."""
     if isinstance(array, wp.array):
         return int(array.ptr or 0)
@@ -90,7 +88,7 @@ LIBRARIES = ["numpy", "warp", "torch", "jax"]
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_every_library_gets_the_efforts_of_the_wrapper(library: str) -> None:
+def test_every_library_gets_the_efforts_of_the_wrapper(library) -> None:
     """Bit for bit, as arrays of that library, over delays, integrals and limits."""
     make = make_of(library)
     actuated = ActuatedArrays(NAMES, motors(), ROBOTS)
@@ -105,12 +103,12 @@ def test_every_library_gets_the_efforts_of_the_wrapper(library: str) -> None:
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_arrays_are_read_where_they_lie(library: str) -> None:
+def test_arrays_are_read_where_they_lie(library) -> None:
     """The plan is bound to their very memory, and the result is that which the plan writes; of JAX it is a copy."""
     make = make_of(library)
     actuated = ActuatedArrays(NAMES, motors(), ROBOTS)
     arrays = [make(one) for one in next(signals(1))[:3]]
-    seen: list[Any] = []
+    seen = []
     rebind = actuated._assembly.rebind
     actuated._assembly.rebind = lambda bindings: (seen.append(bindings[0]), rebind(bindings))[1]
     efforts = actuated.step(*arrays, DT)
@@ -119,7 +117,7 @@ def test_arrays_are_read_where_they_lie(library: str) -> None:
 
 
 @pytest.mark.parametrize("library", ["numpy", "warp", "torch"])
-def test_what_is_written_into_arrays_counts(library: str) -> None:
+def test_what_is_written_into_arrays_counts(library) -> None:
     """They need not be handed over anew, and the result is the same array each time."""
     make = make_of(library)
     actuated = ActuatedArrays(["hip"], [(ActuatorConfig(aa.ControllerPD(full(10, 1), full(1, 1))), "hip")])
@@ -127,8 +125,7 @@ def test_what_is_written_into_arrays_counts(library: str) -> None:
     first = actuated.step(q, qd, target, DT)
     assert float(first.numpy()[0, 0] if library != "numpy" else first[0, 0]) == 0.0
     target.fill_(0.5) if library != "numpy" else target.fill(0.5)
-    again = actuated.step(q, qd, target, DT)
-    assert again is first
+    assert actuated.step(q, qd, target, DT) is first
     assert float(first.numpy()[0, 0] if library != "numpy" else first[0, 0]) == 5.0
 
 
@@ -170,7 +167,7 @@ RESHAPED: dict[str, tuple[str, Callable[[Any], Any]]] = {
 }
 
 
-def set_strides(array: Any, strides: tuple[int, int]) -> None:
+def set_strides(array, strides: tuple[int, int]) -> None:
     with warnings.catch_warnings():
         # later versions of NumPy say not to
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -179,9 +176,7 @@ def set_strides(array: Any, strides: tuple[int, int]) -> None:
 
 @pytest.mark.parametrize("with_core", [True, False], ids=["core", "no core"])
 @pytest.mark.parametrize(("library", "change"), RESHAPED.values(), ids=RESHAPED)
-def test_an_array_that_is_laid_out_anew_is_read_as_it_lies(
-    library: str, change: Callable[[Any], Any], with_core: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_array_that_is_laid_out_anew_is_read_as_it_lies(library, change, with_core, monkeypatch) -> None:
     """It stays the same object."""
     if not with_core:
         monkeypatch.setattr(package_native, "core", None)
@@ -199,9 +194,7 @@ def test_an_array_that_is_laid_out_anew_is_read_as_it_lies(
     [("numpy", lambda q: q.resize((4, 3), refcheck=False)), ("torch", lambda q: q.t_()), ("torch", lambda q: q.t_())],
     ids=["resized", "transposed", "square"],
 )
-def test_an_array_that_does_not_fit_any_more_is_refused(
-    library: str, change: Callable[[Any], Any], with_core: bool, monkeypatch: pytest.MonkeyPatch, request: Any
-) -> None:
+def test_an_array_that_does_not_fit_any_more_is_refused(library, change, with_core, monkeypatch, request) -> None:
     """Instead of read as it lay."""
     if not with_core:
         monkeypatch.setattr(package_native, "core", None)
@@ -228,17 +221,17 @@ def test_arrays_take_turns() -> None:
 
 @pytest.mark.skipif(core is None, reason="the native core was not built")
 @pytest.mark.parametrize("library", ["numpy", "torch", "jax"])
-def test_new_arrays_that_lie_alike_are_looked_at_once(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_new_arrays_that_lie_alike_are_looked_at_once(library, monkeypatch) -> None:
     """With delays and integrals running on, and without keeping those of the steps before."""
     make = make_of(library)
     if library == "torch" and not hasattr(sys.modules["torch"].Tensor, "__dlpack_c_exchange_api__"):
         pytest.skip("this version of Torch has no table of DLPack")
     one, other = ActuatedArrays(NAMES, motors(), ROBOTS), ActuatedArrays(NAMES, motors(), ROBOTS)
-    looks: list[Any] = []
+    looks = []
     look = one._bind
     monkeypatch.setattr(one, "_bind", lambda given: (looks.append(0), look(given))[1])
     same = [np.zeros((ROBOTS, len(NAMES)), np.float32) for _ in range(5)]
-    first: Any = None
+    first = None
     for values in signals(8):
         for array, new in zip(same, values, strict=True):
             array[:] = new
@@ -252,7 +245,7 @@ def test_new_arrays_that_lie_alike_are_looked_at_once(library: str, monkeypatch:
 
 
 @pytest.mark.parametrize("library", ["numpy", "torch"])
-def test_new_arrays_for_the_efforts_are_written(library: str) -> None:
+def test_new_arrays_for_the_efforts_are_written(library) -> None:
     """Each in its step, and returned."""
     make = make_of(library)
     actuated = ActuatedArrays(["hip"], [(ActuatorConfig(aa.ControllerPD(full(10, 1), full(1, 1))), "hip")])
@@ -263,7 +256,7 @@ def test_new_arrays_for_the_efforts_are_written(library: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["q", "qd", "q_target", "qd_target", "feedforward", "out"])
-def test_one_other_array_is_noticed(name: str) -> None:
+def test_one_other_array_is_noticed(name) -> None:
     """Each of them is looked at."""
     actuated = ActuatedArrays(["hip"], [(ActuatorConfig(aa.ControllerPD(full(10, 1), full(1, 1))), "hip")])
     names = ("q", "qd", "q_target", "qd_target", "feedforward", "out")
@@ -285,7 +278,7 @@ def test_one_robot_may_leave_its_row_out() -> None:
 
 
 @pytest.mark.parametrize("library", ["numpy", "warp", "torch"])
-def test_out_takes_the_efforts(library: str) -> None:
+def test_out_takes_the_efforts(library) -> None:
     """And keeps what stands where there is no motor."""
     make = make_of(library)
     actuated, own = ActuatedArrays(NAMES, motors(), ROBOTS), ActuatedArrays(NAMES, motors(), ROBOTS)
@@ -299,7 +292,7 @@ def test_out_takes_the_efforts(library: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["q", "qd", "q_target", "qd_target", "feedforward"])
-def test_out_may_be_an_input_and_overlaps_none_in_part(name: str) -> None:
+def test_out_may_be_an_input_and_overlaps_none_in_part(name) -> None:
     """Where it is another's memory by part, what is written would be read again."""
     actuated, own = ActuatedArrays(NAMES, motors(), ROBOTS), ActuatedArrays(NAMES, motors(), ROBOTS)
     names = ("q", "qd", "q_target", "qd_target", "feedforward")
@@ -341,7 +334,7 @@ def test_rows_of_a_larger_array_are_read_in_place() -> None:
         ({"dt": float("nan")}, "dt = nan: must be"),
     ],
 )
-def test_what_cannot_be_used_is_refused_by_name(change: dict[str, Any], message: str) -> None:
+def test_what_cannot_be_used_is_refused_by_name(change, message) -> None:
     """And the step after with good arrays works."""
     actuated = ActuatedArrays(NAMES, motors(), ROBOTS)
     good = {name: np.zeros((3, 4), np.float32) for name in ("q", "qd", "q_target")} | {"dt": DT}
@@ -352,7 +345,6 @@ def test_what_cannot_be_used_is_refused_by_name(change: dict[str, Any], message:
 
 
 def test_jax_arrays_cannot_be_written_to() -> None:
-    """By name."""
     out = make_of("jax")(np.zeros((3, 4), np.float32))
     arrays = next(signals(1))[:3]
     with pytest.raises(ValueError, match="out is an array of JAX: must be one that can be written to"):
@@ -388,7 +380,7 @@ def test_a_step_takes_no_memory() -> None:
 
 @pytest.mark.parametrize("imported", [[], ["numpy", "warp"]], ids=["alone", "after others"])
 @pytest.mark.slow
-def test_nothing_heavy_is_imported(imported: list[str]) -> None:
+def test_nothing_heavy_is_imported(imported) -> None:
     """USD, simulators and other libraries of arrays are left where they are."""
     code = "\n".join(
         [
@@ -415,7 +407,7 @@ def test_a_closed_one_does_not_step() -> None:
         actuated.step(*arrays, DT)
 
 
-def test_warp_steps_where_the_core_was_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_warp_steps_where_the_core_was_not_built(monkeypatch) -> None:
     """As on a GPU: with sets of arrays that take turns, and with new ones."""
     native = ActuatedArrays(NAMES, motors(), ROBOTS)
     monkeypatch.setattr(package_native, "core", None)

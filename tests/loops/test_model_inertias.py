@@ -1,9 +1,5 @@
 """Inertias from mass matrices of a model, on its device: those of `inertias_of`, in newton and on mujoco_warp."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 import warp as wp
@@ -32,7 +28,7 @@ def positive(rng: np.random.Generator, count: int, size: int) -> np.ndarray:
     return root @ np.swapaxes(root, 1, 2) + 1e-3 * np.eye(size)
 
 
-def test_inertias_are_those_of_the_matrices(rng: np.random.Generator) -> None:
+def test_inertias_are_those_of_the_matrices(rng) -> None:
     """Of some coordinates, in rows of an array; an unknown matrix keeps what was there."""
     size, joints = 8, [6, 7, 4]
     masses = positive(rng, 5, size).astype(np.float32)
@@ -55,7 +51,7 @@ def test_inertias_are_those_of_the_matrices(rng: np.random.Generator) -> None:
     np.testing.assert_array_equal(found[0].numpy(), before)
 
 
-def told(actuated: Any) -> dict[str, np.ndarray]:
+def told(actuated) -> dict[str, np.ndarray]:
     """What its laws are told of hip and knee."""
     signals = actuated._assembly.signals
     return {name: part.numpy() for name in (*INERTIAS, "load") for _, part in signals.get(name, ())}
@@ -65,15 +61,14 @@ def test_worlds_have_those_of_the_data() -> None:
     """At first those of the default pose, with armatures; then those of the data, until others are set."""
     mujoco = pytest.importorskip("mujoco")
     mujoco_warp = pytest.importorskip("mujoco_warp")
-    mjm: Any = mujoco.MjModel.from_xml_string(FLOATING)
+    mjm = mujoco.MjModel.from_xml_string(FLOATING)
     joints = slice(12, 14)
 
-    def expected(qpos: np.ndarray, qvel: Any) -> tuple[np.ndarray, np.ndarray]:
+    def expected(qpos: np.ndarray, qvel) -> tuple[np.ndarray, np.ndarray]:
         data = mujoco.MjData(mjm)
         data.qpos[:], data.qvel[:] = qpos, qvel
         mujoco.mj_forward(mjm, data)
-        inverse = np.linalg.inv(dense(mjm, data))[joints, joints]
-        return 1.0 / np.diag(inverse), data.qfrc_bias[joints]
+        return 1.0 / np.diag(np.linalg.inv(dense(mjm, data))[joints, joints]), data.qfrc_bias[joints]
 
     with wp.ScopedDevice("cpu"):
         model, data = mujoco_warp.put_model(mjm), mujoco_warp.make_data(mjm, nworld=2)
@@ -99,7 +94,7 @@ def test_worlds_have_those_of_the_data() -> None:
             np.testing.assert_array_equal(told(actuated)["load"], [[1.0, 2.0]] * 2)
 
 
-def dense(mjm: Any, data: Any) -> np.ndarray:
+def dense(mjm, data) -> np.ndarray:
     """The mass matrix of MuJoCo's data."""
     found = np.zeros((mjm.nv, mjm.nv))
     for row in range(mjm.nv):
@@ -124,8 +119,7 @@ def test_newton_models_have_those_of_the_state() -> None:
         newton.eval_fk(model, model.joint_q, model.joint_qd, state)
         with ActuatedModel(model, STICKY) as actuated:
             actuated.step(state, control, DT)
-            masses = newton.eval_mass_matrix(model, state).numpy().astype(float)
-            inverse = np.linalg.inv(masses)[:, 6:8, 6:8]
+            inverse = np.linalg.inv(newton.eval_mass_matrix(model, state).numpy().astype(float))[:, 6:8, 6:8]
             wanted = 1.0 / np.diagonal(inverse, axis1=1, axis2=2)
             np.testing.assert_allclose(told(actuated)["inertia"], wanted, rtol=1e-4)
             assert not actuated.faults

@@ -1,7 +1,5 @@
 """Actuators on worlds of mujoco_warp: the motion of MuJoCo's C, and the model as it was afterwards."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,11 +7,9 @@ import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators import ActuatedWorlds
 from places import ROBOTS
 
 mujoco = pytest.importorskip("mujoco")
-
 DT, WORLDS = 0.002, 3
 PD = [aa.PDControlConfig(10.0, 1.0)]
 # positions of the arm stand one further than velocities, those behind the ball joint two
@@ -39,11 +35,11 @@ MIXED = """
 """
 
 
-def mixed() -> Any:
+def mixed():
     return mujoco.MjModel.from_xml_string(MIXED)
 
 
-def floats(values: Any, dtype: Any = wp.float32, device: str = "cpu") -> wp.array:
+def floats(values, dtype=wp.float32, device: str = "cpu") -> wp.array:
     return wp.array(values, dtype=dtype, device=device)
 
 
@@ -51,7 +47,7 @@ class Model(SimpleNamespace):
     """Other than its base it can be referred to weakly, as models can."""
 
 
-def put(mjm: Any, device: str = "cpu") -> Any:
+def put(mjm, device: str = "cpu"):
     """What mujoco_warp makes of a model, as far as actuators ask: a row for all worlds."""
     fields = ("qpos0", "dof_armature", "dof_frictionloss", "dof_damping", "dof_solref", "dof_solimp")
     return Model(
@@ -64,7 +60,7 @@ def put(mjm: Any, device: str = "cpu") -> Any:
     )
 
 
-def data_of(mjm: Any, worlds: int = WORLDS, device: str = "cpu", **changes: Any) -> Any:
+def data_of(mjm, worlds: int = WORLDS, device: str = "cpu", **changes):
     """State and efforts; what stands where is told by its value."""
     arrays = {
         "qpos": floats(np.arange(worlds * mjm.nq).reshape(worlds, -1), device=device),
@@ -74,7 +70,7 @@ def data_of(mjm: Any, worlds: int = WORLDS, device: str = "cpu", **changes: Any)
     return SimpleNamespace(**arrays | changes)
 
 
-def numbers(model: Any) -> dict[str, np.ndarray]:
+def numbers(model) -> dict[str, np.ndarray]:
     return {name: array.numpy().copy() for name, array in vars(model).items() if isinstance(array, wp.array)}
 
 
@@ -85,7 +81,7 @@ def targets(worlds: int = WORLDS, dofs: int = 4) -> np.ndarray:
 def test_joints_are_found_behind_a_free_body() -> None:
     """Hinges and slides are columns, and only driven joints get efforts."""
     mjm = mixed()
-    actuated = ActuatedWorlds(mjm, put(mjm), {"hip|joint_3": PD}, WORLDS)
+    actuated = aa.ActuatedWorlds(mjm, put(mjm), {"hip|joint_3": PD}, WORLDS)
     assert actuated.dof_names == ["spare", "hip", "joint_3", "tip"] and actuated.num_robots == WORLDS
     data, goal = data_of(mjm), targets()
     goal[:, 1], goal[:, 2] = 100.0, 200.0
@@ -99,7 +95,7 @@ def test_joints_are_found_behind_a_free_body() -> None:
 def test_velocities_and_other_targets_are_read() -> None:
     """Each from where it stands; the tip's is behind the ball joint."""
     mjm = mixed()
-    actuated, data = ActuatedWorlds(mjm, put(mjm), {"tip": PD}, WORLDS), data_of(mjm)
+    actuated, data = aa.ActuatedWorlds(mjm, put(mjm), {"tip": PD}, WORLDS), data_of(mjm)
     data.qpos.zero_()
     given = {name: targets() for name in ("q_target", "qd_target", "feedforward")}
     velocity = np.zeros((WORLDS, mjm.nv), np.float32)
@@ -116,7 +112,7 @@ def test_velocities_and_other_targets_are_read() -> None:
 def test_efforts_are_those_of_the_end_of_the_step_in_the_implicit_mode() -> None:
     """kp = 10 and kd = 1 at rest at q, of a joint with the inertia I: τ = −10 q/(1 + 10 h²/I + h/I)."""
     mjm, inertia = mixed(), 0.02
-    actuated, data = ActuatedWorlds(mjm, put(mjm), {"hip": PD}, WORLDS, effort_mode="implicit"), data_of(mjm)
+    actuated, data = aa.ActuatedWorlds(mjm, put(mjm), {"hip": PD}, WORLDS, effort_mode="implicit"), data_of(mjm)
     actuated.set_mass_matrix(inertia * np.eye(len(actuated.dof_names)))
     actuated.step(data, targets(), DT)
     q = data.qpos.numpy()[:, 8]
@@ -124,14 +120,14 @@ def test_efforts_are_those_of_the_end_of_the_step_in_the_implicit_mode() -> None
 
 
 @pytest.mark.parametrize("library", ["numpy", "warp", "torch", "jax"])
-def test_targets_of_any_library_are_read_where_they_lie(library: str) -> None:
+def test_targets_of_any_library_are_read_where_they_lie(library) -> None:
     """Nothing is looked at again, and what is written into them counts."""
     module = wp if library == "warp" else np if library == "numpy" else pytest.importorskip(library)
     goal = targets()
-    made: Any = {"numpy": lambda: goal, "warp": lambda: floats(goal), "torch": lambda: module.from_numpy(goal)}
+    made = {"numpy": lambda: goal, "warp": lambda: floats(goal), "torch": lambda: module.from_numpy(goal)}
     given = made[library]() if library in made else module.numpy.asarray(goal + 2)
     mjm = mixed()
-    actuated, data = ActuatedWorlds(mjm, put(mjm), {"hip": PD}, WORLDS), data_of(mjm)
+    actuated, data = aa.ActuatedWorlds(mjm, put(mjm), {"hip": PD}, WORLDS), data_of(mjm)
     data.qpos.zero_()
     actuated.step(data, given, DT)
     actuated._bind = lambda *_: pytest.fail("looked at again")
@@ -145,7 +141,7 @@ def test_tensor_that_is_given_other_memory_is_followed() -> None:
     """It stays the same object."""
     torch = pytest.importorskip("torch")
     mjm, goal = mixed(), torch.zeros(WORLDS, 4)
-    actuated, data = ActuatedWorlds(mjm, put(mjm), {"hip": PD}, WORLDS), data_of(mjm)
+    actuated, data = aa.ActuatedWorlds(mjm, put(mjm), {"hip": PD}, WORLDS), data_of(mjm)
     data.qpos.zero_()
     actuated.step(data, goal, DT)
     goal.data = torch.ones(WORLDS, 4)
@@ -156,7 +152,7 @@ def test_tensor_that_is_given_other_memory_is_followed() -> None:
 def test_sets_of_arrays_take_turns() -> None:
     """More than are remembered."""
     mjm = mixed()
-    actuated = ActuatedWorlds(mjm, put(mjm), {"hip": PD}, WORLDS)
+    actuated = aa.ActuatedWorlds(mjm, put(mjm), {"hip": PD}, WORLDS)
     datas = [data_of(mjm) for _ in range(12)]
     for number, data in enumerate(datas * 2):
         data.qpos.fill_(float(number))
@@ -170,7 +166,7 @@ def test_actuators_of_the_model_rest_until_close() -> None:
     mjm = mixed()
     model, data = put(mjm), data_of(mjm)
     before = numbers(model)
-    with ActuatedWorlds(mjm, model, {"hip": PD}, WORLDS) as actuated:
+    with aa.ActuatedWorlds(mjm, model, {"hip": PD}, WORLDS) as actuated:
         assert model.actuator_forcelimited.numpy().tolist() == [False, True, False, True]
         assert not model.actuator_forcerange.numpy()[:, [1, 3]].any()
         actuated.step(data, targets(), DT)
@@ -183,14 +179,14 @@ def test_actuators_of_the_model_rest_until_close() -> None:
 
 
 @pytest.mark.parametrize("rows", [1, WORLDS])
-def test_armature_and_friction_of_motors_are_the_models(rows: int) -> None:
+def test_armature_and_friction_of_motors_are_the_models(rows) -> None:
     """With a row for all worlds or one for each; what differs between worlds makes it so many."""
     mjm = mixed()
     model = put(mjm)
     model.dof_armature, model.dof_frictionloss = (floats(np.full((rows, mjm.nv), value)) for value in (0.5, 0.25))
     arrays, before = (model.dof_armature, model.dof_frictionloss), numbers(model)
     motors = {"hip": aa.MotorConfig(PD[0], armature=0.125), "tip": aa.MotorConfig(friction=np.array([1.0, 2.0, 3.0]))}
-    with ActuatedWorlds(mjm, model, motors, WORLDS):
+    with aa.ActuatedWorlds(mjm, model, motors, WORLDS):
         expected = np.full((rows, mjm.nv), 0.5)
         expected[:, 7] = 0.125
         np.testing.assert_array_equal(model.dof_armature.numpy(), expected)
@@ -212,7 +208,7 @@ def test_friction_acts_once() -> None:
         "spare": [*PD, aa.FrictionConfig(0.5, 0.75, assumed_inertia=0.1)],
         "hip": [*PD, aa.FrictionConfig(0.5, 0.75, in_engine=True)],
     }
-    with ActuatedWorlds(mjm, model, motors, WORLDS):
+    with aa.ActuatedWorlds(mjm, model, motors, WORLDS):
         assert model.dof_frictionloss.numpy()[0, 5:9].tolist() == [0.25, 0.0, 0.5, 0.25]
         assert model.dof_damping.numpy()[0, 5:9].tolist() == [0.125, 0.0, 0.75, 0.125]
         np.testing.assert_allclose(model.dof_solref.numpy()[0, 6:8], [[0.02, 1.0], [2 * mjm.opt.timestep, 1.0]])
@@ -226,7 +222,7 @@ def test_joints_on_both_sides_of_a_ball_joint_are_refused() -> None:
     mjm = mixed()
     model = put(mjm)
     with pytest.raises(ValueError, match=r"joints \['tip'\] stand behind a ball or free joint that 'hip' stands"):
-        ActuatedWorlds(mjm, model, {"hip|tip": PD}, WORLDS)
+        aa.ActuatedWorlds(mjm, model, {"hip|tip": PD}, WORLDS)
     assert not model.actuator_forcelimited.numpy()[2:].any()
 
 
@@ -235,7 +231,7 @@ def test_models_that_do_not_fit_are_refused() -> None:
     mjm, other = mixed(), mujoco.MjModel.from_xml_path(str(ROBOTS / "arm_2dof.xml"))
     for first, second in ((other, put(mjm)), (put(mjm), mjm), (mjm, None)):
         with pytest.raises(ValueError, match=r"\(nq, nv, njnt\) = .* must be the same model"):
-            ActuatedWorlds(first, second, {"hip": PD}, WORLDS)
+            aa.ActuatedWorlds(first, second, {"hip": PD}, WORLDS)
 
 
 @pytest.mark.parametrize(
@@ -252,7 +248,7 @@ def test_models_that_do_not_fit_are_refused() -> None:
 def test_arrays_that_do_not_fit_are_refused(changes: dict[str, Any], given: dict[str, Any], message: str) -> None:
     """By the name that mujoco_warp or the step has for them."""
     mjm = mixed()
-    actuated = ActuatedWorlds(mjm, put(mjm), {"hip": PD}, WORLDS)
+    actuated = aa.ActuatedWorlds(mjm, put(mjm), {"hip": PD}, WORLDS)
     with pytest.raises(ValueError, match=message):
         actuated.step(data_of(mjm, **changes), **{"q_target": targets(), "dt": DT} | given)
 
@@ -260,7 +256,7 @@ def test_arrays_that_do_not_fit_are_refused(changes: dict[str, Any], given: dict
 GOALS = np.array([[1.0, 0.3], [0.5, 0.1], [-0.5, 0.2]], np.float32)
 
 
-def of_c(mjm: Any, motors: Any, steps: int) -> np.ndarray:
+def of_c(mjm, motors, steps: int) -> np.ndarray:
     """Positions of the arm in MuJoCo's C, from one's own MjData, world by world."""
     found = []
     for goal in GOALS:
@@ -277,7 +273,7 @@ def of_c(mjm: Any, motors: Any, steps: int) -> np.ndarray:
 
 @pytest.mark.parametrize("integrator", ["mjINT_EULER", "mjINT_IMPLICITFAST"])
 @pytest.mark.parametrize("device", ["cpu", "cuda:0"])
-def test_worlds_move_as_in_mujoco(device: str, integrator: str) -> None:
+def test_worlds_move_as_in_mujoco(device, integrator) -> None:
     """Over 500 steps, with motors that are not those of the model, whose own do not act."""
     mujoco_warp = pytest.importorskip("mujoco_warp")
     if device != "cpu" and not wp.is_cuda_available():
@@ -295,7 +291,7 @@ def test_worlds_move_as_in_mujoco(device: str, integrator: str) -> None:
         data.ctrl.fill_(0.4)
         before = numbers(model)
         goals, seen = wp.array(GOALS, dtype=wp.float32), []
-        with ActuatedWorlds(mjm, model, motors, WORLDS) as actuated:
+        with aa.ActuatedWorlds(mjm, model, motors, WORLDS) as actuated:
             assert actuated.device == device
             for _ in range(500):
                 actuated.step(data, goals, DT)
@@ -321,7 +317,7 @@ def test_cogging_of_a_motor_of_the_model_rests_too() -> None:
         model, data = mujoco_warp.put_model(mjm), mujoco_warp.make_data(mjm, nworld=1)
         before = numbers(model)
         motor = aa.MotorConfig(aa.PDControlConfig(0.0, 0.0))
-        with ActuatedWorlds(mjm, model, {"a": motor}, 1) as actuated:
+        with aa.ActuatedWorlds(mjm, model, {"a": motor}, 1) as actuated:
             for _ in range(20):
                 actuated.step(data, np.zeros((1, 1), np.float32), DT)
                 mujoco_warp.step(model, data)

@@ -1,12 +1,9 @@
 """Arrays are recognized as long as they are the same objects and lie as they lay."""
 
-from __future__ import annotations
-
 import gc
 import sys
 import warnings
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,8 +17,8 @@ def square() -> np.ndarray:
     return np.zeros((4, 4), np.float32)
 
 
-def set_(name: str, value: Any) -> Callable[[Any], None]:
-    def change(array: Any) -> None:
+def set_(name: str, value) -> Callable:
+    def change(array) -> None:
         with warnings.catch_warnings():
             # later versions of NumPy say not to
             warnings.simplefilter("ignore", DeprecationWarning)
@@ -30,14 +27,14 @@ def set_(name: str, value: Any) -> Callable[[Any], None]:
     return change
 
 
-NUMPY: dict[str, Callable[[Any], Any]] = {
+NUMPY: dict[str, Callable] = {
     "memory": lambda array: array.resize((400, 4), refcheck=False),
     "shape": set_("shape", (2, 8)),
     "axes": set_("shape", 16),
     "strides": set_("strides", (4, 16)),
     "type": set_("dtype", np.int32),
 }
-TORCH: dict[str, Callable[[Any], Any]] = {
+TORCH: dict[str, Callable] = {
     "memory": lambda tensor: tensor.set_(tensor.clone()),
     "data": lambda tensor: setattr(tensor, "data", tensor.clone()),
     "shape": lambda tensor: tensor.resize_(2, 8),
@@ -49,7 +46,7 @@ TORCH: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("change", NUMPY.values(), ids=NUMPY)
-def test_an_array_that_lies_elsewhere_is_not_recognized(change: Callable[[Any], None]) -> None:
+def test_an_array_that_lies_elsewhere_is_not_recognized(change) -> None:
     """Though it is the same object; and after it was looked at again, it is."""
     first, second = square(), square()
     recognize = core.recognizer((first, None, second))
@@ -60,9 +57,9 @@ def test_an_array_that_lies_elsewhere_is_not_recognized(change: Callable[[Any], 
 
 
 @pytest.mark.parametrize("change", TORCH.values(), ids=TORCH)
-def test_a_tensor_that_lies_elsewhere_is_not_recognized(change: Callable[[Any], None]) -> None:
+def test_a_tensor_that_lies_elsewhere_is_not_recognized(change) -> None:
     """Where Torch has a table of DLPack; others are looked at in Python."""
-    torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed")
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     if not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
         pytest.skip("this version of Torch has no table of DLPack")
     tensor = torch.zeros(4, 4)
@@ -81,8 +78,7 @@ def test_what_is_written_into_an_array_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize("given", [(), (None,), (1, 2), (None, None), (None, 1, 3)])
-def test_other_objects_and_other_numbers_of_them_are_not_recognized(given: tuple[Any, ...]) -> None:
-    """Equal ones neither."""
+def test_other_objects_and_other_numbers_of_them_are_not_recognized(given) -> None:
     array = square()
     recognize = core.recognizer((array, None))
     assert not recognize(*given)
@@ -97,7 +93,7 @@ def test_arrays_live_as_long_as_what_recognizes_them() -> None:
     assert sys.getrefcount(array) == count + 1
     del recognize
     assert sys.getrefcount(array) == count
-    held: list[Any] = [array]
+    held = [array]
     held.append(core.recognizer((held, array)))
     del held
     gc.collect()

@@ -1,7 +1,5 @@
 """What is changed between steps acts at the next one; and numbers drawn from a normal distribution, to their tails."""
 
-from __future__ import annotations
-
 from statistics import NormalDist
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Curves of many rows, whose rows are found, beside those whose rows are all passed one by one."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import ActuatedArrays
@@ -37,9 +35,7 @@ def efforts(points: np.ndarray, limits: np.ndarray, q: np.ndarray, robots: int) 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("name", TABLES)
-def test_rows_that_are_found_are_those_that_are_passed(
-    name: str, variant: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_that_are_found_are_those_that_are_passed(name, variant, rng, monkeypatch) -> None:
     """To the bit: at rows, just beside them, between and beyond them."""
     monkeypatch.setenv("ACTUATORS_ISA", variant)
     points = TABLES[name].astype(np.float32)
@@ -56,7 +52,7 @@ def test_rows_that_are_found_are_those_that_are_passed(
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_positions_that_are_not_finite_give_no_effort(variant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_positions_that_are_not_finite_give_no_effort(variant, monkeypatch) -> None:
     """And disturb no other."""
     monkeypatch.setenv("ACTUATORS_ISA", variant)
     q = np.array([[np.nan, np.inf, -np.inf], [0.5, 0.5, 0.5]], np.float32)

@@ -1,7 +1,5 @@
 """The second thread of the core, alone: every chunk of a job is done once, by whoever says so, and it does help."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys
@@ -13,7 +11,7 @@ from places import REPOSITORY
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the flags are those of Linux")
 @pytest.mark.slow
-def test_chunks_are_done_once_and_shared(tmp_path: Path) -> None:
+def test_chunks_are_done_once_and_shared(tmp_path) -> None:
     """Of none to as many as there is room for and more; also after a sleep, and with two callers."""
     compiler = shutil.which("g++") or shutil.which("clang++")
     if compiler is None:

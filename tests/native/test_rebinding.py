@@ -1,12 +1,9 @@
 """Arrays that lie as those that are bound are bound in their place; all others are left to Python."""
 
-from __future__ import annotations
-
 import gc
 import sys
 import weakref
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -26,7 +23,7 @@ def numbers(value: float = 0.0) -> np.ndarray:
 class Bound:
     """Springs without damping, bound to five signals and the efforts."""
 
-    def __init__(self, make: Callable[[np.ndarray], Any] = np.array) -> None:
+    def __init__(self, make: Callable = np.array) -> None:
         self.plan = core.Plan(
             "leg", ROBOTS, DOFS, [1.0, 0.0, 0.0], [("ControllerPD", [0, 1, 2], [0, 1])], [], [], 1, []
         )
@@ -45,7 +42,7 @@ class Bound:
 
 
 @pytest.mark.parametrize("number", range(5))
-def test_another_array_is_read_in_its_place(number: int) -> None:
+def test_another_array_is_read_in_its_place(number) -> None:
     """Each of the signals; the others stay."""
     bound = Bound()
     given = [*bound.given]
@@ -72,7 +69,7 @@ def read_only(array: np.ndarray) -> np.ndarray:
     return array
 
 
-ODD: dict[str, tuple[int, Callable[[], Any]]] = {
+ODD: dict[str, tuple[int, Callable]] = {
     "a list": (0, list),
     "none": (0, lambda: None),
     "of a class of its own": (1, lambda: numbers().view(type("Own", (np.ndarray,), {}))),
@@ -88,8 +85,7 @@ ODD: dict[str, tuple[int, Callable[[], Any]]] = {
 
 
 @pytest.mark.parametrize(("number", "make"), ODD.values(), ids=ODD)
-def test_an_array_that_lies_otherwise_is_not_taken(number: int, make: Callable[[], Any]) -> None:
-    """And nothing changes."""
+def test_an_array_that_lies_otherwise_is_not_taken(number, make) -> None:
     bound = Bound()
     given = [*bound.given]
     given[number] = make()
@@ -143,7 +139,6 @@ def test_what_is_let_go_may_bind_others() -> None:
 
 
 def test_it_ends_when_the_plan_is_bound_to_others() -> None:
-    """Whoever bound it."""
     bound = Bound()
     first = bound.follow
     bound.bind()
@@ -168,7 +163,7 @@ def test_arrays_of_warp_cannot_be_told_apart() -> None:
     [(0, numbers()), (1, np.zeros((ROBOTS, DOFS), np.float64)), (2, b"123456"), (5, np.zeros(1, np.float32))],
     ids=["another array", "of another type", "bytes", "too small"],
 )
-def test_what_is_not_bound_is_not_followed(number: int, array: Any) -> None:
+def test_what_is_not_bound_is_not_followed(number, array) -> None:
     """Its like would be read as if it were."""
     bound = Bound()
     given = [*bound.given]
@@ -204,9 +199,8 @@ def test_a_call_takes_no_memory() -> None:
 
 
 @pytest.mark.parametrize("name", ["torch", "jax.numpy"])
-def test_arrays_of_other_libraries_are_followed(name: str) -> None:
-    """Where they lie."""
-    library: Any = pytest.importorskip(name, reason=f"{name} is not installed")
+def test_arrays_of_other_libraries_are_followed(name) -> None:
+    library = pytest.importorskip(name, reason=f"{name} is not installed")
     if name == "torch" and not hasattr(library.Tensor, "__dlpack_c_exchange_api__"):
         pytest.skip("this version of Torch has no table of DLPack")
     bound = Bound(library.asarray if name == "jax.numpy" else library.tensor)
@@ -222,7 +216,7 @@ def test_arrays_of_other_libraries_are_followed(name: str) -> None:
 
 def test_a_tensor_whose_sign_waits_is_not_followed() -> None:
     """Its memory holds the numbers negated."""
-    torch: Any = pytest.importorskip("torch", reason="PyTorch is not installed")
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     if not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
         pytest.skip("this version of Torch has no table of DLPack")
     bound = Bound(torch.tensor)

@@ -1,11 +1,7 @@
 """Several Python threads with the core; `tests/hardening/threads.py` does so for long, under a sanitizer too."""
 
-from __future__ import annotations
-
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from isaacsim.core.experimental.actuators.base.native import core
@@ -19,7 +15,7 @@ import threads
 
 @pytest.mark.parametrize("size", threads.SIZES)
 @pytest.mark.parametrize("case", threads.CASES)
-def test_threads_change_nothing_of_each_other(case: Callable[[int], Callable[[int], Any]], size: str) -> None:
+def test_threads_change_nothing_of_each_other(case, size) -> None:
     """With plans of their own and with the same one: no error, no lock-up, the efforts of a plan that is alone."""
     works = case(threads.SIZES[size])
 

@@ -14,8 +14,6 @@ A joint is a law of the table with one of its choices, alone, behind a gear and 
 through a file is not among the relations; it is in `tests/files/usd` and the conformance of kinds.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time

@@ -5,11 +5,8 @@ derives the joints from the tables of laws and kinds, `pair_worlds.py` steps the
 `pair_oracle.py` the formulas in float64, one after the other, and `pair_covering.py` finds few plans for all pairs.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 import pair_checks
@@ -88,10 +85,9 @@ def test_joints_are_in_every_mode_that_they_can_have() -> None:
 
 @pytest.mark.slow
 @pytest.mark.spread(3)
-def test_kind_that_no_file_knows_is_in(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kind_that_no_file_knows_is_in(monkeypatch) -> None:
     """A line of the table of kinds and one of the table of laws are enough."""
-    law = made_up_law(MADE_UP)
-    add_to_table(monkeypatch, MADE_UP, law)
+    add_to_table(monkeypatch, MADE_UP, made_up_law(MADE_UP))
     every = all_joints.__wrapped__()
     names = {joint.name for joint in every}
     assert {"ResistanceWindage", "ResistanceWindage alone", "ResistanceWindage geared"} <= names
@@ -109,7 +105,7 @@ def test_what_leaks_is_found() -> None:
     """One rounding more beside another joint, or in another robot."""
 
     class Leaky(Arrays):
-        def __init__(self, joints: Sequence[Any], robots: int) -> None:
+        def __init__(self, joints: Sequence, robots: int) -> None:
             super().__init__(joints, robots)
             self.leaks = len(joints) > 1 or robots == 1
 
@@ -144,7 +140,7 @@ def test_covering_arrays_cover() -> None:
 
 @pytest.mark.slow
 @each_part
-def test_joint_has_the_bits_that_it_has_alone_beside_each_other(part: int) -> None:
+def test_joint_has_the_bits_that_it_has_alone_beside_each_other(part) -> None:
     require_none(pair_checks.by_pairs(part, PARTS))
 
 
@@ -164,7 +160,7 @@ def test_joint_has_the_bits_that_it_has_alone_in_a_group() -> None:
 @pytest.mark.slow
 @pytest.mark.spread(1)
 @pytest.mark.parametrize("robots", [5, 37])
-def test_robot_does_not_notice_others(robots: int) -> None:
+def test_robot_does_not_notice_others(robots) -> None:
     """Their resets, faults and parameters, and that there are any: of single joints, and of joints in a plan."""
     joints, others = usable_joints(), usable_joints(1)
     plans = [*([joint] for joint in joints), *pair_checks.groups(joints, 20, robots)]
@@ -205,11 +201,11 @@ def test_three_stages_of_a_joint_in_rows() -> None:
 
 @pytest.mark.slow
 @each_part
-def test_warp_gives_what_the_core_does(part: int) -> None:
+def test_warp_gives_what_the_core_does(part) -> None:
     require_none(pair_checks.by_engines(pair_checks.warp_plans()[part::PARTS]))
 
 
 @pytest.mark.slow
 @each_three
-def test_warp_gives_what_the_core_does_with_three_stages(part: int) -> None:
+def test_warp_gives_what_the_core_does_with_three_stages(part) -> None:
     require_none(pair_checks.by_engines([pair_checks.warp_plans_of_three()[part]]))

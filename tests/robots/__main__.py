@@ -15,8 +15,6 @@ it is compared with what MuJoCo makes of that.
 | s | seconds of processor time from the file to the first step |
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os
@@ -29,7 +27,6 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from .files import Robot, plain, robots_of
 from .one import SAME, faults_of
@@ -47,7 +44,7 @@ class Row:
     """What was found about one robot."""
 
     robot: Robot
-    found: dict[str, Any]
+    found: dict
 
     @property
     def opens(self) -> bool:
@@ -106,7 +103,7 @@ class Row:
         return list(dict.fromkeys(reason for kind in self.different for reason in told[kind]))
 
     @property
-    def told(self) -> dict[str, Any]:
+    def told(self) -> dict:
         """For the JSON file."""
         robot = {"file": str(self.robot.file), "original": str(self.robot.original or ""), "wheel": self.robot.wheel}
         return robot | {

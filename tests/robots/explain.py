@@ -4,11 +4,8 @@ The first is newton, which reads the file by itself: where it reads what we read
 original: with what newton reads of the file in it, or without what USD cannot say, it must be as ours is.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import mujoco  # noqa: TID253 - only the process of one robot imports this file
 import numpy as np
@@ -42,7 +39,7 @@ class Explanation:
         drive: What was driven.
     """
 
-    def __init__(self, file: Path, origin: Path, sim: Any, robots: list[Any], drive: Drive) -> None:
+    def __init__(self, file: Path, origin: Path, sim, robots: list, drive: Drive) -> None:
         self._origin, self._sim, self._robots, self._drive = origin, sim, robots, drive
         self._stage = open_stage(file)
         self._scene, self._second = read_scene(self._stage), Second(file)
@@ -88,7 +85,7 @@ class Explanation:
         unnamed = UNREAD if original.without == "meshes" else UNNAMED
         return list(dict.fromkeys(name for body in other for name in lost.get(body, [unnamed])))
 
-    def _file_masses(self, model: Any) -> tuple[dict[int, Mass], dict[int, Mass], set[int]]:
+    def _file_masses(self, model) -> tuple[dict[int, Mass], dict[int, Mass], set[int]]:
         """What newton reads, by the original's number of the body, and what stands for no mass in what moves.
 
         Where newton reads other than we do it is what we read, and only the original can tell whether that is right:
@@ -155,7 +152,7 @@ class Explanation:
         told: dict[str, list[str]] = {}
         for names in some_of(tuple(changes), least=int(touches)):
 
-            def change(spec: Any, names: tuple[str, ...] = names) -> None:
+            def change(spec, names: tuple[str, ...] = names) -> None:
                 for name in names:
                     changes[name](spec, self._stage)
 

@@ -1,7 +1,5 @@
 """Which files are robots, and which of two files are the same robot."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ original, wheel and licence, and why a file was left out. What is there is kept,
 The converters of MJCF and URDF need Python 3.12, and an environment each, for they bring different builds of USD.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import re
@@ -15,10 +13,8 @@ import subprocess
 import sys
 import zipfile
 from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 from .files import kind_of, moves, packages
 
@@ -53,7 +49,7 @@ def licence_of(path: Path, top: Path) -> str:
     return f"{found[1]} (metadata of the wheel)" if found else "not told"
 
 
-def found_robots(top: Path) -> Iterator[tuple[Path, str]]:
+def found_robots(top: Path):
     """Files of one wheel that may be robots; scenes that only put one on a floor, and copies for MJX, are left out."""
     for path in sorted(top.rglob("*")):
         if not path.is_file() or ".dist-info" in str(path) or re.match(r"scene(_\w+)?\.xml$|.*mjx.*", path.name):
@@ -108,11 +104,11 @@ def download(wheels: list[str], folder: Path) -> list[Path]:
     return tops
 
 
-def gather(wheels: list[str], folder: Path, python: str, at_once: int) -> list[dict[str, Any]]:
+def gather(wheels: list[str], folder: Path, python: str, at_once: int) -> list[dict]:
     """Fill the folder; returns the manifest, which grows on disk meanwhile."""
     usd, manifest = folder / "usd", folder / "usd" / "manifest.json"
     usd.mkdir(parents=True, exist_ok=True)
-    entries: dict[str, dict[str, Any]] = {}
+    entries: dict[str, dict] = {}
     if manifest.exists():
         entries = {entry["original"]: entry for entry in json.loads(manifest.read_text())}
     tools = {kind: environment(kind, python, folder) for kind in CONVERTERS}

@@ -4,8 +4,6 @@ Each loss changes a spec of MuJoCo to what the USD file says in place of it, and
 change. Only bodies of which the file says something else are compared with that.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -34,14 +32,14 @@ SHAPELESS = [getattr(mujoco.mjtGeom, f"mjGEOM_{name}") for name in ("ELLIPSOID",
 MESHES = "the inertia of meshes is not that of their triangles"
 
 
-def settotalmass(spec: Any) -> bool:
+def settotalmass(spec) -> bool:
     """All masses are scaled after they were summed up."""
     is_there = spec.compiler.settotalmass > 0
     spec.compiler.settotalmass = -1
     return is_there
 
 
-def inertiagrouprange(spec: Any) -> bool:
+def inertiagrouprange(spec) -> bool:
     """Colliders of some groups have no mass."""
     low, high = spec.compiler.inertiagrouprange
     found = False
@@ -55,7 +53,7 @@ def inertiagrouprange(spec: Any) -> bool:
     return found
 
 
-def shapeless(spec: Any) -> bool:
+def shapeless(spec) -> bool:
     """Ellipsoids and height fields weigh something."""
     found = False
     for geom in spec.geoms:
@@ -64,7 +62,7 @@ def shapeless(spec: Any) -> bool:
     return found
 
 
-def weightless(spec: Any) -> bool:
+def weightless(spec) -> bool:
     """Colliders have a mass or density of 0, which in USD is none that is given."""
     found = False
     for geom in spec.geoms:
@@ -73,7 +71,7 @@ def weightless(spec: Any) -> bool:
     return found
 
 
-def meshes(spec: Any) -> bool:
+def meshes(spec) -> bool:
     """The inertia of meshes is asked to be that of their hull, their surface or an old guess."""
     found = False
     for mesh in spec.meshes:
@@ -82,7 +80,7 @@ def meshes(spec: Any) -> bool:
     return found
 
 
-def massless(spec: Any) -> bool:
+def massless(spec) -> bool:
     """Links have an inertial element of no mass or no inertia, which in USD is none that is given."""
     found = [
         body for body in spec.bodies if body.explicitinertial and not (body.mass > 0.0 and (_inertia(body) > 0.0).any())
@@ -129,7 +127,7 @@ LOSSES: dict[str, Loss] = {
 def without(names: Sequence[str]) -> Callable[[Any], None]:
     """A change of a spec: what some losses leave of it, each link a body of its own."""
 
-    def change(spec: Any) -> None:
+    def change(spec) -> None:
         spec.compiler.fusestatic = False
         for name in names:
             LOSSES[name](spec)
@@ -137,7 +135,7 @@ def without(names: Sequence[str]) -> Callable[[Any], None]:
     return change
 
 
-def tendon_equalities(spec: Any, stage: Usd.Stage) -> bool:
+def tendon_equalities(spec, stage: Usd.Stage) -> bool:
     """Tendons are kept at a length, or at that of others."""
     found = [one for one in spec.equalities if one.type == mujoco.mjtEq.mjEQ_TENDON]
     if any("EqualityTendon" in schema for prim in stage.Traverse() for schema in applied_schemas(prim)):
@@ -147,7 +145,7 @@ def tendon_equalities(spec: Any, stage: Usd.Stage) -> bool:
     return bool(found)
 
 
-def poses_of_welds(spec: Any, stage: Usd.Stage) -> bool:
+def poses_of_welds(spec, stage: Usd.Stage) -> bool:
     """Bodies are kept in other poses of each other than the file has."""
     joints = {}
     for prim in stage.Traverse():
@@ -177,7 +175,7 @@ def poses_of_welds(spec: Any, stage: Usd.Stage) -> bool:
 MOTIONS: dict[str, Motion] = {"tendon equalities": tendon_equalities, "poses of welds": poses_of_welds}
 
 
-def masses_of(model: Any) -> list[Mass]:
+def masses_of(model) -> list[Mass]:
     """Of the bodies of a model, in their frames."""
     masses = []
     for body in range(model.nbody):
@@ -189,7 +187,7 @@ def masses_of(model: Any) -> list[Mass]:
     return masses
 
 
-def transplant(model: Any, masses: dict[int, Mass]) -> None:
+def transplant(model, masses: dict[int, Mass]) -> None:
     """Give bodies of a model other masses; MuJoCo would refuse some inertias in a file."""
     for body, mass in masses.items():
         moments, axes = np.linalg.eigh(mass.inertia)
@@ -204,7 +202,7 @@ def transplant(model: Any, masses: dict[int, Mass]) -> None:
     model.dof_simplenum[:] = 0
 
 
-def reasons(spec: Any, due: dict[int, Mass]) -> dict[int, tuple[str, ...]]:
+def reasons(spec, due: dict[int, Mass]) -> dict[int, tuple[str, ...]]:
     """The least that has to be taken from an original for the masses of the file, by body; bodies without are missing.
 
     Args:
@@ -235,14 +233,14 @@ def some_of(names: tuple[str, ...], least: int) -> Iterator[tuple[str, ...]]:
         yield from itertools.combinations(names, count)
 
 
-def _collides(geom: Any) -> bool:
+def _collides(geom) -> bool:
     return bool(geom.contype or geom.conaffinity)
 
 
-def _weighs(geom: Any) -> bool:
+def _weighs(geom) -> bool:
     return bool(geom.mass > 0.0 or (math.isnan(geom.mass) and geom.density > 0.0))
 
 
-def _inertia(body: Any) -> np.ndarray:
+def _inertia(body) -> np.ndarray:
     full = np.array(body.fullinertia)
     return full[:3] if not np.isnan(full[0]) else np.array(body.inertia)

@@ -3,8 +3,6 @@
 What was found so far is written after each part, so that it is there when the next part crashes.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -14,7 +12,6 @@ import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -37,9 +34,9 @@ class Found:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self.values: dict[str, Any] = {"errors": {}}
+        self.values: dict = {"errors": {}}
 
-    def run(self, part: str, compute: Callable[[], dict[str, Any]]) -> bool:
+    def run(self, part: str, compute: Callable[[], dict]) -> bool:
         """Run a part, and keep what it found or its error; tells whether there was none."""
         self.values["part"] = part
         self.write()
@@ -65,9 +62,9 @@ def check(file: Path, origin: Path | None, found: Found) -> None:
     """Do all parts; those that need another one that failed are left out."""
     import isaacsim.core.experimental.actuators as ea
 
-    opened: dict[str, Any] = {}
+    opened = {}
 
-    def open_it() -> dict[str, Any]:
+    def open_it() -> dict:
         start = time.process_time()
         sim = opened["sim"] = ea.Simulation(file, dt=DT)
         sim.play()
@@ -79,7 +76,7 @@ def check(file: Path, origin: Path | None, found: Found) -> None:
         contacts = sim.data(0).ncon
         return {"seconds": seconds, "robots": len(opened["robots"]), "dofs": dofs, "contacts": int(contacts)}
 
-    def load_original() -> dict[str, Any]:
+    def load_original() -> dict:
         from .original import Original
 
         original = opened["original"] = Original(origin, is_converted=origin != file)
@@ -116,7 +113,7 @@ def check(file: Path, origin: Path | None, found: Found) -> None:
     faults = faults_of(found.values)
     if faults and origin and file.suffix.startswith(".usd"):
 
-        def explain() -> dict[str, Any]:
+        def explain() -> dict:
             from .explain import Explanation
 
             return {"explained": Explanation(file, origin, sim, robots, drive).of(set(faults))}
@@ -125,7 +122,7 @@ def check(file: Path, origin: Path | None, found: Found) -> None:
     found.run("close", lambda: sim.close() or {})
 
 
-def faults_of(found: dict[str, Any]) -> list[str]:
+def faults_of(found: dict) -> list[str]:
     """Kinds of what is not as in the original."""
     if not found.get("original_dofs"):
         return []
@@ -138,7 +135,7 @@ def faults_of(found: dict[str, Any]) -> list[str]:
     return kinds + list(found.get("strain", {}))
 
 
-def names_of(sim: Any, robot: Any) -> list[tuple[str, str, str]]:
+def names_of(sim, robot) -> list[tuple[str, str, str]]:
     """Of each DOF: its name, the name its joint had before it was made fit for USD, and that of the link it carries."""
     stage = sim.stage
     names = []
@@ -154,7 +151,7 @@ def names_of(sim: Any, robot: Any) -> list[tuple[str, str, str]]:
     return names
 
 
-def outside(sim: Any, robots: list[Any]) -> set[str]:
+def outside(sim, robots: list) -> set[str]:
     """Names of joints of the stage that are in no articulation, as `plain` has them."""
     if not sim.stage:
         return set()
@@ -163,7 +160,7 @@ def outside(sim: Any, robots: list[Any]) -> set[str]:
     return {plain(prim.GetDisplayName() or prim.GetName()) for prim in prims if str(prim.GetPath()) not in known}
 
 
-def match(robots: list[list[tuple[str, str, str]]], original: Any) -> list[list[int | None]]:
+def match(robots: list[list[tuple[str, str, str]]], original) -> list[list[int | None]]:
     """The original's joint of each DOF, by the joint's name, or by its link's where the joint has none."""
     numbers: dict[str, int] = {}
     links: dict[str, list[int]] = {}
@@ -185,7 +182,7 @@ def match(robots: list[list[tuple[str, str, str]]], original: Any) -> list[list[
     return rows
 
 
-def compare(robots: list[Any], matched: list[list[int | None]], original: Any) -> dict[str, Any]:
+def compare(robots: list, matched: list[list[int | None]], original) -> dict:
     """Mass matrix and bias at random states within limits; limits and friction."""
     from .original import no_limit
 
@@ -232,7 +229,7 @@ def distance(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
 
 
 def measure(
-    robot: Any, columns: list[int], joints: list[int], original: Any, draws: list[tuple[Any, Any]], shift: np.ndarray
+    robot, columns: list[int], joints: list[int], original, draws: list[tuple], shift: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """By joint, the largest difference of a mass matrix and of a bias, relative to what the joint has."""
     masses, biases, sizes = [], [], []
@@ -261,7 +258,7 @@ def measure(
 class Drive:
     """Half a second of a sine on all joints but those that follow others, and of the original under the same law."""
 
-    def __init__(self, sim: Any, robots: list[Any], matched: list[list[int | None]], original: Any) -> None:
+    def __init__(self, sim, robots: list, matched: list[list[int | None]], original) -> None:
         import isaacsim.core.experimental.actuators as ea
 
         passive = original.passive() if original else set()
@@ -275,7 +272,7 @@ class Drive:
         self.touching: set[tuple[str, str]] = set()
         """Pairs of prims that did."""
 
-    def run(self) -> dict[str, Any]:
+    def run(self) -> dict:
         """Drive; what came of it."""
         sim, runs = self._sim, self.runs
         twin = Twin(self._original, runs, self._matched) if self._original else None
@@ -313,7 +310,7 @@ class Drive:
             "gains_restored": all(restored),
         }
 
-    def strain(self, other: Any) -> dict[str, float]:
+    def strain(self, other) -> dict[str, float]:
         """What was broken, where another original than that of the run breaks it no less."""
         twin = Twin(other, self.runs, self._matched)
         steps = [twin.step(step * DT) for step in range(round(SECONDS / DT))]
@@ -327,7 +324,7 @@ class Drive:
 
 
 def broken(
-    original: Any, joints: list[int], ours: list[np.ndarray], theirs: list[np.ndarray]
+    original, joints: list[int], ours: list[np.ndarray], theirs: list[np.ndarray]
 ) -> tuple[dict[str, float], list[str]]:
     """What couples joints and is broken in ours, and not in theirs: how many times its slack; and all that does."""
     strained: dict[str, list[float]] = {}
@@ -345,7 +342,7 @@ def broken(
 class Run:
     """One robot under control."""
 
-    def __init__(self, ea: Any, robot: Any, columns: list[int]) -> None:
+    def __init__(self, ea, robot, columns: list[int]) -> None:
         self.robot, self.columns = robot, columns
         mass = robot.get_mass_matrices().numpy()[0].astype(float)
         # what a joint alone has to accelerate, the others being free, and by how much all together have less
@@ -409,7 +406,7 @@ class Run:
 class Twin:
     """The original under the same law, in plain MuJoCo."""
 
-    def __init__(self, original: Any, runs: list[Run], matched: list[list[int | None]]) -> None:
+    def __init__(self, original, runs: list[Run], matched: list[list[int | None]]) -> None:
         self._original, self._runs = original, runs
         for run, row in zip(runs, matched, strict=True):
             run.known = [i for i, j in enumerate(row) if j is not None]

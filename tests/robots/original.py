@@ -1,7 +1,5 @@
 """MuJoCo's own model of an MJCF or URDF file, to compare with."""
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Callable
@@ -80,7 +78,7 @@ class Original:
         """Joints that follow others."""
 
     @functools.cached_property
-    def _scratch(self) -> Any:
+    def _scratch(self):
         return mujoco.MjData(self.model)
 
     def name(self, joint: int) -> str:
@@ -113,7 +111,7 @@ class Original:
         damping = damping.reshape(self.model.nv, -1)[:, 0]
         return np.stack([self.model.dof_frictionloss[at], damping[at]], axis=1)
 
-    def dynamics(self, joints: list[int], positions: np.ndarray, velocities: np.ndarray) -> tuple[Any, Any]:
+    def dynamics(self, joints: list[int], positions: np.ndarray, velocities: np.ndarray) -> tuple:
         """Mass matrix and bias of some joints; everything else stays as in the file."""
         model, data, at = self.model, self.data, self.model.jnt_dofadr[joints]
         mujoco.mj_resetData(model, data)
@@ -204,7 +202,7 @@ class Original:
         return found
 
 
-def spec_of(path: Path) -> Any:
+def spec_of(path: Path):
     """MuJoCo's spec of MJCF, or of a URDF without what MuJoCo does not open.
 
     Raises:
@@ -212,13 +210,13 @@ def spec_of(path: Path) -> Any:
     """
     if kind_of(path) != "urdf":
         return mujoco.MjSpec.from_file(str(path))
-    kept: list[Any] = []
+    kept = []
     text = re.sub(r"<!--.*?-->", "", with_meshes(path), flags=re.DOTALL)
     _from_urdf(text, lambda spec: kept.append(spec.copy()))
     return kept[-1]
 
 
-def compiled(spec: Any) -> Any:
+def compiled(spec):
     """Model of a spec, where links that move have no mass too."""
     # some files ask for gigabytes
     spec.memory = spec.njmax = spec.nconmax = -1
@@ -229,7 +227,7 @@ def compiled(spec: Any) -> Any:
         return spec.compile()
 
 
-def _changed(spec: Any, change: Change) -> Any:
+def _changed(spec, change: Change):
     change(spec)
     return compiled(spec)
 
@@ -254,9 +252,9 @@ def _from_urdf(text: str, change: Change | None = None) -> tuple[Any, str]:
     return _with_any_inertia(text), "refusal"
 
 
-def _with_any_inertia(text: str) -> Any:
+def _with_any_inertia(text: str):
     """Model of a URDF whose inertias MuJoCo refuses, with these very inertias: the mass matrix is linear in them."""
-    links: dict[str, Any] = {}
+    links = {}
     for name, inside in LINKS.findall(text):
         if inertial := re.search(r"<inertial\b.*?</inertial>", inside, re.DOTALL):
             links[name] = inertial[0]

@@ -1,7 +1,5 @@
 """What newton reads of a USD file: a second reader, and so a witness of what the file says."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterable
 from pathlib import Path

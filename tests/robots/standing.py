@@ -11,13 +11,10 @@ ground in a stance and holds it for five seconds, as the file has it and as `sav
 | upright | direction of gravity along the base's own axis: -1 is upright; the same two |
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 import warnings
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from isaacsim.core.experimental.actuators import ArticulationActuators, PDControlConfig, Simulation
@@ -54,7 +51,7 @@ def main(folder: Path) -> None:
     table = Table("robot", "order", "M", "bias", "sunk [mm]", "upright")
     for pattern, positions, stiffness, damping in ROBOTS:
         (file,) = folder.glob(pattern)
-        given: dict[str, Any] = {"keyframe": "home"} if positions is None else {"initial_positions": positions}
+        given = {"keyframe": "home"} if positions is None else {"initial_positions": positions}
         given["floating_base"] = file.suffix == ".urdf"
         with tempfile.TemporaryDirectory() as made, warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -79,7 +76,7 @@ def main(folder: Path) -> None:
     Console(width=120).print(table)
 
 
-def robot_of(sim: Simulation) -> Any:
+def robot_of(sim: Simulation):
     """The only robot."""
     return sim.articulation(".*" if sim.stage is None else "/World/.*")
 

@@ -3,15 +3,11 @@
 What was lost on the way to USD is told from what we read wrongly.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from isaacsim.core.experimental.actuators.files.usd.stage import open_stage
@@ -85,7 +81,7 @@ def Xform "boxes"
 """
 
 
-def table(place: Path, *options: str) -> tuple[dict[str, dict[str, Any]], str]:
+def table(place: Path, *options: str) -> tuple[dict[str, dict], str]:
     """What was found about the robots at a place, by name, and what was printed."""
     result = place / "result.json"
     command = [sys.executable, "-m", "tests.robots", place, "--only", ".usda", "--json", result, *options]
@@ -94,7 +90,7 @@ def table(place: Path, *options: str) -> tuple[dict[str, dict[str, Any]], str]:
 
 
 @pytest.mark.slow
-def test_a_robot_behaves_as_its_original_and_another_does_not(tmp_path: Path) -> None:
+def test_a_robot_behaves_as_its_original_and_another_does_not(tmp_path) -> None:
     """The second arm differs from the original beside it in all that is compared."""
     usd, xml = ((ROBOTS / f"arm_2dof.{end}").read_text() for end in ("usda", "xml"))
     other = xml.replace('mass="2"', 'mass="3"').replace('range="0 0.4"', 'range="0 0.5" damping="1"')
@@ -114,7 +110,7 @@ def test_a_robot_behaves_as_its_original_and_another_does_not(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_what_usd_cannot_say_is_told_by_what_it_takes_from_the_original(tmp_path: Path) -> None:
+def test_what_usd_cannot_say_is_told_by_what_it_takes_from_the_original(tmp_path) -> None:
     """Scaled masses, and colliders without mass: of each file that is what was lost, and no more."""
     pytest.importorskip("newton", reason="newton is the other reader")
     for name, compiler, third in (
@@ -132,7 +128,7 @@ def test_what_usd_cannot_say_is_told_by_what_it_takes_from_the_original(tmp_path
 
 
 @pytest.mark.slow
-def test_couplings_without_a_schema_are_told(tmp_path: Path) -> None:
+def test_couplings_without_a_schema_are_told(tmp_path) -> None:
     """The original keeps a tendon at its length, and moves as ours where it does not."""
     pytest.importorskip("newton", reason="newton is the other reader")
     tendon = '<fixed name="sum"><joint joint="shoulder" coef="1"/><joint joint="extension" coef="-5"/></fixed>'
@@ -157,9 +153,7 @@ def _slower(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize(("change", "apart"), [(_heavier, "mass"), (_wider, "range"), (_slower, "friction")])
-def test_what_is_read_wrongly_is_no_loss(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[Scene], None], apart: str
-) -> None:
+def test_what_is_read_wrongly_is_no_loss(tmp_path, monkeypatch, change, apart) -> None:
     """Newton reads the file as it is, so that what we read otherwise is seen."""
     pytest.importorskip("newton", reason="newton is the other reader")
     monkeypatch.syspath_prepend(REPOSITORY)
@@ -178,7 +172,7 @@ def test_what_is_read_wrongly_is_no_loss(
     assert found() == {apart: ["/boxes/base/link"]}
 
 
-def test_a_process_that_does_not_end_is_a_line_of_the_table(tmp_path: Path) -> None:
+def test_a_process_that_does_not_end_is_a_line_of_the_table(tmp_path) -> None:
     """The robot is given less time than Python needs to start."""
     (tmp_path / "arm.usda").write_text((ROBOTS / "pendulum.usda").read_text())
     rows, printed = table(tmp_path, "--seconds", "0.01")

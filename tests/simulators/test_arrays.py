@@ -1,7 +1,5 @@
 """The host of arrays only: paths, life cycle, and what it leaves alone."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
@@ -18,7 +16,7 @@ NAMES = ["hip", "knee"]
         ({"path": "/World/Leg", "num_robots": 2}, ["/World/Leg_0", "/World/Leg_1"]),
     ],
 )
-def test_robots_are_named_after_the_path(arguments: dict, paths: list[str]) -> None:
+def test_robots_are_named_after_the_path(arguments, paths) -> None:
     """One keeps the path, several are numbered."""
     assert ArraysHost(NAMES, **arguments).articulation("/.*" if "path" not in arguments else "/World/.*").paths == paths
 
@@ -48,7 +46,6 @@ def test_robots_are_environments_of_their_own() -> None:
 
 
 def test_arrays_are_zero_after_play() -> None:
-    """All of them."""
     host = ArraysHost(NAMES, 3)
     host.play()
     assert not any(array.any() for array in vars(host.arrays()).values())
@@ -62,7 +59,7 @@ def test_arrays_are_float32_of_all_joints() -> None:
 
 
 @pytest.mark.parametrize("stopped", [False, True])
-def test_there_are_no_arrays_unless_playing(stopped: bool) -> None:
+def test_there_are_no_arrays_unless_playing(stopped) -> None:
     """Neither before nor after."""
     host = ArraysHost(NAMES)
     if stopped:
@@ -132,7 +129,6 @@ def test_play_starts_from_zero_again() -> None:
 
 
 def test_stage_is_what_was_given() -> None:
-    """None by default."""
     stage = object()
     assert (ArraysHost(NAMES).stage, ArraysHost(NAMES, stage=stage).stage) == (None, stage)
 

@@ -1,7 +1,5 @@
 """The event bus: who is called, when, with what, and who is not called any more."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import weakref
@@ -42,7 +40,7 @@ def event(request: pytest.FixtureRequest) -> tuple[str, Callable[[EventBus], Non
     return EVENTS[request.param]
 
 
-def test_callback_gets_the_arguments_of_its_event(bus: EventBus, event: tuple) -> None:
+def test_callback_gets_the_arguments_of_its_event(bus, event) -> None:
     """Each event has its own."""
     subscribe, emit, arguments = event
     heard: list[tuple] = []
@@ -51,7 +49,7 @@ def test_callback_gets_the_arguments_of_its_event(bus: EventBus, event: tuple) -
     assert heard == [arguments]
 
 
-def test_events_do_not_reach_listeners_of_others(bus: EventBus, event: tuple) -> None:
+def test_events_do_not_reach_listeners_of_others(bus, event) -> None:
     """One list for each event."""
     subscribe, emit, _ = event
     heard: list[str] = []
@@ -65,9 +63,7 @@ def test_events_do_not_reach_listeners_of_others(bus: EventBus, event: tuple) ->
     ("orders", "expected"),
     [([0, 0, 0], [0, 1, 2]), ([2, 1, 0], [2, 1, 0]), ([1, 0, 1, 0], [1, 3, 0, 2]), ([0, -1, 5, -1], [1, 3, 0, 2])],
 )
-def test_callbacks_run_by_order_then_registration(
-    bus: EventBus, event: tuple, orders: list[int], expected: list[int]
-) -> None:
+def test_callbacks_run_by_order_then_registration(bus, event, orders, expected) -> None:
     """A lower order comes first, equal ones as they were registered."""
     subscribe, emit, _ = event
     heard: list[int] = []
@@ -77,8 +73,7 @@ def test_callbacks_run_by_order_then_registration(
     assert heard == expected
 
 
-def test_emitting_again_calls_again(bus: EventBus, event: tuple) -> None:
-    """Subscriptions stay."""
+def test_emitting_again_calls_again(bus, event) -> None:
     subscribe, emit, arguments = event
     heard: list[tuple] = []
     getattr(bus, subscribe)(lambda *args: heard.append(args))
@@ -87,7 +82,7 @@ def test_emitting_again_calls_again(bus: EventBus, event: tuple) -> None:
     assert heard == [arguments, arguments]
 
 
-def test_method_does_not_keep_its_object_alive(bus: EventBus, event: tuple) -> None:
+def test_method_does_not_keep_its_object_alive(bus, event) -> None:
     """A dropped listener is called no more."""
     subscribe, emit, _ = event
     heard: list[tuple] = []
@@ -99,7 +94,7 @@ def test_method_does_not_keep_its_object_alive(bus: EventBus, event: tuple) -> N
     assert heard == []
 
 
-def test_subscription_of_a_dropped_object_disappears(bus: EventBus) -> None:
+def test_subscription_of_a_dropped_object_disappears(bus) -> None:
     """The list does not grow with listeners that are gone."""
     bus.on_stop(Listener([]).hear)
     gc.collect()
@@ -107,7 +102,7 @@ def test_subscription_of_a_dropped_object_disappears(bus: EventBus) -> None:
     assert bus.num_callbacks == 0
 
 
-def test_method_of_a_living_object_is_called(bus: EventBus, event: tuple) -> None:
+def test_method_of_a_living_object_is_called(bus, event) -> None:
     """Weak does not mean lost."""
     subscribe, emit, arguments = event
     listener = Listener([])
@@ -117,7 +112,7 @@ def test_method_of_a_living_object_is_called(bus: EventBus, event: tuple) -> Non
     assert listener.heard == [arguments]
 
 
-def test_function_is_held(bus: EventBus) -> None:
+def test_function_is_held(bus) -> None:
     """A function without other references is still called."""
     heard: list[int] = []
 
@@ -130,8 +125,7 @@ def test_function_is_held(bus: EventBus) -> None:
     assert heard == [1]
 
 
-def test_closed_subscription_is_silent(bus: EventBus, event: tuple) -> None:
-    """Whatever the event."""
+def test_closed_subscription_is_silent(bus, event) -> None:
     subscribe, emit, _ = event
     heard: list[tuple] = []
     getattr(bus, subscribe)(lambda *args: heard.append(args)).close()
@@ -139,7 +133,7 @@ def test_closed_subscription_is_silent(bus: EventBus, event: tuple) -> None:
     assert heard == []
 
 
-def test_close_twice_takes_out_one(bus: EventBus) -> None:
+def test_close_twice_takes_out_one(bus) -> None:
     """The same function registered twice keeps its other subscription."""
 
     def callback() -> None:
@@ -152,14 +146,13 @@ def test_close_twice_takes_out_one(bus: EventBus) -> None:
     assert bus.num_callbacks == 1
 
 
-def test_num_callbacks_counts_every_kind(bus: EventBus) -> None:
-    """One of each."""
+def test_num_callbacks_counts_every_kind(bus) -> None:
     for subscribe, _, _ in EVENTS.values():
         getattr(bus, subscribe)(lambda *_: None)
     assert bus.num_callbacks == len(EVENTS)
 
 
-def test_callback_may_close_itself(bus: EventBus) -> None:
+def test_callback_may_close_itself(bus) -> None:
     """It runs once, and the next one is not skipped."""
     heard: list[str] = []
 
@@ -174,7 +167,7 @@ def test_callback_may_close_itself(bus: EventBus) -> None:
     assert heard == ["once", "next", "next"]
 
 
-def test_callback_closed_by_an_earlier_one_is_not_called(bus: EventBus) -> None:
+def test_callback_closed_by_an_earlier_one_is_not_called(bus) -> None:
     """Even within the same event."""
     heard: list[str] = []
     bus.on_pre_step(lambda *_: later.close())
@@ -183,16 +176,14 @@ def test_callback_closed_by_an_earlier_one_is_not_called(bus: EventBus) -> None:
     assert heard == []
 
 
-def test_callback_registered_during_an_event_waits_for_the_next(bus: EventBus) -> None:
-    """No endless loops."""
+def test_callback_registered_during_an_event_waits_for_the_next(bus) -> None:
     heard: list[str] = []
     bus.on_ready(lambda: bus.on_ready(lambda: heard.append("new")) and None)
     bus.emit_ready()
     assert heard == []
 
 
-def test_error_in_a_callback_reaches_the_caller(bus: EventBus, event: tuple) -> None:
-    """Nothing is swallowed."""
+def test_error_in_a_callback_reaches_the_caller(bus, event) -> None:
     subscribe, emit, _ = event
 
     def fail(*_: object) -> None:
@@ -203,7 +194,7 @@ def test_error_in_a_callback_reaches_the_caller(bus: EventBus, event: tuple) -> 
         emit(bus)
 
 
-def test_error_in_a_callback_does_not_keep_it_from_others(bus: EventBus, event: tuple) -> None:
+def test_error_in_a_callback_does_not_keep_it_from_others(bus, event) -> None:
     """All listeners receive the stop even if some fail; the first error has a note of the second."""
     subscribe, emit, arguments = event
     heard: list[tuple] = []
@@ -219,7 +210,7 @@ def test_error_in_a_callback_does_not_keep_it_from_others(bus: EventBus, event: 
     assert caught.value.__notes__ == ["Another callback of this event failed: ArithmeticError('broken 1')"]
 
 
-def test_error_in_a_callback_keeps_nothing_alive(bus: EventBus) -> None:
+def test_error_in_a_callback_keeps_nothing_alive(bus) -> None:
     """When the error is gone, so is who raised it, without the help of the garbage collector."""
 
     class Failing:
@@ -239,12 +230,12 @@ def test_error_in_a_callback_keeps_nothing_alive(bus: EventBus) -> None:
         gc.enable()
 
 
-def test_new_bus_is_not_ready(bus: EventBus) -> None:
+def test_new_bus_is_not_ready(bus) -> None:
     """Before the first play."""
     assert not bus.ready
 
 
-def test_bus_is_ready_inside_ready_callbacks(bus: EventBus) -> None:
+def test_bus_is_ready_inside_ready_callbacks(bus) -> None:
     """They may write to articulations."""
     seen: list[bool] = []
     bus.on_ready(lambda: seen.append(bus.ready))
@@ -252,8 +243,7 @@ def test_bus_is_ready_inside_ready_callbacks(bus: EventBus) -> None:
     assert seen == [True]
 
 
-def test_bus_is_not_ready_inside_stop_callbacks(bus: EventBus) -> None:
-    """They may not."""
+def test_bus_is_not_ready_inside_stop_callbacks(bus) -> None:
     seen: list[bool] = []
     bus.emit_ready()
     bus.on_stop(lambda: seen.append(bus.ready))
@@ -261,7 +251,7 @@ def test_bus_is_not_ready_inside_stop_callbacks(bus: EventBus) -> None:
     assert seen == [False]
 
 
-def test_reset_of_everything_tells_none(bus: EventBus) -> None:
+def test_reset_of_everything_tells_none(bus) -> None:
     """None means all environments."""
     heard: list[object] = []
     bus.on_reset(heard.append)
@@ -269,7 +259,7 @@ def test_reset_of_everything_tells_none(bus: EventBus) -> None:
     assert heard == [None]
 
 
-def test_cleared_bus_calls_nobody(bus: EventBus) -> None:
+def test_cleared_bus_calls_nobody(bus) -> None:
     """Of any event, in the middle of one too; what was forgotten may be closed, and others may come."""
     heard: list[str] = []
     subscriptions = []

@@ -1,23 +1,20 @@
 """Drives taken over and given back, through every order of play, stop, close and overlap."""
 
-from __future__ import annotations
-
 import itertools
-from pathlib import Path
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
-from leg import NAMES, Leg
+from leg import NAMES
 from places import ROBOTS
 
 DT = 0.01
 
 
 @pytest.mark.parametrize("early", [True, False])
-def test_drives_are_off_while_attached(leg: Leg, early: bool) -> None:
+def test_drives_are_off_while_attached(leg, early) -> None:
     """With the wrapper made before or after play."""
     wrapper = leg.wrap("knee") if early else None
     leg.host.play()
@@ -28,7 +25,7 @@ def test_drives_are_off_while_attached(leg: Leg, early: bool) -> None:
 
 
 @pytest.mark.parametrize("host", ["arrays", "mujoco"])
-def test_close_changes_no_error_state_of_numpy(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_close_changes_no_error_state_of_numpy(host, monkeypatch) -> None:
     """The collector may call it while another error state is being entered, and a second one there crashes CPython."""
     robot = aa.Simulation(ROBOTS / "pendulum.usda") if host == "mujoco" else aa.use_host(ArraysHost(NAMES))
     with robot as opened:
@@ -43,7 +40,7 @@ def test_close_changes_no_error_state_of_numpy(host: str, monkeypatch: pytest.Mo
         assert (aa.Articulation(path).get_dof_gains()[0].numpy() == 3.0).all()
 
 
-def test_close_is_idempotent(leg: Leg) -> None:
+def test_close_is_idempotent(leg) -> None:
     """A second close does not restore gains that were set meanwhile."""
     leg.host.play()
     wrapper = leg.wrap("knee")
@@ -53,7 +50,7 @@ def test_close_is_idempotent(leg: Leg) -> None:
     assert leg.gains() == [1.1, 9.0, 3.3]
 
 
-def test_close_clears_owned_efforts_only(leg: Leg) -> None:
+def test_close_clears_owned_efforts_only(leg) -> None:
     """Efforts that others set stay."""
     leg.host.play()
     wrapper = leg.wrap("knee")
@@ -62,7 +59,7 @@ def test_close_clears_owned_efforts_only(leg: Leg) -> None:
     assert leg.host.arrays().efforts.tolist() == [5, 0, 5]
 
 
-def test_close_restores_only_gains_that_are_still_zero(leg: Leg) -> None:
+def test_close_restores_only_gains_that_are_still_zero(leg) -> None:
     """Gains set by a user while attached are the user's."""
     leg.host.play()
     wrapper = leg.wrap("hip", "knee")
@@ -71,7 +68,7 @@ def test_close_restores_only_gains_that_are_still_zero(leg: Leg) -> None:
     assert leg.gains() == [1.1, 7.0, 3.3]
 
 
-def test_replay_takes_and_restores_again(leg: Leg) -> None:
+def test_replay_takes_and_restores_again(leg) -> None:
     """Gains come from the stage at each play; the wrapper stays attached through stops."""
     wrapper = leg.wrap("ankle")
     for _ in range(3):
@@ -84,7 +81,7 @@ def test_replay_takes_and_restores_again(leg: Leg) -> None:
     assert leg.gains() == [1.1, 2.2, 3.3]
 
 
-def test_a_second_ready_keeps_the_saved_gains(leg: Leg) -> None:
+def test_a_second_ready_keeps_the_saved_gains(leg) -> None:
     """Physics may be initialised again in mid-session; gains that are zero by then are not taken for the original."""
     leg.host.play()
     wrapper = leg.wrap("knee")
@@ -94,7 +91,7 @@ def test_a_second_ready_keeps_the_saved_gains(leg: Leg) -> None:
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
-def test_last_owner_restores(leg: Leg, order: tuple[int, ...]) -> None:
+def test_last_owner_restores(leg, order) -> None:
     """Of three overlapping wrappers, closed in any order, the last to leave a joint gives it back."""
     leg.host.play()
     sets = [("hip", "knee"), ("knee",), ("knee", "ankle")]
@@ -109,7 +106,7 @@ def test_last_owner_restores(leg: Leg, order: tuple[int, ...]) -> None:
         assert leg.gains() == expected
 
 
-def test_overlap_warning_names_both(leg: Leg) -> None:
+def test_overlap_warning_names_both(leg) -> None:
     """The warning shows the joint and both wrappers, and points to where the second is made."""
     leg.host.play()
     first = leg.wrap("knee")
@@ -120,7 +117,7 @@ def test_overlap_warning_names_both(leg: Leg) -> None:
     first.close()
 
 
-def test_disjoint_wrappers_coexist(leg: Leg) -> None:
+def test_disjoint_wrappers_coexist(leg) -> None:
     """No warning, and each closes on its own."""
     leg.host.play()
     first, second = leg.wrap("hip"), leg.wrap("ankle")
@@ -132,7 +129,7 @@ def test_disjoint_wrappers_coexist(leg: Leg) -> None:
     second.close()
 
 
-def test_closing_while_stopped_writes_nothing(leg: Leg) -> None:
+def test_closing_while_stopped_writes_nothing(leg) -> None:
     """There is no physics to write to; the next play reads the stage."""
     leg.host.play()
     wrapper = leg.wrap("knee")
@@ -142,7 +139,7 @@ def test_closing_while_stopped_writes_nothing(leg: Leg) -> None:
     assert leg.gains() == [1.1, 2.2, 3.3]
 
 
-def test_closing_while_physics_stops_writes_nothing(leg: Leg) -> None:
+def test_closing_while_physics_stops_writes_nothing(leg) -> None:
     """Earlier listeners of the stop may close the wrapper; its stored gains end with physics."""
     leg.host.play()
     wrapper = leg.wrap("knee")
@@ -154,7 +151,7 @@ def test_closing_while_physics_stops_writes_nothing(leg: Leg) -> None:
     assert leg.gains() == [0.0, 0.0, 0.0]
 
 
-def test_usd_is_never_written(robots: Path) -> None:
+def test_usd_is_never_written(robots) -> None:
     """Neither taking drives nor giving them back edits the stage."""
     with aa.Simulation(robots / "franka_panda.usda") as sim:
         before = sim.stage.ExportToString()

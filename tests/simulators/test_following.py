@@ -1,7 +1,5 @@
 """Signals that laws ask for, from a simulator into what its actuators read."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import numpy as np
@@ -38,7 +36,7 @@ def config(robots: int, scale: float) -> ActuatorConfig:
 
 
 @pytest.mark.parametrize("copies", [1, 2])
-def test_laws_are_told_what_the_simulator_knows(copies: int) -> None:
+def test_laws_are_told_what_the_simulator_knows(copies) -> None:
     """Of their joint, before each step, again after a reset and a stop."""
     with Simulation(ROBOTS / "arm_2dof.usda", num_envs=copies) as sim:
         paths = [robot.path for robot in sim._host.robots()]
@@ -76,7 +74,7 @@ class Robots:
         """Those that it knows."""
         return JointViews({"inertia": self.inertia} if "inertia" in names else {}, self._refresh)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str):
         if name.startswith(("get_", "set_")) or name == "dof_paths":
             return lambda *_, **__: None
         raise AttributeError(name)

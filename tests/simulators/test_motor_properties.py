@@ -1,10 +1,7 @@
 """Armature and friction of motors: in the simulator while attached, given back after."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -12,7 +9,6 @@ import pytest
 from isaacsim.core.experimental.actuators.compat.isaac_lab import IdealPDActuatorCfg
 from isaacsim.core.experimental.actuators.files.usd.stage import open_stage
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
-from isaacsim.core.experimental.actuators.simulators.authoring import motors_of
 from physics_engines import ENGINES, installed
 from places import ROBOTS
 from pxr import Sdf
@@ -23,27 +19,27 @@ ARMATURE = {"panda_joint[1-4]": 0.3, "panda_joint[5-7]": 0.05}
 WANTED = np.array([0.3] * 4 + [0.05] * 3)
 
 
-def inertias(robot: Any) -> np.ndarray:
+def inertias(robot) -> np.ndarray:
     """Diagonal of the mass matrix."""
     return np.diagonal(robot.get_mass_matrices().numpy()[0]).copy()
 
 
-def frictions(robot: Any) -> list[np.ndarray]:
+def frictions(robot) -> list[np.ndarray]:
     return [part.numpy()[0] for part in robot.get_dof_friction_properties()]
 
 
-def wrap(**properties: Any) -> aa.ArticulationActuators:
+def wrap(**properties) -> aa.ArticulationActuators:
     motor = aa.MotorConfig(PD, [aa.MaxEffortClampingConfig("joint")], **properties)
     return aa.ArticulationActuators.from_configs(PANDA, {"panda_joint.*": motor})
 
 
 @pytest.mark.parametrize("early", [True, False])
-def test_armature_is_in_the_mass_matrix_until_close(early: bool) -> None:
+def test_armature_is_in_the_mass_matrix_until_close(early) -> None:
     """With the wrapper made before or after play, and through stop and play."""
     with aa.Simulation(ROBOTS / "franka_panda.usda") as sim:
         made = wrap(armature=ARMATURE) if early else None
         sim.play()
-        robot: Any = aa.Articulation(PANDA)
+        robot = aa.Articulation(PANDA)
         authored = np.full(7, 0.1)
         made = made or wrap(armature=ARMATURE)
         for _ in range(2):
@@ -57,10 +53,9 @@ def test_armature_is_in_the_mass_matrix_until_close(early: bool) -> None:
 
 
 def test_friction_is_static_and_dynamic_and_given_back() -> None:
-    """Viscous friction stays."""
     with aa.Simulation(ROBOTS / "franka_panda.usda") as sim:
         sim.play()
-        robot: Any = aa.Articulation(PANDA)
+        robot = aa.Articulation(PANDA)
         robot.set_dof_friction_properties(0.01, 0.01, 0.02)
         made = wrap(friction=0.5)
         expected = np.full(7, 0.5), np.full(7, 0.5), np.full(7, 0.02)
@@ -73,7 +68,7 @@ def test_viscous_friction_is_given_back_too() -> None:
     """By pattern, as the others; dry friction stays."""
     with aa.Simulation(ROBOTS / "franka_panda.usda") as sim:
         sim.play()
-        robot: Any = aa.Articulation(PANDA)
+        robot = aa.Articulation(PANDA)
         robot.set_dof_friction_properties(0.01, 0.01, 0.02)
         made = wrap(viscous_friction={"panda_joint[1-4]": 0.5, "panda_joint[5-7]": 0.1})
         expected = [0.01] * 7, [0.01] * 7, [0.5] * 4 + [0.1] * 3
@@ -86,7 +81,7 @@ def test_what_somebody_set_since_stays() -> None:
     """Close restores only what is still as it was set."""
     with aa.Simulation(ROBOTS / "franka_panda.usda") as sim:
         sim.play()
-        robot: Any = aa.Articulation(PANDA)
+        robot = aa.Articulation(PANDA)
         made = wrap(armature=0.3)
         robot.set_dof_armatures(0.7, dof_indices=[2])
         made.close()
@@ -97,7 +92,7 @@ def test_the_last_of_several_wrappers_restores() -> None:
     """What the joints had is noted once, by the first."""
     with aa.Simulation(ROBOTS / "franka_panda.usda") as sim:
         sim.play()
-        robot: Any = aa.Articulation(PANDA)
+        robot = aa.Articulation(PANDA)
         first = wrap(armature=0.3)
         with pytest.warns(UserWarning, match="driven by two actuator wrappers"):
             second = wrap(armature=0.4)
@@ -111,7 +106,7 @@ def test_values_per_robot() -> None:
     """Copies of a robot may differ."""
     with aa.Simulation(ROBOTS / "pendulum.usda", num_envs=3) as sim:
         sim.play()
-        robots: Any = aa.Articulation("/World/envs/env_.*/Pendulum")
+        robots = aa.Articulation("/World/envs/env_.*/Pendulum")
         before = robots.get_dof_armatures().numpy()
         motor = aa.MotorConfig(PD, armature=[0.1, 0.2, 0.3])  # pyright: ignore[reportArgumentType]
         with aa.ArticulationActuators.from_configs(robots.paths, {"hinge": motor}):
@@ -120,11 +115,11 @@ def test_values_per_robot() -> None:
 
 
 @pytest.mark.parametrize("way", ["motors", "pairs"])
-def test_rotor_before_a_gear_is_the_armature_until_close(way: str) -> None:
+def test_rotor_before_a_gear_is_the_armature_until_close(way) -> None:
     """Of motors by pattern and of actuators of a program: the inertia times the square of the ratio, by robot."""
     with aa.Simulation(ROBOTS / "pendulum.usda", num_envs=3) as sim:
         sim.play()
-        robots: Any = aa.Articulation("/World/envs/env_.*/Pendulum")
+        robots = aa.Articulation("/World/envs/env_.*/Pendulum")
         before, inertia = robots.get_dof_armatures().numpy(), np.array([1e-4, 2e-4, 3e-4])
         gear = aa.TransmissionConfig(-10.0, rotor_inertia=inertia)  # pyright: ignore[reportArgumentType]
         law = aa.PDControlConfig(1.0, 0.02)
@@ -144,7 +139,7 @@ def test_a_motor_without_controller_is_no_more_than_its_properties() -> None:
     """The drive goes on."""
     with aa.Simulation(ROBOTS / "franka_panda.usda") as sim:
         sim.play()
-        robot: Any = aa.Articulation(PANDA)
+        robot = aa.Articulation(PANDA)
         robot.set_dof_gains(30.0, 3.0)
         made = aa.ArticulationActuators.from_configs(PANDA, {".*": aa.MotorConfig(armature=0.3)})
         assert made.actuators == [] and (robot.get_dof_gains()[0].numpy() == 30.0).all()
@@ -186,13 +181,13 @@ def pendulum(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("early", [True, False])
-def test_rotor_behind_a_spring_is_no_armature_while_attached(early: bool, tmp_path: Path) -> None:
+def test_rotor_behind_a_spring_is_no_armature_while_attached(early, tmp_path) -> None:
     """The actuator moves it; the armature of the file comes back."""
     motors = {".*": [aa.PDControlConfig(0.01, 0.001), ROTOR]}
     with aa.Simulation(pendulum(tmp_path)) as sim:
         made = aa.ArticulationActuators.from_configs("/World/Pendulum", motors) if early else None
         sim.play()
-        robot: Any = aa.Articulation("/World/Pendulum")
+        robot = aa.Articulation("/World/Pendulum")
         made = made or aa.ArticulationActuators.from_configs("/World/Pendulum", motors)
         assert robot.get_dof_armatures().numpy().item() == 0.0
         assert inertias(robot).item() == pytest.approx(0.26, rel=1e-5)
@@ -204,7 +199,7 @@ def test_rotor_behind_a_spring_is_no_armature_while_attached(early: bool, tmp_pa
         assert robot.get_dof_armatures().numpy().item() == pytest.approx(0.03, rel=1e-6)
 
 
-def test_file_has_the_rotor_as_armature(tmp_path: Path) -> None:
+def test_file_has_the_rotor_as_armature(tmp_path) -> None:
     """For programs that know no spring; read again, the joint has none, and the transmission is the same."""
     file = pendulum(tmp_path)
     stage = open_stage(file)
@@ -213,11 +208,11 @@ def test_file_has_the_rotor_as_armature(tmp_path: Path) -> None:
     stage.Save()
     with aa.Simulation(file) as sim:
         sim.play()
-        robot: Any = aa.Articulation("/World/Pendulum")
+        robot = aa.Articulation("/World/Pendulum")
         alone = robot.get_dof_armatures().numpy().item()
         made = aa.ArticulationActuators("/World/Pendulum")
         assert robot.get_dof_armatures().numpy().item() == 0.0
-        (motor,) = motors_of(sim, "/World/Pendulum").values()
+        (motor,) = aa.motors_of(sim, "/World/Pendulum").values()
         (found,) = motor.others
         assert isinstance(found, aa.ElasticTransmissionConfig)
         assert list(vars(found).values()) == [
@@ -229,9 +224,7 @@ def test_file_has_the_rotor_as_armature(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("before", "given"), [((5.0, 4.0), (2.0, 1.0)), ((1.0, 0.5), (6.0, 5.0))])
 @pytest.mark.parametrize("engine", ENGINES)
-def test_static_and_dynamic_friction_of_groups(
-    engine: str, before: tuple[float, float], given: tuple[float, float]
-) -> None:
+def test_static_and_dynamic_friction_of_groups(engine, before, given) -> None:
     """PhysX compares the two at each setting, MuJoCo has only the dynamic one; both are restored."""
     is_one = engine == "mujoco"
     static, dynamic = given

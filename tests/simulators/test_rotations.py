@@ -1,7 +1,5 @@
 """Rotations, many at once."""
 
-from __future__ import annotations
-
 import numpy as np
 from isaacsim.core.experimental.actuators.simulators.rotations import matrices, quaternion_of
 

@@ -1,9 +1,5 @@
 """Copies between columns of arrays: what hosts keep their mirrors in step with."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 import warp as wp
@@ -59,13 +55,13 @@ def test_what_is_called_in_turn_is_called_before_the_transfer() -> None:
     ("watched", "words"),
     [(np.zeros((2, 3), np.float32), "float64"), (np.zeros((2, 6))[:, ::2], "contiguous"), (np.zeros(3), "two-dim")],
 )
-def test_what_cannot_be_watched_is_refused(watched: np.ndarray, words: str) -> None:
+def test_what_cannot_be_watched_is_refused(watched, words) -> None:
     """It would be read as something else."""
     with pytest.raises(ValueError, match=words):
         core.Transfer([], watched)
 
 
-def crooked(shape: tuple[int, int], dtype: Any) -> np.ndarray:
+def crooked(shape: tuple[int, int], dtype) -> np.ndarray:
     """An array whose numbers stand at odd addresses."""
     size = np.dtype(dtype).itemsize
     return np.zeros(int(np.prod(shape)) * size + 1, np.uint8)[1:].view(dtype).reshape(shape)
@@ -75,10 +71,10 @@ def crooked(shape: tuple[int, int], dtype: Any) -> np.ndarray:
 @pytest.mark.parametrize("target", [np.float32, np.float64])
 @pytest.mark.parametrize("source", [np.float32, np.float64])
 @pytest.mark.parametrize("kind", ["plain", "strided", "crooked"])
-def test_however_arrays_lie_their_numbers_arrive(kind: str, source: Any, target: Any, columns: Any) -> None:
+def test_however_arrays_lie_their_numbers_arrive(kind, source, target, columns) -> None:
     """Side by side, every other number, or at odd addresses; other columns are left alone."""
 
-    def made(width: int, dtype: Any) -> np.ndarray:
+    def made(width: int, dtype) -> np.ndarray:
         if kind == "crooked":
             return crooked((3, width), dtype)
         return np.zeros((6, 2 * width), dtype)[::2, ::2] if kind == "strided" else np.zeros((3, width), dtype)
@@ -112,7 +108,7 @@ def read_only() -> np.ndarray:
         ((np.zeros((2, 3), np.float32), [0], read_only(), [0]), "writeable"),
     ],
 )
-def test_what_does_not_fit_is_refused(item: tuple, words: str) -> None:
+def test_what_does_not_fit_is_refused(item, words) -> None:
     """Before anything is copied."""
     with pytest.raises(ValueError, match=words):
         core.Transfer([item])

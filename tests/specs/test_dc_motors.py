@@ -1,9 +1,6 @@
 """MuJoCo's `dcmotor` as a motor: what gears, limits and missing parts make of its numbers."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -13,7 +10,7 @@ from isaacsim.core.experimental.actuators.specs.dc_motors import INPUTS, DCMotor
 POS, NONE = INPUTS["pos"], INPUTS["none"]
 
 
-def motor_of(dynamics: Any = (), gain: Any = (0.5, 0.25), bias: Any = (), **values: Any) -> Any:
+def motor_of(dynamics=(), gain=(0.5, 0.25), bias=(), **values):
     """The motor of an actuator, and what it has not."""
     actuator = DCMotor(dynamics, gain, bias, **values)
     assert not actuator.problem
@@ -49,8 +46,7 @@ def test_gear_that_reverses_a_motor_in_volts() -> None:
 def test_limit_of_the_joint() -> None:
     """It counts before the gear; the smaller one holds, and without a gear there is no transmission."""
     for gear, most in ((1.0, 2.0), (4.0, 1.5), (-8.0, 0.75)):
-        actuator = DCMotor((), (0.5, 0.25), (), POS, gear, (-2.0, 2.0))
-        motor = imported(actuator, {}, 6.0).motor
+        motor = imported(DCMotor((), (0.5, 0.25), (), POS, gear, (-2.0, 2.0)), {}, 6.0).motor
         assert motor.clamping == [aa.MaxEffortClampingConfig(most)]
         assert motor.others[1:] == ([] if gear == 1.0 else [aa.TransmissionConfig(gear)])
 
@@ -136,8 +132,7 @@ def test_bristles_are_the_whole_friction() -> None:
         ({"controls": (0.0, 2.0), "inputs": POS}, ""),
     ],
 )
-def test_actuators_that_no_motor_stands_for(values: dict[str, Any], problem: str) -> None:
+def test_actuators_that_no_motor_stands_for(values, problem) -> None:
     """With the reason; a range of targets is no problem, and named among what is lost."""
-    plain: dict[str, Any] = {"dynamics": (), "gain": (0.5, 0.25), "bias": ()}
-    found = DCMotor(**plain | values).problem
+    found = DCMotor(**{"dynamics": (), "gain": (0.5, 0.25), "bias": ()} | values).problem
     assert problem in found and bool(found) == bool(problem)

@@ -1,14 +1,8 @@
 """Effort modes as stages: for all actuators, by pattern, and what is refused."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
-from typing import Any
-
 import isaacsim.core.experimental.actuators as aa
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators.laws.implicit_effort import ImplicitEffort
 from isaacsim.core.experimental.actuators.specs.effort_modes import in_effort_mode
 
 JOINTS = [["hip"], ["knee", "ankle"]]
@@ -40,7 +34,7 @@ def modes_of(parts: list[aa.MotorConfig]) -> list[bool]:
     ],
     ids=str,
 )
-def test_mode_is_a_stage(modes: Any, implicit: list[bool]) -> None:
+def test_mode_is_a_stage(modes, implicit) -> None:
     """Added or removed, of those that are named; other stages stay, and so do the configs that were given."""
     given = motors()
     found = in_effort_mode(given, JOINTS, modes)
@@ -61,7 +55,7 @@ def test_mode_in_the_engine_is_a_value_of_the_stage() -> None:
     assert first.others[-1] == aa.ImplicitConfig(in_engine=True)
     assert second.others == [aa.ImplicitConfig(assumed_inertia=0.3, in_engine=True)]
     one = wp.ones(1, dtype=wp.float32, device="cpu")
-    component = aa.ActuatorConfig(aa.PDControlConfig(1.0, 0.1), others=[ImplicitEffort(one, one)])
+    component = aa.ActuatorConfig(aa.PDControlConfig(1.0, 0.1), others=[aa.ImplicitEffort(one, one)])
     with pytest.raises(ValueError, match="joints knee: must be for configs, and they have a ImplicitEffort"):
         in_effort_mode([component], [["knee"]], "in_engine")
 
@@ -76,7 +70,7 @@ def test_mode_in_the_engine_is_a_value_of_the_stage() -> None:
     ],
     ids=str,
 )
-def test_what_cannot_be_a_mode_is_refused(modes: Mapping[str, Any] | str, message: str) -> None:
+def test_what_cannot_be_a_mode_is_refused(modes, message) -> None:
     """With the value, the rule and a remedy."""
     with pytest.raises(ValueError, match=message):
         in_effort_mode(motors(), JOINTS, modes)  # pyright: ignore[reportArgumentType]

@@ -1,16 +1,13 @@
 """Config of an encoder."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import pytest
 from isaacsim.core.experimental.actuators import EncoderConfig, PDControlConfig
 from isaacsim.core.experimental.actuators.specs.motors import MotorConfig, motor_of, problems_of
 
 
-def problem(config: Any) -> list[str]:
+def problem(config) -> list[str]:
     """What is wrong with a motor that has it."""
     return problems_of(motor_of([PDControlConfig(1.0, 0.0), config]), "motor")
 
@@ -22,7 +19,7 @@ def test_bits_are_steps_of_a_turn() -> None:
 
 
 @pytest.mark.parametrize("bits", [0, -1, 33, 12.0, True, "12", None])
-def test_bits_out_of_range_are_refused(bits: Any) -> None:
+def test_bits_out_of_range_are_refused(bits) -> None:
     with pytest.raises(ValueError, match=r"bits = .*: must be an integer >= 1 and <= 32"):
         EncoderConfig.from_bits(bits)
 
@@ -51,7 +48,7 @@ def test_defaults_measure_what_there_is() -> None:
         ({"latency_steps": 5, "max_steps": 4}, "max_steps = 4: must be 0, or at least the delay in steps, 5"),
     ],
 )
-def test_values_out_of_range_are_refused(values: dict[str, Any], words: str) -> None:
+def test_values_out_of_range_are_refused(values, words) -> None:
     """One message each, with field, value and rule."""
     (found,) = problem(EncoderConfig(**values))
     assert words in found and found.startswith("motor.feedback")

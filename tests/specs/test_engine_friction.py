@@ -1,9 +1,5 @@
 """What a simulator can represent of friction, and what is refused by name."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
@@ -31,13 +27,13 @@ from isaacsim.core.experimental.actuators.specs.motors import motor_of, problems
         {"stribeck_velocity": [0.1, 0.1]},
     ],
 )
-def test_a_simulator_has_dry_and_viscous_friction(values: dict[str, Any]) -> None:
+def test_a_simulator_has_dry_and_viscous_friction(values) -> None:
     """Values of the rest are defaults, also by pattern and per robot."""
     assert engine_problems(aa.FrictionConfig(**values, in_engine=True)) == []
 
 
 @pytest.mark.parametrize("value", [0.2, {"hip": 0.1, "knee": 0.2}, np.array([0.1, 0.2]), [0.1, 0.2]])
-def test_other_parts_are_refused_by_name(value: Any) -> None:
+def test_other_parts_are_refused_by_name(value) -> None:
     """With the value and the remedy; as part of a stage they are right."""
     friction = aa.FrictionConfig(0.4, stribeck_velocity=value)
     assert engine_problems(friction) == []
@@ -65,8 +61,7 @@ def test_motors_and_authoring_refuse_it() -> None:
 
 
 @pytest.mark.parametrize("value", [2, "yes", None, np.True_, {"hip": True}])
-def test_the_flag_is_true_or_false(value: Any) -> None:
-    """And nothing else."""
+def test_the_flag_is_true_or_false(value) -> None:
     (problem,) = violations(aa.FrictionConfig(in_engine=value), "FrictionConfig")
     assert problem.startswith("FrictionConfig.in_engine = ") and "must be True or False" in problem
 
@@ -80,7 +75,7 @@ def test_friction_in_no_engine_is_named() -> None:
 
 
 # sliding fast, at rest, and per velocity: 0.3, 0.5 and 0.1
-SAME: list[Any] = [
+SAME = [
     aa.FrictionConfig(0.3, static=0.5, viscous=0.1),
     aa.LuGreFrictionConfig(100.0, 1.0, 0.1, 0.3, 0.5),
     aa.FrictionCurveConfig([0.0, 0.5, 2.0], [0.5, 0.4, 0.3]),
@@ -88,7 +83,7 @@ SAME: list[Any] = [
 
 
 @pytest.mark.parametrize("config", SAME, ids=lambda one: type(one).__name__)
-def test_other_programs_have_its_levels(config: Any) -> None:
+def test_other_programs_have_its_levels(config) -> None:
     """Sliding fast, at rest, and per velocity, which a curve holds in its efforts."""
     assert portable_levels(config) == (0.3, 0.5, 0.0 if isinstance(config, aa.FrictionCurveConfig) else 0.1)
 

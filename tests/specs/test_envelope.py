@@ -1,10 +1,6 @@
 """Torque-speed envelopes as data: the published models behind the constructors, what is refused, and files."""
 
-from __future__ import annotations
-
 import math
-from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -28,7 +24,7 @@ def in_table(config: aa.EnvelopeClampingConfig, velocities: np.ndarray) -> np.nd
 
 
 @pytest.mark.parametrize("inductance", [0.0, 1e-4, 2e-3])
-def test_pmsm_is_on_its_voltage_circle(inductance: float) -> None:
+def test_pmsm_is_on_its_voltage_circle(inductance) -> None:
     """Where the current is below its limit, the voltage is all there is; without inductance it is a DC motor."""
     flux, poles, resistance, voltage, gear = 0.005, 14, 0.1, 24.0, 6.0
     config = aa.EnvelopeClampingConfig.from_pmsm(flux, poles, resistance, inductance, voltage, 60.0, gear_ratio=gear)
@@ -62,7 +58,7 @@ def test_pmsm_is_on_its_voltage_circle(inductance: float) -> None:
         (20.0, 1.0, 20.0, 1.0),
     ],
 )
-def test_physx_is_the_lower_of_two_lines(limits: tuple[float, float, float, float]) -> None:
+def test_physx_is_the_lower_of_two_lines(limits) -> None:
     """Nothing below zero, and back."""
     most, resistance, fastest, gradient = limits
     config = aa.EnvelopeClampingConfig.from_physx(*limits)
@@ -77,14 +73,13 @@ def test_physx_is_the_lower_of_two_lines(limits: tuple[float, float, float, floa
 
 
 @pytest.mark.parametrize("name", ["dc", "unitree", "power", "jump"])
-def test_other_envelopes_are_none_of_physx(name: str) -> None:
+def test_other_envelopes_are_none_of_physx(name) -> None:
     """The message says what to do."""
     with pytest.raises(ValueError, match=r"must be a table of PhysX's form.*Run it as an actuator"):
         EXAMPLES[name].to_physx()
 
 
 def test_envelope_without_limits_has_no_table() -> None:
-    """Neither has PhysX's."""
     assert aa.EnvelopeClampingConfig.from_physx() == aa.EnvelopeClampingConfig()
     assert aa.EnvelopeClampingConfig().to_physx() == (math.inf, 0.0, math.inf, 0.0)
 
@@ -117,7 +112,7 @@ def test_envelope_without_limits_has_no_table() -> None:
         ),
     ],
 )
-def test_what_is_refused(make: Any, message: str) -> None:
+def test_what_is_refused(make, message) -> None:
     """The field, its value and the rule."""
     with pytest.raises(ValueError, match=f"^EnvelopeClampingConfig.*{message}"):
         make()
@@ -138,7 +133,7 @@ def test_line_without_stall_effort_is_idle() -> None:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_is_written_and_read_everywhere(name: str, tmp_path: Path) -> None:
+def test_is_written_and_read_everywhere(name, tmp_path) -> None:
     """Motor files, USD, and a simulation of the file."""
     config, pd = EXAMPLES[name], aa.PDControlConfig(20.0, 1.0)
     assert violations(config, "") == []

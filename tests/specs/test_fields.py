@@ -1,7 +1,5 @@
 """A value enters a config through one gate, and the gate says what the USD schema says."""
 
-from __future__ import annotations
-
 import dataclasses
 import importlib.util
 import inspect
@@ -9,36 +7,24 @@ import math
 import re
 from array import array
 from collections import deque
-from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path, PureWindowsPath
-from typing import Any
 
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators.specs.configs import (
-    CONFIGS,
-    MAX_TABLE_ROWS,
-    OURS,
-    DCMotorClampingConfig,
-    DelayConfig,
-    MaxEffortClampingConfig,
-    NeuralControlConfig,
-    PDControlConfig,
-    PositionBasedClampingConfig,
-)
+from isaacsim.core.experimental.actuators.specs import configs
 from isaacsim.core.experimental.actuators.specs.fields import FLOAT32_MAX, Parameter, parameters_of, violations
 from pxr import Gf, Sdf, Vt
 
-GAIN = parameters_of(PDControlConfig)["kp"]
-BIAS = parameters_of(PDControlConfig)["const_effort"]
-LIMIT = parameters_of(MaxEffortClampingConfig)["max_effort"]
-STEPS = parameters_of(DelayConfig)["delay_steps"]
-SPEED = parameters_of(DCMotorClampingConfig)["velocity_limit"]
-TABLE = parameters_of(PositionBasedClampingConfig)["lookup_positions"]
-FILE = parameters_of(NeuralControlConfig)["model_path"]
-FIELDS = [(config, name, described) for config in CONFIGS for name, described in parameters_of(config).items()]
+GAIN = parameters_of(configs.PDControlConfig)["kp"]
+BIAS = parameters_of(configs.PDControlConfig)["const_effort"]
+LIMIT = parameters_of(configs.MaxEffortClampingConfig)["max_effort"]
+STEPS = parameters_of(configs.DelayConfig)["delay_steps"]
+SPEED = parameters_of(configs.DCMotorClampingConfig)["velocity_limit"]
+TABLE = parameters_of(configs.PositionBasedClampingConfig)["lookup_positions"]
+FILE = parameters_of(configs.NeuralControlConfig)["model_path"]
+FIELDS = [(config, name, described) for config in configs.CONFIGS for name, described in parameters_of(config).items()]
 every_field = pytest.mark.parametrize(
     ("config", "name", "described"), FIELDS, ids=[f"{config.__name__}.{name}" for config, name, _ in FIELDS]
 )
@@ -177,14 +163,14 @@ def test_words_the_rule(described, rule):
 
 def test_violation_names_field_value_rule_and_remedy():
     """Word a violation as subject, value, rule, remedy."""
-    assert violations(PDControlConfig(math.nan, 1.0), "knee") == [
+    assert violations(configs.PDControlConfig(math.nan, 1.0), "knee") == [
         "knee.kp = nan: must be finite and >= 0 in single precision. Give a value in that range."
     ]
 
 
 def test_violations_are_all_reported():
     """Report every bad field of a config, in declaration order."""
-    found = violations(PDControlConfig(-1.0, "stiff", math.inf), "knee")
+    found = violations(configs.PDControlConfig(-1.0, "stiff", math.inf), "knee")
     assert [message.split(":")[0] for message in found] == [
         "knee.kp = -1.0",
         "knee.kd = 'stiff'",
@@ -192,7 +178,9 @@ def test_violations_are_all_reported():
     ]
 
 
-@pytest.mark.parametrize("config", [PDControlConfig(20, 2), MaxEffortClampingConfig(math.inf), DelayConfig(0)])
+@pytest.mark.parametrize(
+    "config", [configs.PDControlConfig(20, 2), configs.MaxEffortClampingConfig(math.inf), configs.DelayConfig(0)]
+)
 def test_good_config_has_no_violations(config):
     """Find nothing wrong with a good config."""
     assert violations(config, "knee") == []
@@ -211,7 +199,7 @@ PUBLISHED = Sdf.Layer.FindOrOpen(
 PUBLISHED_FIELDS = [field for field in FIELDS if field[0].SCHEMA in PUBLISHED.rootPrims]
 
 
-@pytest.mark.parametrize("config", OURS, ids=lambda config: config.__name__)
+@pytest.mark.parametrize("config", configs.OURS, ids=lambda config: config.__name__)
 def test_schema_of_our_own_has_a_name_of_ours(config):
     """And attributes of ours, but for values at the joint that a law of newton's has with the same description."""
     assert re.fullmatch(r"Actuator[A-Z]\w+API", config.SCHEMA)
@@ -223,7 +211,7 @@ def test_schema_of_our_own_has_a_name_of_ours(config):
 def test_every_published_actuator_schema_has_a_config():
     """Leave out none that newton-usd-schemas has, by a misspelt name either."""
     names = {name for name in PUBLISHED.rootPrims.keys() if re.fullmatch("Newton.*(Control|Clamping|Delay)API", name)}
-    assert names and names <= {config.SCHEMA for config in CONFIGS}
+    assert names and names <= {config.SCHEMA for config in configs.CONFIGS}
 
 
 @pytest.mark.parametrize(
@@ -253,9 +241,9 @@ def test_config_describes_every_attribute_of_its_schema(config):
 @pytest.mark.parametrize(
     ("config", "signature"),
     [
-        (PDControlConfig, {"kp": inspect.Parameter.empty, "kd": inspect.Parameter.empty, "const_effort": 0.0}),
-        (MaxEffortClampingConfig, {"max_effort": inspect.Parameter.empty}),
-        (DelayConfig, {"delay_steps": inspect.Parameter.empty}),
+        (configs.PDControlConfig, {"kp": inspect.Parameter.empty, "kd": inspect.Parameter.empty, "const_effort": 0.0}),
+        (configs.MaxEffortClampingConfig, {"max_effort": inspect.Parameter.empty}),
+        (configs.DelayConfig, {"delay_steps": inspect.Parameter.empty}),
     ],
 )
 def test_config_keeps_its_documented_signature(config, signature):
@@ -265,22 +253,22 @@ def test_config_keeps_its_documented_signature(config, signature):
 
 def test_constructor_does_not_validate():
     """Build a config from any value, as documented; the gate is later."""
-    assert PDControlConfig("stiff", None).kp == "stiff"
+    assert configs.PDControlConfig("stiff", None).kp == "stiff"
 
 
 def test_config_is_mutable():
     """Let a caller change a value after construction."""
-    config = PDControlConfig(1.0, 2.0)
+    config = configs.PDControlConfig(1.0, 2.0)
     config.kp = 7.0
     assert dataclasses.astuple(config) == (7.0, 2.0, 0.0)
 
 
 @pytest.mark.parametrize("kind", [list, np.array, tuple])
-def test_table_has_a_largest_size(kind: Callable[[list[float]], Any]) -> None:
+def test_table_has_a_largest_size(kind) -> None:
     """A file must not take memory by the gigabyte; the last size that is allowed is taken."""
-    rows = kind([0.0] * MAX_TABLE_ROWS)
-    assert len(PositionBasedClampingConfig(rows, rows).lookup_efforts) == MAX_TABLE_ROWS
-    more = kind([0.0] * (MAX_TABLE_ROWS + 1))
+    rows = kind([0.0] * configs.MAX_TABLE_ROWS)
+    assert len(configs.PositionBasedClampingConfig(rows, rows).lookup_efforts) == configs.MAX_TABLE_ROWS
+    more = kind([0.0] * (configs.MAX_TABLE_ROWS + 1))
     with pytest.raises(ValueError, match="100000 of them at most") as caught:
-        PositionBasedClampingConfig(more, more)
+        configs.PositionBasedClampingConfig(more, more)
     assert len(str(caught.value)) < 1000

@@ -1,10 +1,7 @@
 """Losses of gears: steady motion both ways, and the friction that they are."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -27,7 +24,7 @@ def hoist(tmp_path: Path) -> Path:
     return path
 
 
-def moved(path: Path, speed: float, *stages: Any, steps: int = 1500) -> Any:
+def moved(path: Path, speed: float, *stages, steps: int = 1500):
     """A recording of the mass, which a motor moves at a speed."""
     with aa.Simulation(path) as sim:
         sim.play()
@@ -41,7 +38,7 @@ def moved(path: Path, speed: float, *stages: Any, steps: int = 1500) -> Any:
 
 
 @pytest.mark.parametrize(("efficiency", "backdriving"), [(0.8, 0.8), (0.7, 0.6), (0.95, 0.948)])
-def test_steady_motion_has_the_efficiency_of_its_direction(hoist: Path, efficiency: float, backdriving: float) -> None:
+def test_steady_motion_has_the_efficiency_of_its_direction(hoist, efficiency, backdriving) -> None:
     """Lifting takes load/η of the motor, lowering leaves it η_b·load; both dissipate."""
     gear = aa.TransmissionConfig(RATIO, efficiency=efficiency, backdriving_efficiency=backdriving)
     for speed, expected in ((0.5, LOAD / efficiency), (-0.5, LOAD * backdriving)):
@@ -53,7 +50,7 @@ def test_steady_motion_has_the_efficiency_of_its_direction(hoist: Path, efficien
         assert log.passive_power[-1].item() < 0.0
 
 
-def test_losses_are_a_friction_with_loads(hoist: Path) -> None:
+def test_losses_are_a_friction_with_loads(hoist) -> None:
     """Model M5 in closed form: the same motion, and what the user gives adds up."""
     k_m, k_e = losses(0.7, 0.6)
     # the two lines meet where the motor drives and where it is driven
@@ -70,8 +67,7 @@ def test_equal_efficiencies_have_equal_loads() -> None:
     """η = η_b = 0.8 gives (1 − η)/(1 + η), not 1 − η."""
     assert losses(0.8, 0.8) == pytest.approx((0.2 / 1.8, 0.2 / 1.8), rel=1e-12)
     assert losses(1.0, 1.0) == (0.0, 0.0)
-    arrays = losses(np.array([0.8, 1.0]), np.array([0.8, 1.0]))
-    np.testing.assert_allclose(arrays, [[0.2 / 1.8, 0.0]] * 2)
+    np.testing.assert_allclose(losses(np.array([0.8, 1.0]), np.array([0.8, 1.0])), [[0.2 / 1.8, 0.0]] * 2)
 
 
 def test_loads_are_not_negative() -> None:
@@ -123,7 +119,7 @@ def test_friction_of_losses_assumes_the_inertia_of_the_gear() -> None:
         (aa.FrictionConfig(0.2, in_engine=True), "FrictionConfig.in_engine and a transmission with losses"),
     ],
 )
-def test_other_frictions_beside_losses_are_refused(friction: Any, words: str) -> None:
+def test_other_frictions_beside_losses_are_refused(friction, words) -> None:
     """Neither in silence, nor twice."""
     lossy = aa.TransmissionConfig(3.0, efficiency=0.9, backdriving_efficiency=0.9)
     with pytest.raises(ValueError, match=words):

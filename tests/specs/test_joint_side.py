@@ -1,10 +1,8 @@
 """Gains, and bounds of efforts and speeds, as they are at the joint."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import isaacsim.core.experimental.actuators as aa
 import pytest
@@ -29,7 +27,7 @@ class OwnConfig(Config):
     SCHEMA: ClassVar[str] = "OwnTransmissionAPI"
 
 
-def bounds(of: Any, *stages: Any) -> dict[str, float]:
+def bounds(of, *stages) -> dict[str, float]:
     return {field: most for _, field, most in bounds_at_joint(motor_of([PD, *stages]), of)}
 
 

@@ -1,9 +1,5 @@
 """Configs of what acts late."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import DelayConfig, EffortDelayConfig, PDControlConfig, TimedDelayConfig
@@ -11,7 +7,7 @@ from isaacsim.core.experimental.actuators.specs.late import MAX_DELAY_SECONDS, M
 from isaacsim.core.experimental.actuators.specs.motors import motor_of, problems_of
 
 
-def problem(config: Any) -> list[str]:
+def problem(config) -> list[str]:
     """What is wrong with a motor that has it."""
     return problems_of(motor_of([PDControlConfig(1.0, 0.0), config]), "motor")
 
@@ -46,7 +42,7 @@ def test_parts_of_delays() -> None:
         (EffortDelayConfig(steps=2.5, max_steps=2), "effort_delay.max_steps = 2: must be 0, or at least the delay"),
     ],
 )
-def test_values_out_of_range_are_refused(config: Any, words: str) -> None:
+def test_values_out_of_range_are_refused(config, words) -> None:
     """One message each, with field, value and rule."""
     (found,) = problem(config)
     assert words in found

@@ -1,16 +1,13 @@
 """Shafts of linkages: what is refused, and linkages of known geometry."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.specs.linkage import LinkageConfig
 
-ANKLE: dict[str, Any] = {"crank": 0.05, "rod": 0.3, "anchor": (-0.05, 0.04, -0.02), "motor": (0.0, 0.04, 0.28)}
-PLANE: dict[str, Any] = {"lower": [-1.0], "upper": [1.0], "rows": 2, "angles": [0.0, 1.0], "slopes": [0.5, 0.5]}
+ANKLE = {"crank": 0.05, "rod": 0.3, "anchor": (-0.05, 0.04, -0.02), "motor": (0.0, 0.04, 0.28)}
+PLANE = {"lower": [-1.0], "upper": [1.0], "rows": 2, "angles": [0.0, 1.0], "slopes": [0.5, 0.5]}
 
 
 @pytest.mark.parametrize(
@@ -32,7 +29,7 @@ PLANE: dict[str, Any] = {"lower": [-1.0], "upper": [1.0], "rows": 2, "angles": [
         ({"joints": ["a", "b"], **PLANE, "lower": [0.0] * 2, "upper": [1.0] * 2}, "rows = 2 with 2 angles"),
     ],
 )
-def test_what_does_not_fit_is_refused(values: dict[str, Any], words: str) -> None:
+def test_what_does_not_fit_is_refused(values, words) -> None:
     with pytest.raises(ValueError, match=words):
         LinkageConfig(**values)
 

@@ -1,7 +1,5 @@
 """The figures of the catalogue: each from its source, and consistent with each other."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import fields
 
@@ -43,7 +41,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("name", UNITREE)
-def test_motors_of_unitree(name: str) -> None:
+def test_motors_of_unitree(name) -> None:
     """The values of the table, and the envelope and friction that they make."""
     x1, x2, y1, y2, static, viscous, armature = UNITREE[name]
     figures = motor_figures(name)
@@ -71,7 +69,7 @@ def test_armatures_of_unitree_are_those_of_their_gears() -> None:
 
 
 @pytest.mark.parametrize("name", WINDINGS)
-def test_windings(name: str) -> None:
+def test_windings(name) -> None:
     """Stall torque K·V/R and no-load speed V/K follow, and are the limit; without a limit there is no motor."""
     constant, resistance, armature, voltage = WINDINGS[name]
     figures = motor_figures(name)
@@ -89,7 +87,7 @@ def test_windings(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_other_motors(name: str) -> None:
+def test_other_motors(name) -> None:
     """The values of their sources."""
     torque, most, speed, fastest, gear = OTHERS[name]
     figures = motor_figures(name)

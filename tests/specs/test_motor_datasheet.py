@@ -1,15 +1,12 @@
 """Motors from electrical data sheets: figures derived from each other, and those that disagree."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import pytest
 
 # 24 V, 0.6 Ω, 0.05 N·m/A with 1 A of friction: by hand 40 A, 39·0.05 = 1.95 N·m, 23.4/0.05 = 468 rad/s
-FULL: dict[str, Any] = {
+FULL = {
     "voltage": 24.0,
     "torque_constant": 0.05,
     "resistance": 0.6,
@@ -32,7 +29,7 @@ FULL: dict[str, Any] = {
         ("resistance", "torque_constant"),
     ],
 )
-def test_missing_figures_follow_from_the_others(missing: tuple[str, ...]) -> None:
+def test_missing_figures_follow_from_the_others(missing) -> None:
     """A motor with a gear of 10, whatever is given."""
     given = {name: value for name, value in FULL.items() if name not in missing}
     sheet = aa.MotorDataSheet(**given, inductance=1e-4, max_current=20.0, gear_ratio=10.0, rotor_inertia=1e-5)
@@ -64,7 +61,7 @@ def test_without_driver_and_friction() -> None:
         ("no_load_speed", 60 / math.tau, "no_load_speed = 4469.07 rad/s: must be within 10 % of .* = 468 rad/s"),
     ],
 )
-def test_figures_that_disagree_are_named(name: str, factor: float, said: str | None) -> None:
+def test_figures_that_disagree_are_named(name, factor, said) -> None:
     """With both numbers, as a warning; a speed in rpm is the usual one."""
     sheet = aa.MotorDataSheet(**FULL | {name: FULL[name] * factor})
     if said is None:
@@ -87,7 +84,7 @@ def test_figures_that_disagree_are_named(name: str, factor: float, said: str | N
         ({**FULL, "no_load_current": 40.0}, "no_load_current = 40.0: must be below the current of the held rotor, 40"),
     ],
 )
-def test_impossible_data_sheets_are_refused(figures: dict[str, float], message: str) -> None:
+def test_impossible_data_sheets_are_refused(figures, message) -> None:
     """By name and rule."""
     with pytest.raises(ValueError, match=message):
         aa.MotorDataSheet(**figures)

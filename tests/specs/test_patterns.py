@@ -1,7 +1,5 @@
 """A pattern means the joints whose whole name it matches, and each joint is meant once."""
 
-from __future__ import annotations
-
 import inspect
 import sys
 
@@ -43,7 +41,7 @@ def test_all_problems_are_told_at_once() -> None:
 @pytest.mark.parametrize(
     "bad", ["", "  ", "a\n", "\ud800", "(", "[", "[[a]", "*", "a{1", "x" * (MAX_PATTERN + 1), 3, None]
 )
-def test_what_is_no_pattern_is_said(bad: object) -> None:
+def test_what_is_no_pattern_is_said(bad) -> None:
     """Also what is no text at all."""
     if bad == "a{1":
         # Python takes it literally

@@ -1,9 +1,6 @@
 """Config of the rate of a controller."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import pytest
 from isaacsim.core.experimental.actuators import DelayConfig, MaxEffortClampingConfig, PDControlConfig, RateConfig
@@ -23,7 +20,7 @@ PD = PDControlConfig(1.0, 0.0)
         (RateConfig(phase=1.5), "rate.phase = 1.5: must be finite and >= 0 and <= 1"),
     ],
 )
-def test_values_out_of_range_are_refused(config: Any, words: str) -> None:
+def test_values_out_of_range_are_refused(config, words) -> None:
     """One message each, with field, value and rule."""
     (found,) = problems_of(motor_of([PD, config]), "motor")
     assert words in found

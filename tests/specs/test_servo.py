@@ -1,10 +1,5 @@
 """Presets of servos, what has to follow a servo, and its gains at the joint."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
@@ -40,7 +35,7 @@ def test_smallest_duty_is_below_the_largest() -> None:
     """Said with both values."""
     with pytest.raises(ValueError, match=r"min_duty = 0.5: must be at most max_duty, 0.4"):
         aa.ActuatedArrays(["j"], {".*": [aa.ServoControlConfig.of("MX", max_duty=0.4, min_duty=0.5), VOLTS]})
-    by_joint: Any = {"a": 0.5, "b": 0.2}
+    by_joint = {"a": 0.5, "b": 0.2}
     servo = aa.ServoControlConfig.of("MX", max_duty=by_joint, min_duty=0.3)
     zero = np.zeros((1, 2), np.float32)
     efforts = aa.ActuatedArrays(["a", "b"], {".*": [servo, VOLTS]}).step(zero, zero, zero + 0.01, 0.01)
@@ -63,7 +58,7 @@ def test_smallest_duty_is_below_the_largest() -> None:
         ([VOLTS], ""),
     ],
 )
-def test_volts_need_a_winding_that_takes_them(stages: list[Any], problem: str) -> None:
+def test_volts_need_a_winding_that_takes_them(stages, problem) -> None:
     """Both in volts, or neither; what the host program registered may be either."""
     found = voltage_problems(motor_of(stages), "motor")
     assert len(found) == bool(problem) and all(problem in one and one.startswith("motor ") for one in found)
@@ -73,7 +68,7 @@ def test_motors_in_python_are_refused() -> None:
     """By the pattern of the motor, also where the command differs from joint to joint."""
     with pytest.raises(ValueError, match=r"motors\['.*'\] has ServoControlConfig, which returns a voltage"):
         aa.ActuatedArrays(["j"], {".*": [SERVO]})
-    command: Any = {"a": "voltage", "b": "effort"}
+    command = {"a": "voltage", "b": "effort"}
     mixed = aa.ElectricalConfig(torque_constant=0.4, resistance=4.0, command=command)
     for controller in (SERVO, PD):
         with pytest.raises(ValueError, match=r"a voltage, without|an effort: must have"):
@@ -111,12 +106,11 @@ def test_prims_read_back_as_written() -> None:
 
 
 @pytest.mark.parametrize("suffix", ["yaml", "json"])
-def test_files_read_back_as_written(suffix: str, tmp_path: Path) -> None:
+def test_files_read_back_as_written(suffix, tmp_path) -> None:
     """Of motors, by pattern; a servo alone is refused where the file is used."""
     config = aa.ServoControlConfig(100.0, 0.01, 12.0, 0.9, 0.1, 0.02, 5.0, 30.0, 4.0, 8.0)
     aa.save_motors(tmp_path / f"motors.{suffix}", {"j": [config, VOLTS]})
-    motor = aa.load_motors(tmp_path / f"motors.{suffix}")["j"]
-    assert motor == motor_of([config, VOLTS])
+    assert aa.load_motors(tmp_path / f"motors.{suffix}")["j"] == motor_of([config, VOLTS])
     aa.save_motors(tmp_path / f"alone.{suffix}", {"j": [config]})
     with pytest.raises(ValueError, match="returns a voltage"):
         aa.ActuatedArrays(["j"], aa.load_motors(tmp_path / f"alone.{suffix}"))

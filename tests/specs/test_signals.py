@@ -1,7 +1,5 @@
 """The table of signals that laws may ask for."""
 
-from __future__ import annotations
-
 import math
 
 from isaacsim.core.experimental.actuators.specs.signals import SIGNALS, SUMMED

@@ -1,9 +1,7 @@
 """Stages: what order they are in, what their parts are called, and what is refused."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pytest
 from isaacsim.core.experimental.actuators import DelayConfig, MaxEffortClampingConfig, PDControlConfig
@@ -110,7 +108,7 @@ def test_parts_are_arguments_of_what_holds_them() -> None:
         ([Driver(), Driver()], ValueError, "stages has 2 electricals"),
     ],
 )
-def test_what_is_no_list_of_stages_is_refused(stages: list[Any], error: type[Exception], words: str) -> None:
+def test_what_is_no_list_of_stages_is_refused(stages, error, words) -> None:
     """Naming what, and the remedy."""
     with pytest.raises(error, match=words):
         parts_of(stages)
@@ -123,7 +121,7 @@ def test_what_is_no_list_of_stages_is_refused(stages: list[Any], error: type[Exc
         (MotorConfig(others=[3]), "MotorConfig.others = 3"),  # pyright: ignore[reportArgumentType]
     ],
 )
-def test_a_part_is_where_it_belongs(motor: MotorConfig, words: str) -> None:
+def test_a_part_is_where_it_belongs(motor, words) -> None:
     """A kind with a name of its own is not among the others."""
     with pytest.raises(TypeError, match=words):
         motor_of(motor)

@@ -1,10 +1,7 @@
 """What stands in for laws that newton does not know: the table, and prims that carry it."""
 
-from __future__ import annotations
-
 import math
 import warnings
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import pytest
@@ -24,16 +21,16 @@ GEARED = aa.GearedPDControlConfig(2.0, 0.1, 5.0, 1.5)
 
 
 @pytest.fixture
-def stage() -> Any:
+def stage():
     """A robot with the joint `hinge`."""
     return pendulum().stage
 
 
-def prim_with(stage: Any, controller: Any, *clamping: Any) -> Any:
+def prim_with(stage, controller, *clamping):
     return aa.add_actuator(ROOT, "hinge", "act", controller, clamping=clamping, stage=stage)
 
 
-def read(prim: Any) -> Any:
+def read(prim):
     """The spec of a prim, of which nothing is remarked."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -59,7 +56,7 @@ def test_every_law_that_newton_does_not_know_has_a_line() -> None:
         (aa.ElectricalConfig(0.5, 0.25, voltage=24.0, command="voltage"), aa.DCMotorClampingConfig(48.0, 48.0, 48.0)),
     ],
 )
-def test_the_nearest_law_of_newton(ours: Any, theirs: Any) -> None:
+def test_the_nearest_law_of_newton(ours, theirs) -> None:
     """At the joint, and such that newton takes it."""
     assert stand_ins([aa.DelayConfig(2), ours]) == {1: theirs}
 
@@ -79,7 +76,7 @@ def test_what_is_there_already_is_left() -> None:
         aa.DCMotorCutoffClampingConfig(math.inf, 2, 40),
     ],
 )
-def test_prims_read_back_as_written(config: Any, stage: Any) -> None:
+def test_prims_read_back_as_written(config, stage) -> None:
     """To the last digit of a file, whatever stands in; a plain limit beside them holds."""
     limit = aa.MaxEffortClampingConfig(30.0)
     is_law = config.KIND == "controller"
@@ -91,7 +88,7 @@ def test_prims_read_back_as_written(config: Any, stage: Any) -> None:
     assert aa.PDControlConfig.SCHEMA in applied_schemas(prim) or aa.PIDControlConfig.SCHEMA in applied_schemas(prim)
 
 
-def test_each_stands_where_its_law_does_and_is_listed(stage: Any) -> None:
+def test_each_stands_where_its_law_does_and_is_listed(stage) -> None:
     """For newton runs limits in the order of the schemas."""
     prim = prim_with(stage, GEARED, CUTOFF, aa.MaxEffortClampingConfig(30.0))
     assert applied_schemas(prim) == [
@@ -103,7 +100,7 @@ def test_each_stands_where_its_law_does_and_is_listed(stage: Any) -> None:
     assert prim.GetAttribute("newton:kp").Get() == 50.0 and prim.GetAttribute("actuator:geared:kp").Get() == 2.0
 
 
-def test_winding_has_the_curve_of_its_motor_beside_it(stage: Any) -> None:
+def test_winding_has_the_curve_of_its_motor_beside_it(stage) -> None:
     """A limit of newton for a law of another kind; it is read back as the winding alone."""
     prim = aa.add_actuator(ROOT, "hinge", "act", aa.PDControlConfig(50.0, 1.0), others=[WINDING], stage=stage)
     assert list(prim.GetAttribute(LISTED).Get()) == ["NewtonDCMotorClampingAPI"]
@@ -111,7 +108,7 @@ def test_winding_has_the_curve_of_its_motor_beside_it(stage: Any) -> None:
     assert spec.clamping == () and spec.others == (WINDING,)
 
 
-def test_prims_of_older_files_are_read(stage: Any) -> None:
+def test_prims_of_older_files_are_read(stage) -> None:
     """Whose values before the gear are in attributes of newton."""
     prim = stage.DefinePrim(f"{ROOT}/Actuators/act", "NewtonActuator")
     prim.CreateRelationship("newton:targets").SetTargets([f"{ROOT}/hinge"])
@@ -121,7 +118,7 @@ def test_prims_of_older_files_are_read(stage: Any) -> None:
     assert read(prim).controller == aa.GearedPDControlConfig(2.0, 0.5, 5.0, 1.5)
 
 
-def test_a_stand_in_holds_where_the_law_is_not_known(stage: Any) -> None:
+def test_a_stand_in_holds_where_the_law_is_not_known(stage) -> None:
     """That of a later version; so does a schema that is listed beside none of ours."""
     prim = prim_with(stage, aa.PDControlConfig(50.0, 2.5), aa.DCMotorClampingConfig(60.0, 2.0, 40.0))
     listed = prim.CreateAttribute(LISTED, Sdf.ValueTypeNames.TokenArray)
@@ -133,7 +130,7 @@ def test_a_stand_in_holds_where_the_law_is_not_known(stage: Any) -> None:
     assert spec is not None and spec.controller == aa.PDControlConfig(50.0, 2.5)
 
 
-def test_a_law_and_one_that_is_not_listed_are_two(stage: Any) -> None:
+def test_a_law_and_one_that_is_not_listed_are_two(stage) -> None:
     """As ever: which of them is meant is not guessed."""
     prim = prim_with(stage, GEARED)
     prim.RemoveProperty(LISTED)
@@ -144,7 +141,7 @@ def test_a_law_and_one_that_is_not_listed_are_two(stage: Any) -> None:
         parse_prim(prim)
 
 
-def test_attributes_before_the_gear_that_nobody_reads_are_named(stage: Any) -> None:
+def test_attributes_before_the_gear_that_nobody_reads_are_named(stage) -> None:
     """A misspelt name, and one of an older file beside those of today."""
     prim = prim_with(stage, GEARED)
     prim.CreateAttribute("actuator:geared:kq", Sdf.ValueTypeNames.Float).Set(1.0)
@@ -155,7 +152,7 @@ def test_attributes_before_the_gear_that_nobody_reads_are_named(stage: Any) -> N
     assert "actuator:geared:kq" in said and "newton:gear" in said and ".newton:kp (" not in said
 
 
-def test_values_of_a_class_prim_stand_in_too(stage: Any) -> None:
+def test_values_of_a_class_prim_stand_in_too(stage) -> None:
     """A prim that inherits all of it is read alike."""
     prim = prim_with(stage, GEARED, CUTOFF)
     stage.DefinePrim(f"{ROOT}/Actuators/other", "NewtonActuator").GetInherits().AddInherit(prim.GetPath())
@@ -164,7 +161,7 @@ def test_values_of_a_class_prim_stand_in_too(stage: Any) -> None:
     assert (spec.controller, spec.clamping) == (read(prim).controller, (CUTOFF,))
 
 
-def test_a_value_that_is_blocked_is_not_named(stage: Any) -> None:
+def test_a_value_that_is_blocked_is_not_named(stage) -> None:
     """It is as if nothing were authored, whoever would have read it."""
     prim = prim_with(stage, GEARED)
     prim.CreateAttribute("newton:gear", Sdf.ValueTypeNames.Float).Block()

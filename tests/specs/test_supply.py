@@ -1,7 +1,5 @@
 """Config of the battery of a robot."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import SupplyConfig
@@ -16,8 +14,7 @@ from isaacsim.core.experimental.actuators.specs.fields import parameters_of, vio
         (SupplyConfig(24.0, resistance=-0.1), "resistance = -0.1: must be finite and >= 0 in single precision."),
     ],
 )
-def test_wrong_numbers_are_refused(supply: SupplyConfig, said: str) -> None:
-    """By name."""
+def test_wrong_numbers_are_refused(supply, said) -> None:
     (problem,) = violations(supply, "supply")
     assert problem.startswith(f"supply.{said}")
 

@@ -1,10 +1,7 @@
 """Config of the heat of a motor: what is refused, and where it comes from."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -16,7 +13,7 @@ from isaacsim.core.experimental.actuators.specs.thermal import heat_problems
 from pxr import Sdf, Usd
 from robot_files import ARM, OF_SHOULDER, edited
 
-HEAT: dict[str, Any] = {"winding_capacity": 20.0, "winding_resistance": 1.0, "temperature_coefficient": 0.0}
+HEAT = {"winding_capacity": 20.0, "winding_resistance": 1.0, "temperature_coefficient": 0.0}
 PD = aa.PDControlConfig(30.0, 2.0)
 WINDING = aa.ElectricalConfig(torque_constant=0.5, resistance=1.0)
 
@@ -36,7 +33,7 @@ def test_derating_starts_before_it_ends() -> None:
     [math.inf, {"shoulder": 0.5, "extension": math.inf}, np.array([[0.5, np.inf]], np.float32)],
     ids=["none", "by joint", "array"],
 )
-def test_loss_that_nobody_knows_is_refused(constant: Any) -> None:
+def test_loss_that_nobody_knows_is_refused(constant) -> None:
     """By name, also at one joint; a winding or a constant of its own is enough."""
     heat = aa.ThermalConfig(**HEAT, motor_constant=constant)
     with pytest.raises(ValueError, match=r"motors\['\.\*'\] has ThermalConfig without motor_constant: must have one"):
@@ -46,7 +43,7 @@ def test_loss_that_nobody_knows_is_refused(constant: Any) -> None:
         aa.ActuatedArrays(["shoulder", "extension"], {".*": known}, num_robots=1).close()
 
 
-def test_loss_that_no_file_has_is_refused(tmp_path: Any) -> None:
+def test_loss_that_no_file_has_is_refused(tmp_path) -> None:
     """A prim whose thermal schema has no constant, and that has no winding."""
     path = edited(
         tmp_path,
@@ -66,7 +63,7 @@ def test_loss_that_no_file_has_is_refused(tmp_path: Any) -> None:
         parse_prim(prim)
 
 
-def resistances(motor: list[Any]) -> list[float]:
+def resistances(motor: list) -> list[float]:
     """Resistance of the windings at 125 °C over that at 25 °C."""
     with aa.ActuatedArrays(["shoulder", "extension"], {".*": motor}, num_robots=1) as arrays:
         stages = [stage for one in arrays.actuators for stage in one.stages]
@@ -79,7 +76,7 @@ def resistances(motor: list[Any]) -> list[float]:
 
 
 @pytest.mark.parametrize("own", [0.0, {"shoulder": 0.0, "extension": 0.005}, np.array([[0.0, 0.005]], np.float32)])
-def test_winding_beside_a_heat_is_of_copper(own: Any) -> None:
+def test_winding_beside_a_heat_is_of_copper(own) -> None:
     """A coefficient that is not given is that of the heat, 0.00393 by default; one that is given counts."""
     winding = dataclasses.replace(WINDING, temperature_coefficient=own)
     for coefficient, expected in ((0.00393, 1.393), (0.004, 1.4), (0.0, 1.0)):
@@ -90,7 +87,7 @@ def test_winding_beside_a_heat_is_of_copper(own: Any) -> None:
     np.testing.assert_allclose(resistances([PD, WINDING]), 1.0)
 
 
-def test_windings_of_two_coppers_are_refused(tmp_path: Any) -> None:
+def test_windings_of_two_coppers_are_refused(tmp_path) -> None:
     heat = aa.ThermalConfig(**HEAT | {"temperature_coefficient": 0.005})
     winding = dataclasses.replace(WINDING, temperature_coefficient=0.004)
     rule = r"temperature_coefficient = 0\.004 beside ThermalConfig\.temperature_coefficient = 0\.005: must be the same"

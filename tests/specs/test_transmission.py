@@ -1,23 +1,13 @@
 """Configs of transmissions: fields, conflicts, several stages, and conversion of values."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
+from isaacsim.core.experimental.actuators.specs import transmission
 from isaacsim.core.experimental.actuators.specs.fields import conflicts, parameters_of, violations
 from isaacsim.core.experimental.actuators.specs.motors import motor_of
-from isaacsim.core.experimental.actuators.specs.transmission import (
-    armature,
-    armature_while_attached,
-    as_read,
-    as_stored,
-    at_joint,
-    transmission_of,
-)
 from places import ROBOTS
 
 PENDULUM = "/World/Pendulum"
@@ -40,7 +30,7 @@ PENDULUM = "/World/Pendulum"
         ({"targets": "shaft"}, "targets = 'shaft': must be one of 'joint', 'motor'"),
     ],
 )
-def test_values_out_of_range_are_refused(values: dict[str, Any], words: str) -> None:
+def test_values_out_of_range_are_refused(values, words) -> None:
     """By name and rule, where a motor is used."""
     with pytest.raises(ValueError, match=words):
         aa.ActuatedArrays(
@@ -52,7 +42,7 @@ def test_values_out_of_range_are_refused(values: dict[str, Any], words: str) -> 
     ("efficiency", "backdriving", "fits"),
     [(1.0, 1.0, True), (0.8, 0.8, True), (0.9, 0.89, True), (0.9, 0.5, False), (0.5, 0.9, False), (0.8, 1.0, False)],
 )
-def test_efficiencies_may_not_differ_too_much(efficiency: float, backdriving: float, fits: bool) -> None:
+def test_efficiencies_may_not_differ_too_much(efficiency, backdriving, fits) -> None:
     """The friction that they come to may not be negative."""
     both = aa.TransmissionConfig(10.0, efficiency=efficiency, backdriving_efficiency=backdriving)
     problems = conflicts(both, "gear")
@@ -66,7 +56,7 @@ def test_a_gear_does_nothing_by_default() -> None:
     assert not violations(gear, "gear") and not conflicts(gear, "gear")
     assert [name for name, one in parameters_of(gear).items() if one.fallback is None] == ["ratio"]
     motor = motor_of([aa.PDControlConfig(1.0, 0.1), gear])
-    assert transmission_of(motor) is gear and armature(motor) is None
+    assert transmission.transmission_of(motor) is gear and transmission.armature(motor) is None
 
 
 # ---- several stages
@@ -82,7 +72,7 @@ def test_stages_in_a_row_are_one() -> None:
     # the energy of the shafts at 1 rad/s of the joint
     speeds = np.array([13.5, 3.0, 1.0])
     motor = motor_of([aa.PDControlConfig(1.0, 0.1), gear])
-    assert armature(motor) == pytest.approx(speeds**2 @ inertias, rel=1e-12)
+    assert transmission.armature(motor) == pytest.approx(speeds**2 @ inertias, rel=1e-12)
     without = aa.TransmissionConfig.from_stages(ratios, inertias[:2])
     assert without.rotor_inertia == pytest.approx(2e-5 + 8e-6 / 4.5**2, rel=1e-12)
 
@@ -97,7 +87,7 @@ def test_stages_in_a_row_are_one() -> None:
         ([3.0, math.inf], [1e-5, 1e-5], r"ratios\[1\] = inf: must be"),
     ],
 )
-def test_stages_that_do_not_fit_are_refused(ratios: list[float], inertias: list[float], words: str) -> None:
+def test_stages_that_do_not_fit_are_refused(ratios, inertias, words) -> None:
     """By number and rule."""
     with pytest.raises(ValueError, match=words):
         aa.TransmissionConfig.from_stages(ratios, inertias)
@@ -123,14 +113,14 @@ TABLE = aa.PositionBasedClampingConfig([0.0, 1.0], [2.0, 3.0])
     ],
     ids=lambda config: type(config).__name__,
 )
-def test_values_at_the_joint(config: Any, expected: Any) -> None:
+def test_values_at_the_joint(config, expected) -> None:
     """By powers of the ratio, the sign where a value has a direction; of the joint's own stages none."""
-    found = at_joint(config, -10.0)
+    found = transmission.at_joint(config, -10.0)
     assert plain(found) == pytest.approx(plain(expected), rel=1e-12)
     assert type(found) is type(config)
 
 
-def plain(config: Any) -> Any:
+def plain(config):
     values = [value for value in vars(config).values() if not isinstance(value, str)]
     return np.hstack([[], *values]).astype(float)
 
@@ -138,17 +128,17 @@ def plain(config: Any) -> Any:
 def test_files_have_newtons_values_at_the_joint() -> None:
     """And ours at the motor; reading is the inverse of writing."""
     for config in (aa.PIDControlConfig(1.0, 2.0, 3.0, 4.0, 5.0), aa.DCMotorClampingConfig(1.0, 20.0, 0.5)):
-        stored = as_stored(config, -7.0)
-        assert plain(stored) == pytest.approx(plain(at_joint(config, -7.0)))
-        assert plain(as_read(stored, -7.0)) == pytest.approx(plain(config))
+        stored = transmission.as_stored(config, -7.0)
+        assert plain(stored) == pytest.approx(plain(transmission.at_joint(config, -7.0)))
+        assert plain(transmission.as_read(stored, -7.0)) == pytest.approx(plain(config))
     winding = aa.ElectricalConfig(0.05, 0.3)
-    assert as_stored(winding, -7.0) == winding == as_read(winding, -7.0)
+    assert transmission.as_stored(winding, -7.0) == winding == transmission.as_read(winding, -7.0)
 
 
 def test_values_and_ratios_may_be_arrays() -> None:
     """One number for each joint, or robot and joint."""
     ratio = np.array([[2.0, -3.0]])
-    found = at_joint(aa.PDControlConfig(np.array([1.0, 2.0]), 0.5, 0.1), ratio)  # pyright: ignore[reportArgumentType]
+    found = transmission.at_joint(aa.PDControlConfig(np.array([1.0, 2.0]), 0.5, 0.1), ratio)  # pyright: ignore[reportArgumentType]
     np.testing.assert_allclose(found.kp, [[4.0, 18.0]])
     np.testing.assert_allclose(found.kd, [[2.0, 4.5]])
     np.testing.assert_allclose(found.const_effort, [[0.2, -0.3]])
@@ -162,7 +152,7 @@ def test_armature_is_that_of_the_rotor_while_attached() -> None:
     motor = aa.MotorConfig(aa.PDControlConfig(0.1, 0.01), others=[aa.TransmissionConfig(-20.0, rotor_inertia=1e-4)])
     with aa.Simulation(ROBOTS / "pendulum.usda") as sim:
         sim.play()
-        robot: Any = aa.Articulation(PENDULUM)
+        robot = aa.Articulation(PENDULUM)
         before = robot.get_dof_armatures().numpy().copy()
         bare = robot.get_mass_matrices().numpy()[0, 0, 0] - before[0, 0]
         with aa.ArticulationActuators.from_configs(PENDULUM, {".*": motor}):
@@ -183,7 +173,7 @@ def test_joint_properties_have_the_armature() -> None:
     expected = [[9e-3, 0.1, np.nan]] * 2
     np.testing.assert_allclose(arrays.joint_properties["armature"], expected, rtol=1e-6)
     motor = motor_of([aa.PDControlConfig(1.0, 0.1), aa.TransmissionConfig(3.0, rotor_inertia=1e-3)])
-    assert armature_while_attached(motor) == armature(motor) == pytest.approx(9e-3)
+    assert transmission.armature_while_attached(motor) == transmission.armature(motor) == pytest.approx(9e-3)
 
 
 def test_rotors_and_losses_of_configs_by_joint() -> None:
@@ -192,7 +182,7 @@ def test_rotors_and_losses_of_configs_by_joint() -> None:
     pairs = [(aa.ActuatorConfig(aa.PDControlConfig(1.0, 0.1), others=[gear]), "hinge")]
     with aa.Simulation(ROBOTS / "pendulum.usda") as sim:
         sim.play()
-        robot: Any = aa.Articulation(PENDULUM)
+        robot = aa.Articulation(PENDULUM)
         before = robot.get_dof_armatures().numpy().copy()
         with aa.ArticulationActuators.from_actuators(PENDULUM, pairs) as made:
             np.testing.assert_allclose(robot.get_dof_armatures().numpy(), 0.1, rtol=1e-6)

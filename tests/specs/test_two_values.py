@@ -1,7 +1,5 @@
 """Values that must agree, and the message where they do not."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -18,7 +16,7 @@ def test_single_precision_is_the_same() -> None:
     ("first", "second", "told"),
     [(180.0, math.pi, True), (math.pi, -180.0, True), (1.0, 2.0, False), (0.0, 1.0, False), (math.inf, 1.0, False)],
 )
-def test_degrees_are_told(first: float, second: float, told: bool) -> None:
+def test_degrees_are_told(first, second, told) -> None:
     """A factor of 57.3, either way; not for no limit."""
     line = contradiction("/Arm/hinge", ".a = 1", "b = 2", first, second)
     assert line.startswith("</Arm/hinge>.a = 1 and b = 2 (SI) mean the same and differ")

@@ -1,7 +1,5 @@
 """Logs of actuators of which everything is known."""
 
-from __future__ import annotations
-
 import numpy as np
 from isaacsim.core.experimental.actuators.tools.training import ActuatorLog
 from neural_twin import random_motion

@@ -1,7 +1,5 @@
 """Headers in C of motors beside the motors themselves, on the same signals."""
 
-from __future__ import annotations
-
 import ctypes
 import subprocess
 import tempfile

@@ -1,17 +1,14 @@
 """Count what a function does, where its time would say too little."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
-from typing import Any
 
 
-def calls(function: Callable[..., Any], *arguments: Any) -> int:
+def calls(function: Callable, *arguments) -> int:
     """Number of calls, of Python and C functions alike, that `function(*arguments)` makes."""
     count = 0
 
-    def note(_frame: Any, event: str, _argument: Any) -> None:
+    def note(_frame, event: str, _argument) -> None:
         nonlocal count
         count += event in ("call", "c_call")
 

@@ -1,28 +1,23 @@
 """Runs the text of cfgs that an export made."""
 
-from __future__ import annotations
-
 import sys
 from types import ModuleType
-from typing import Any
 
 import pytest
 
 
-def cfgs_of(text: str, package: str, classes: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+def cfgs_of(text: str, package: str, classes: dict, monkeypatch: pytest.MonkeyPatch) -> dict:
     """`ACTUATORS` of a text, with classes in place of those of a package."""
     parts = package.split(".")
     for count in range(1, len(parts) + 1):
         monkeypatch.setitem(sys.modules, ".".join(parts[:count]), ModuleType(".".join(parts[:count])))
     vars(sys.modules[package]).update(classes)
-    scope: dict[str, Any] = {}
+    scope = {}
     exec(compile(text, "<export>", "exec"), scope)
     return scope["ACTUATORS"]
 
 
-def events_of(
-    text: str, package: str, modules: list[str], monkeypatch: pytest.MonkeyPatch
-) -> dict[str, dict[str, Any]]:
+def events_of(text: str, package: str, modules: list[str], monkeypatch: pytest.MonkeyPatch) -> dict[str, dict]:
     """`EVENTS` of a text, whose functions are their names, with stand-ins for the modules of a package."""
 
     class Names:
@@ -34,15 +29,15 @@ def events_of(
         def __getattr__(self, name: str) -> str:
             return f"{self._name}.{name}"
 
-    def of_module(name: str) -> Any:
+    def of_module(name: str):
         if name in ("mdp", "dr"):
             return Names(name)
         return {"SceneEntityCfg": lambda robot, **where: (robot, where), "EventTermCfg": dict}.get(name, dict)
 
     for name in [package, *(f"{package}.{one}" for one in ["envs", *modules])]:
-        module: Any = ModuleType(name)
+        module = ModuleType(name)
         module.__getattr__ = of_module
         monkeypatch.setitem(sys.modules, name, module)
-    scope: dict[str, Any] = {}
+    scope = {}
     exec(compile(text, "<export>", "exec"), scope)
     return scope["EVENTS"]

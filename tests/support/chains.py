@@ -1,20 +1,17 @@
 """Chains of joints: by their mass matrices, and as models of newton; and actuators of newton's API on them."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import warp as wp
 from isaacsim.core.experimental.actuators.base.quiet_warp import quiet_warp
 
 
-def floats(values: Any) -> wp.array:
+def floats(values) -> wp.array:
     return wp.array(np.asarray(values, np.float32), dtype=wp.float32, device="cpu")
 
 
-def indices(values: Any) -> wp.array:
+def indices(values) -> wp.array:
     return wp.array(np.asarray(values), dtype=wp.uint32, device="cpu")
 
 
@@ -34,7 +31,7 @@ def situation(count: int, seed: int = 0) -> tuple[SimpleNamespace, SimpleNamespa
     return state, SimpleNamespace(**targets, joint_f=floats(np.zeros(count)), computed=floats(np.zeros(count)))
 
 
-def newton_chain(links: int, robots: int = 1, gravity: float = 0.0, armature: float = 0.0) -> Any:
+def newton_chain(links: int, robots: int = 1, gravity: float = 0.0, armature: float = 0.0):
     """Model of newton: chains of links of 1 kg, whose joints turn in the plane of gravity."""
     with quiet_warp():
         import newton

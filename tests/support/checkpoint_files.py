@@ -1,10 +1,7 @@
 """The same three networks, an MLP, an LSTM and a GRU, in files of every format, made without PyTorch."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
-from typing import Any
 
 import exported_archives as exported
 import numpy as np
@@ -52,7 +49,7 @@ def network(kind: str) -> Network:
     return Network(2, (*operations, Linear(LAYERS, held[-2], held[-1])))
 
 
-def checkpoint_file(format: str, kind: str, metadata: Mapping[str, Any]) -> bytes:
+def checkpoint_file(format: str, kind: str, metadata: Mapping) -> bytes:
     """A file; one of `FORMATS` and of `KINDS`."""
     held = weights(kind)
     match format:
@@ -68,8 +65,8 @@ def checkpoint_file(format: str, kind: str, metadata: Mapping[str, Any]) -> byte
     return state_dict({"model": held, "metadata": {"activation": "tanh", **metadata}})
 
 
-def _torchscript(kind: str, held: Mapping[str, np.ndarray], metadata: Mapping[str, Any]) -> bytes:
-    said: dict[str, Any] = {"extra/metadata.json": json.dumps(metadata)}
+def _torchscript(kind: str, held: Mapping[str, np.ndarray], metadata: Mapping) -> bytes:
+    said = {"extra/metadata.json": json.dumps(metadata)}
     if kind == "mlp":
         body = "y = torch.tanh(torch.linear(x, self.a, self.b))\nreturn torch.linear(y, self.c, self.d)"
         return torchscript(
@@ -85,7 +82,7 @@ def _torchscript(kind: str, held: Mapping[str, np.ndarray], metadata: Mapping[st
     return torchscript(Object("__torch__.M", cells=cells, w=w, b=b), forward(body, signature, "Any"), **said)
 
 
-def exported_parts(kind: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
+def exported_parts(kind: str, metadata: Mapping) -> dict:
     """Parts of a `.pt2`, see `exported_archives.archive`."""
     if kind == "mlp":
         made = exported.parts()
@@ -98,7 +95,7 @@ def exported_parts(kind: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
     return made
 
 
-def _recurrent_parts(kind: str) -> dict[str, Any]:
+def _recurrent_parts(kind: str) -> dict:
     tensor, meta, held = exported.tensor, exported.meta, weights(kind)
     states = ["h", "c"] if kind == "lstm" else ["h"]
     names = [f"p_{name}" for name in held]

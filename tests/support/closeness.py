@@ -1,7 +1,5 @@
 """One tolerance for every comparison of a float32 law with the float64 oracle."""
 
-from __future__ import annotations
-
 import numpy as np
 
 # six float32 roundings of the largest term

@@ -1,13 +1,9 @@
 """A robot file and what `save_usd` makes of it, side by side."""
 
-from __future__ import annotations
-
 import re
 import warnings
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from isaacsim.core.experimental.actuators import Simulation
@@ -17,7 +13,7 @@ _FREE, _BALL = 0, 1
 
 
 @contextmanager
-def converted(source: Path, folder: Path) -> Iterator[tuple[Any, Any, str]]:
+def converted(source: Path, folder: Path):
     """MuJoCo's models of a file and of its USD, and what was warned of when it was written."""
     target = folder / "robot.usda"
     with warnings.catch_warnings(record=True) as said:
@@ -44,7 +40,7 @@ def saved(source: str, folder: Path, ending: str = "xml") -> Usd.Stage:
     return Usd.Stage.Open(str(folder / "robot.usda"))
 
 
-def differences(before: Any, after: Any, tries: int = 3) -> tuple[float, float]:
+def differences(before, after, tries: int = 3) -> tuple[float, float]:
     """By how much mass matrix and bias differ in random states, as parts of their largest numbers."""
     import mujoco
 
@@ -72,7 +68,7 @@ def differences(before: Any, after: Any, tries: int = 3) -> tuple[float, float]:
     return float(worst[0]), float(worst[1])
 
 
-def _equations(model: Any, data: Any) -> tuple[np.ndarray, np.ndarray]:
+def _equations(model, data) -> tuple[np.ndarray, np.ndarray]:
     import mujoco
 
     mujoco.mj_forward(model, data)
@@ -82,11 +78,11 @@ def _equations(model: Any, data: Any) -> tuple[np.ndarray, np.ndarray]:
     return np.array(columns), data.qfrc_bias.copy()
 
 
-def _sizes(model: Any, joint: int) -> tuple[int, int]:
+def _sizes(model, joint: int) -> tuple[int, int]:
     return {_FREE: (7, 6), _BALL: (4, 3)}.get(int(model.jnt_type[joint]), (1, 1))
 
 
-def _twin(before: Any, after: Any, joint: int) -> int:
+def _twin(before, after, joint: int) -> int:
     """The joint of the same name; of a free or ball joint that of the body of the same name."""
     kind = int(before.jnt_type[joint])
     if kind not in (_FREE, _BALL):

@@ -1,7 +1,5 @@
 """Objects of the native core made from plain arrays, with the arguments of each of its entries: without Warp."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -17,8 +15,8 @@ SIGNALS = ["joint_q", "joint_qd", "target_pos", "target_vel", "act"]
 class Entry(NamedTuple):
     """An entry of the core, good arguments for it, and what to do with what was made."""
 
-    call: Callable[..., Any]
-    arguments: list[Any]
+    call: Callable
+    arguments: list
     after: Callable[[Any], None]
 
 
@@ -47,18 +45,18 @@ class Bench:
         self.tape = core.Tape(*self.tape_arguments())
 
     @staticmethod
-    def network_arguments() -> list[Any]:
+    def network_arguments() -> list:
         """Of a linear map of one input and the tanh of it."""
         lines = [("linear", 1, 2, 0, 1, 0, 0, 0, 0), ("tanh", 3, 2, 1, 2, 0, 0, 0, 0)]
         return [1, 5, 3, 0, 0, 0, lines, floats(4, value=0.5)]
 
     @staticmethod
-    def recurrent_arguments() -> list[Any]:
+    def recurrent_arguments() -> list:
         """Of one LSTM layer of two numbers: input, four states, gates, output."""
         numbers = floats(8 * 1 + 8 * 2 + 8, value=0.1)
         return [1, 1 + 8 + 8, 5, 1, 2, 2, [("lstm", 5, 2, 0, 1, 9, 8, 0, 0)], numbers]
 
-    def plan_arguments(self) -> list[Any]:
+    def plan_arguments(self) -> list:
         """PID on the first slots, a network on the last, every limit on all."""
         limits = [
             ("ClampingDCMotor", [5, 6, 7], self.every),
@@ -69,42 +67,42 @@ class Bench:
         controllers = [("ControllerPID", [0, 1, 2, 3, 4], self.every[:-1])]
         return ["leg", self.robots, self.slots, [1.0] * 8, controllers, limits, self.every, DEPTH, networks]
 
-    def state_arguments(self) -> list[Any]:
+    def state_arguments(self) -> list:
         """Three rings, how full they are, and the numbers of the law and of the network."""
         count = self.robots * self.slots
         laws = [floats(self.robots * (self.slots - 1)), floats(2, self.robots)]
         return [core.ring(DEPTH, count), ints(count, value=1), ints(1), laws]
 
-    def curve_arguments(self) -> list[Any]:
+    def curve_arguments(self) -> list:
         """Two rows for all."""
         return [2, 0, np.array([[-1, 5, 0], [1, 5, 0]], np.float32), self.every]
 
-    def column_arguments(self) -> list[Any]:
+    def column_arguments(self) -> list:
         """Every second column of the inputs, which leaves gaps."""
         wide = 2 * self.slots
         return [[floats(self.robots, wide) for _ in SIGNALS], floats(self.robots, wide), [2 * k for k in self.every]]
 
-    def piece_arguments(self) -> list[Any]:
+    def piece_arguments(self) -> list:
         """Values of two slots of a row that every robot has its own of."""
         self.plan.own(0, floats(self.robots, self.slots))
         return [0, floats(self.robots, 2), [2, 0]]
 
-    def lag_piece_arguments(self) -> list[Any]:
+    def lag_piece_arguments(self) -> list:
         """Lags of two slots, where every robot has its own."""
         self.plan.own_lag(ints(self.robots, self.slots, value=2))
         return [ints(self.robots, 2, value=1), [2, 0]]
 
-    def tape_arguments(self) -> list[Any]:
+    def tape_arguments(self) -> list:
         """All arrays of some robots and slots, the last five rows."""
         return [[0, self.robots - 1], self.every[1:], list(range(10)), 5, self.robots, self.slots]
 
-    def handed(self) -> list[Any]:
+    def handed(self) -> list:
         """What stands between the halves of a step."""
         shape = self.robots, self.slots
         return [[floats(*shape) for _ in SIGNALS], ints(*shape), floats(*shape), floats(*shape)]
 
 
-def run_plan(plan: Any) -> None:
+def run_plan(plan) -> None:
     """Everything that a plan does."""
     for _ in range(3):
         plan.step(DT)
@@ -115,11 +113,10 @@ def run_plan(plan: Any) -> None:
     plan.limit()
 
 
-def run_gradients(of: Any) -> None:
+def run_gradients(of) -> None:
     """Forward and back."""
     gradients, note, back = of
-    noted = gradients.note(*note)
-    gradients.back(noted, *back)
+    gradients.back(gradients.note(*note), *back)
 
 
 class OneJoint:
@@ -131,7 +128,7 @@ class OneJoint:
             [0], DEPTH,
         )  # fmt: skip
         self.state = core.State(core.ring(DEPTH, ROBOTS), ints(ROBOTS, value=DEPTH), ints(1), [floats(ROBOTS)])
-        self.arrays: list[Any] = [floats(ROBOTS) for _ in range(7)]
+        self.arrays: list = [floats(ROBOTS) for _ in range(7)]
         self.at = np.arange(ROBOTS, dtype=np.uint32)
         self.names = [*SIGNALS, "joint_f", "computed"]
         named = dict(zip(self.names, self.arrays, strict=True))
@@ -139,19 +136,19 @@ class OneJoint:
         self.calls = core.Calls(*self.call_arguments())
         self.given = object()
 
-    def call_arguments(self) -> list[Any]:
+    def call_arguments(self) -> list:
         """One plan, arrays by name."""
         return [[self.plan], [(name,) for name in self.names], [], [], True, True]
 
-    def frame(self) -> list[Any]:
+    def frame(self) -> list:
         """Arrays as they are found."""
         return [list(self.arrays), [list(self.names)], [list(self.arrays)], [[self.at] * 7]]
 
-    def states(self) -> list[Any]:
+    def states(self) -> list:
         """The states as given, and bound."""
         return [self.given, [self.given], [self.state], [self.state], []]
 
-    def run(self, _made: Any = None) -> None:
+    def run(self, _made=None) -> None:
         """Step with what was added, and without."""
         for now, after in ((self.given, [self.given]), (self.given, self.given)):
             self.calls.step(self.sim_state, self.sim_state, now, after, DT)
@@ -171,7 +168,7 @@ class Chain:
         self.state = core.State(core.ring(DEPTH, ROBOTS), ints(ROBOTS, value=DEPTH), ints(1), self.remembered())
         self.at = np.arange(ROBOTS, dtype=np.uint32)
 
-    def arguments(self) -> list[Any]:
+    def arguments(self) -> list:
         """Of joints in a row."""
         curve = np.array([[-1, 5, 0], [1, 5, 0]], np.float32)
         networks = []
@@ -194,12 +191,12 @@ class Chain:
         """Those of the law and of the limits, or gradients of them."""
         return [floats(ROBOTS) for _ in range(1 if self.law else 6)]
 
-    def noting(self) -> list[Any]:
+    def noting(self) -> list:
         """What a step reads."""
         signals = [floats(ROBOTS) for _ in SIGNALS]
         return [signals, [self.at] * 5, self.parameters(), self.state, ints(ROBOTS, value=2), DT]
 
-    def backing(self) -> list[Any]:
+    def backing(self) -> list:
         """Gradients to read and to add to."""
         after, before = ([*(floats(DEPTH, ROBOTS) for _ in range(3)), *self.remembered()] for _ in range(2))
         signals = [floats(ROBOTS) for _ in SIGNALS]
@@ -211,10 +208,10 @@ class Chain:
 def entries() -> dict[str, Callable[[], Entry]]:
     """Each entry by name; made anew for each call, for calls change what they are given."""
 
-    def nothing(_made: Any) -> None:
+    def nothing(_made) -> None:
         pass
 
-    def of_plan(name: str, arguments: Callable[[Bench], list[Any]]) -> Callable[[], Entry]:
+    def of_plan(name: str, arguments: Callable[[Bench], list]) -> Callable[[], Entry]:
         def made() -> Entry:
             bench = Bench()
             bench.plan.hand_over(*bench.handed())
@@ -229,7 +226,7 @@ def entries() -> dict[str, Callable[[], Entry]]:
         bench.plan.bind_columns(inputs, efforts, columns)
         given = (*inputs[:4], None, efforts)
 
-        def run(follow: Any) -> None:
+        def run(follow) -> None:
             if follow is not None:
                 follow(*(None if one is None else np.copy(one) for one in given))
                 follow(1, inputs, None, floats(2), bench, efforts)
@@ -253,7 +250,7 @@ def entries() -> dict[str, Callable[[], Entry]]:
     def new_plan() -> Entry:
         bench = Bench()
 
-        def run(plan: Any) -> None:
+        def run(plan) -> None:
             plan.add_curve(*bench.curve_arguments())
             plan.bind_columns(*bench.column_arguments())
             plan.use(bench.state, bench.state)
@@ -265,7 +262,7 @@ def entries() -> dict[str, Callable[[], Entry]]:
     def new_state() -> Entry:
         bench = Bench()
 
-        def run(state: Any) -> None:
+        def run(state) -> None:
             bench.plan.use(state, bench.state)
             bench.plan.step(DT)
             bench.plan.use(bench.state, state)
@@ -277,7 +274,7 @@ def entries() -> dict[str, Callable[[], Entry]]:
     def new_tape() -> Entry:
         bench = Bench()
 
-        def run(tape: Any) -> None:
+        def run(tape) -> None:
             bench.plan.record(tape)
             for _ in range(300):
                 bench.plan.step(DT)
@@ -294,7 +291,7 @@ def entries() -> dict[str, Callable[[], Entry]]:
             bench = Bench()
             layers, rows, hidden = (1, 35, 2) if recurrent else (0, 35, 0)
 
-            def run(network: Any) -> None:
+            def run(network) -> None:
                 now = [floats(layers, rows, hidden) for _ in range(2 if recurrent else 0)]
                 network.bind(floats(rows, 1), floats(rows), now, now).run()
 
@@ -322,7 +319,7 @@ def entries() -> dict[str, Callable[[], Entry]]:
             one = OneJoint()
             if name == "Calls":
 
-                def run(calls: Any) -> None:
+                def run(calls) -> None:
                     one.calls = calls
                     calls.add_frame(*one.frame())
                     calls.add_states(*one.states())
@@ -354,7 +351,7 @@ def entries() -> dict[str, Callable[[], Entry]]:
                 )
             if name == "note":
 
-                def back(noted: Any) -> None:
+                def back(noted) -> None:
                     chain.gradients.back(noted, *chain.backing())
 
                 return Entry(chain.gradients.note, chain.noting(), back)
@@ -425,7 +422,7 @@ def entries() -> dict[str, Callable[[], Entry]]:
         feedback = [("FeedbackEncoder", [0] * 9, bench.every)]
         return Entry(core.Plan, [*bench.plan_arguments(), feedback, [(4, 5, False)]], nothing)
 
-    def free(name: str, *arguments: Any) -> Callable[[], Entry]:
+    def free(name: str, *arguments) -> Callable[[], Entry]:
         return lambda: Entry(getattr(core, name), list(arguments), nothing)
 
     return {

@@ -1,7 +1,5 @@
 """The compiler of C++ for tests of generated code."""
 
-from __future__ import annotations
-
 import shutil
 
 import pytest

@@ -1,7 +1,5 @@
 """Laws of every kind with several curves, over position, velocity and speed, some of them prepared for the step."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -241,23 +239,17 @@ class CurvedTwin:
         """Forget what a robot remembers."""
         self.last[robot] = 0
 
-    def _curved(
-        self, q: Any, qd: Any, target: Any, ff: Any, dt: float, joint: int, tables: tuple[Table, Table]
-    ) -> np.ndarray:
+    def _curved(self, q, qd, target, ff, dt: float, joint: int, tables: tuple[Table, Table]) -> np.ndarray:
         q, qd, target, ff = (one[:, joint] for one in (q, qd, target, ff))
         stiffness, droop = table(tables[0])(q), table(tables[1])(np.abs(qd))
         return self.gains * stiffness * (target - q) - droop * qd + ff + 20 * self.gains * dt
 
     @staticmethod
-    def _clamped(
-        effort: Any, q: Any, qd: Any, most: Any, dt: float, joint: int, tables: tuple[Table, Table]
-    ) -> np.ndarray:
+    def _clamped(effort, q, qd, most, dt: float, joint: int, tables: tuple[Table, Table]) -> np.ndarray:
         bound = (most - 4 * dt) * table(tables[0])(q[:, joint]) - table(tables[1])(np.abs(qd[:, joint]))
         return np.clip(effort, -bound, bound)
 
-    def _dragged(
-        self, effort: Any, q: Any, qd: Any, scale: float, joint: int, tables: tuple[Table, Table], good: Any
-    ) -> np.ndarray:
+    def _dragged(self, effort, q, qd, scale: float, joint: int, tables: tuple[Table, Table], good) -> np.ndarray:
         last, viscous = self.last[:, joint // 2].copy(), table(tables[1])(qd[:, joint])
         self.last[:, joint // 2] = np.where(good[:, joint], viscous, last)
         return effort - scale * table(tables[0])(q[:, joint]) - 0.5 * (viscous + last)

@@ -1,7 +1,5 @@
 """Wrappers of some of the joints there are."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping
 

@@ -1,11 +1,8 @@
 """Archives of `torch.export` (`.pt2`) made without it: a graph in JSON and weights as raw numbers."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile
-from typing import Any
 
 from small_networks import numbers
 
@@ -13,7 +10,7 @@ WEIGHTS = {"0.weight": numbers(4, 2), "0.bias": numbers(4), "2.weight": numbers(
 OPEN = {"as_expr": {"expr_str": "s0", "hint": {"as_int": 3}}}
 
 
-def meta(*sizes: Any) -> dict[str, Any]:
+def meta(*sizes) -> dict:
     """What is said of a tensor."""
     lengths = [size if isinstance(size, dict) else {"as_int": size} for size in sizes]
     steps = [1]
@@ -23,18 +20,18 @@ def meta(*sizes: Any) -> dict[str, Any]:
     return {"dtype": 7, "sizes": lengths, "strides": strides, "storage_offset": {"as_int": 0}, "layout": 7}
 
 
-def tensor(name: str) -> dict[str, Any]:
+def tensor(name: str) -> dict:
     """A tensor as argument or result."""
     return {"as_tensor": {"name": name}}
 
 
-def operation(target: str, result: str, *arguments: dict[str, Any]) -> dict[str, Any]:
+def operation(target: str, result: str, *arguments: dict) -> dict:
     """A node of the graph."""
     inputs = [{"name": str(place), "arg": one, "kind": 1} for place, one in enumerate(arguments)]
     return {"target": f"torch.ops.aten.{target}", "inputs": inputs, "outputs": [tensor(result)]}
 
 
-def parts() -> dict[str, Any]:
+def parts() -> dict:
     """What an archive of two layers holds: tanh between them, and the output times 20."""
     held = {
         name: {"path_name": f"w{place}", "use_pickle": False, "tensor_meta": meta(*values.shape)}
@@ -57,7 +54,7 @@ def parts() -> dict[str, Any]:
     }
 
 
-def archive(given: dict[str, Any]) -> bytes:
+def archive(given: dict) -> bytes:
     """The archive of these parts."""
     signature = {"input_specs": given["inputs"], "output_specs": given["outputs"]}
     files = {

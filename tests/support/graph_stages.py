@@ -1,14 +1,11 @@
 """Stages with an action graph, written as USD text."""
 
-from __future__ import annotations
-
 from places import ROBOTS
 from pxr import Sdf, Usd
 
 GRAPH = "/World/ActionGraph"
 SETTINGS = 'token evaluator:type = "execution"'
 ON_DEMAND = f'{SETTINGS}\n token pipelineStage = "pipelineStageOnDemand"'
-
 TICK, STEP = "omni.graph.action.OnPlaybackTick", "isaacsim.core.nodes.OnPhysicsStep"
 CONTROLLER, STATE = "isaacsim.core.nodes.IsaacArticulationController", "isaacsim.core.nodes.IsaacArticulationState"
 ACTUATORS = "isaacsim.core.experimental.actuators.ArticulationActuators"

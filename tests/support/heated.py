@@ -1,9 +1,7 @@
 """Made-up laws that publish what others read in the next step: heat and derating, power and the voltage it leaves."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import warp as wp
@@ -146,15 +144,15 @@ NUMBERS = {
 LOSS, HOTTEST, OPEN, INNER = 0.5, 40.0, 24.0, 0.3
 
 
-def entry(name: str, device: Any = "cpu", *, supplied: bool = True, more: Any = ()) -> ActuatorEntry:
+def entry(name: str, device="cpu", *, supplied: bool = True, more=()) -> ActuatorEntry:
     """A joint with all of it, or one that draws power and has no supply."""
 
     def of(value: float) -> wp.array:
         return wp.full(ROBOTS, value, dtype=wp.float32, device=device)
 
     number = NUMBERS[name]
-    others: list[Any] = [ElectricalMetered(of(number["resistance"])), *more]
-    limits: list[Any] = [ClampingDerated(of(number["most"]))]
+    others = [ElectricalMetered(of(number["resistance"])), *more]
+    limits = [ClampingDerated(of(number["most"]))]
     others.append(ThermalWinding(of(number["gain"]), of(LOSS), of(HOTTEST)))
     if supplied:
         limits.append(ClampingSagged(of(number["per_volt"])))
@@ -169,7 +167,7 @@ class Oracle:
         supplied: Joints that have a supply.
     """
 
-    def __init__(self, supplied: Any = NAMES) -> None:
+    def __init__(self, supplied=NAMES) -> None:
         self.supplied = set(supplied)
         self.heat = dict.fromkeys(NAMES, np.nan)
         self.start()

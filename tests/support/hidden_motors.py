@@ -1,9 +1,6 @@
 """Logs of robots whose motors have friction, a delay and encoder biases that a test knows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -68,7 +65,7 @@ def hidden_log(
         command = np.stack([0.4 * size * np.sin(phase + 1.3 * (seed + j)) + 0.2 for j in range(len(joints))], 1)
     bias = np.array([next(s.bias for s in motors[name].others if isinstance(s, aa.EncoderConfig)) for name in joints])
     with aa.Simulation(robot, dt / _SUBSTEPS) as simulation:
-        robots: Any = simulation.articulation("/")
+        robots = simulation.articulation("/")
         with aa.ArticulationActuators.from_configs("/", dict(motors)) as actuators:
             simulation.play()
             places = [robots.dof_names.index(name) for name in joints]

@@ -1,13 +1,10 @@
 """A plugin of pytest: Isaac Lab's own unit tests run on our models, by its code's rules."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import sys
 from collections.abc import Iterator
 from types import ModuleType
-from typing import Any
 
 import isaac_lab_wheel
 
@@ -16,19 +13,19 @@ isaac_lab_wheel.load()
 from isaacsim.core.experimental.actuators.compat import isaac_lab as ours  # noqa: E402
 
 
-def _made(name: str, model: Any, **given: Any) -> Any:
+def _made(name: str, model, **given):
     cfg = getattr(ours, name)(**{"stiffness": None, "damping": None} | given)
     cfg.class_type = functools.partial(model, rules="code")
     return cfg
 
 
 @contextlib.contextmanager
-def _no_simulation(**_: Any) -> Iterator[Any]:
+def _no_simulation(**_) -> Iterator:
     yield ModuleType("simulation")
 
 
 class _AppLauncher:
-    def __init__(self, **_: Any) -> None:
+    def __init__(self, **_) -> None:
         self.app = None
 
 

@@ -4,8 +4,6 @@ The environment variable ISAACLAB_WHEEL names the folder into which the wheel wa
 `pip download --no-deps isaaclab==2.3.2.post1`, then `unzip -d FOLDER`. An installed wheel does as well.
 """
 
-from __future__ import annotations
-
 import importlib
 import importlib.metadata
 import io
@@ -13,7 +11,6 @@ import os
 import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -32,7 +29,7 @@ def folder() -> Path | None:
     return found if (found / "isaaclab" / "actuators").is_dir() else None
 
 
-def load() -> Any:
+def load():
     """Names of `isaaclab.actuators`, and `ArticulationActions`; skips the test where these are not to be had."""
     pytest.importorskip("torch", reason="PyTorch is not installed, with which Isaac Lab computes")
     source = folder()
@@ -44,8 +41,8 @@ def load() -> Any:
             # without what its __init__ imports
             package = sys.modules[name] = ModuleType(name)
             package.__path__ = [str(source.joinpath(*name.split(".")))]
-        utils: Any = sys.modules["isaaclab.utils"]
-        assets: Any = ModuleType("isaaclab.utils.assets")
+        utils = sys.modules["isaaclab.utils"]
+        assets = ModuleType("isaaclab.utils.assets")
         assets.read_file = lambda path: io.BytesIO(Path(path).read_bytes())
         sys.modules["isaaclab.utils.assets"] = utils.assets = assets
         for part in ("array", "string", "dict", "configclass", "buffers", "interpolation", "types"):

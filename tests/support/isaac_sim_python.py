@@ -3,8 +3,6 @@
 With `--exec` before the script, Kit runs already, with the extension that the script lies in, and executes the script.
 """
 
-from __future__ import annotations
-
 import runpy
 import sys
 import tomllib

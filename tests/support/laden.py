@@ -1,11 +1,8 @@
 """Robots that hold their pose with stiff gains, touch something, and carry a load that their actuators do not know."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import warp as wp
@@ -130,7 +127,7 @@ def hold(name: str, engine: str, how: str, seconds: float = SECONDS) -> Found:
         warnings.simplefilter("ignore")
         actuators = ArticulationActuators(laden.path, effort_mode="explicit" if how == "drives" else how)
         sim.play()
-        robot: Any = actuators.articulation
+        robot = actuators.articulation
         if how == "drives":
             gains = {one.joint: (one.kp, one.kd) for one in actuators.stability().joints}
             actuators.close()
@@ -154,11 +151,11 @@ def hold(name: str, engine: str, how: str, seconds: float = SECONDS) -> Found:
     return Found(tone, float(fast_motion(late, DT).max()), error, faults, fallen)
 
 
-def _height(robot: Any) -> float:
+def _height(robot) -> float:
     return float(robot.get_world_poses()[0].numpy()[0][2])
 
 
-def _stiffen(actuators: Sequence[Any]) -> None:
+def _stiffen(actuators: Sequence) -> None:
     for actuator in actuators:
         for gain in ("kp", "kd"):
             values = STIFFER * getattr(actuator.controller, gain).numpy()

@@ -1,10 +1,7 @@
 """Joints with latency, rate and measured velocity, stepped one step at a time in float64."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from isaacsim.core.experimental.actuators import EffortDelayConfig, EncoderConfig, RateConfig
@@ -22,7 +19,7 @@ class Joint:
     filter_time: float = 0.0
     decimation: int = 1
 
-    def configs(self) -> list[Any]:
+    def configs(self) -> list:
         """The same as configs."""
         kind = "difference" if self.difference else "register"
         encoder = EncoderConfig(latency_steps=self.latency, velocity=kind, velocity_filter=self.filter_time)
@@ -40,7 +37,7 @@ class Reference:
         self.last, self.filtered, self.integral, self.held = np.zeros((4, count))
 
     @staticmethod
-    def _at(ring: list[Any], steps: float) -> Any:
+    def _at(ring: list, steps: float):
         """Value of some steps ago, the newest is first."""
         whole, part = int(steps), steps - int(steps)
         return (1 - part) * np.array(ring[whole]) + part * np.array(ring[whole + 1])

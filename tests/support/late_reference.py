@@ -1,9 +1,6 @@
 """Whole sequences of steps of encoders, delays and rates in float64, and the two engines side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +17,7 @@ def inputs(rng: np.random.Generator, steps: int, robots: int, joints: int) -> li
     return [list(rng.normal(size=(4, robots, joints)).astype(np.float32)) for _ in range(steps)]
 
 
-def arrays_on(engine: str, joints: Sequence[str], motors: Mapping[str, Any], robots: int = 1) -> ActuatedArrays:
+def arrays_on(engine: str, joints: Sequence[str], motors: Mapping, robots: int = 1) -> ActuatedArrays:
     """Actuators on the core or on Warp."""
     with pytest.MonkeyPatch.context() as patch:
         if engine == "warp":
@@ -43,7 +40,7 @@ def stepped(
 
 def on_both(
     joints: Sequence[str],
-    motors: Mapping[str, Any],
+    motors: Mapping,
     given: Sequence[Inputs],
     dt: float,
     resets: Mapping[int, Sequence[int]] | None = None,

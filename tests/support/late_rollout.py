@@ -1,7 +1,5 @@
 """Steps of an actuator with what acts late or is held, in float64 and on a tape: encoder, delays, rate."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -20,23 +18,23 @@ Values = dict[str, np.ndarray]
 States = Callable[[Actuator, int], list[tuple[Any, Any]]]
 
 
-def array(values: Any, grad: bool = True, dtype: Any = wp.float32) -> wp.array:
+def array(values, grad: bool = True, dtype=wp.float32) -> wp.array:
     """Return an array on the CPU, with a gradient by default."""
     return wp.array(np.asarray(values), dtype=dtype, device="cpu", requires_grad=grad)
 
 
-def swapped(actuator: Actuator, steps: int) -> list[tuple[Any, Any]]:
+def swapped(actuator: Actuator, steps: int) -> list[tuple]:
     """Two states in turn."""
     two = [actuator.state(), actuator.state()]
     return [(two[k % 2], two[1 - k % 2]) for k in range(steps)]
 
 
-def in_place(actuator: Actuator, steps: int) -> list[tuple[Any, Any]]:
+def in_place(actuator: Actuator, steps: int) -> list[tuple]:
     """One state."""
     return [(state := actuator.state(), state)] + [(state, state)] * (steps - 1)
 
 
-def one_each(actuator: Actuator, steps: int) -> list[tuple[Any, Any]]:
+def one_each(actuator: Actuator, steps: int) -> list[tuple]:
     """A state for each step."""
     return list(itertools.pairwise([actuator.state() for _ in range(steps + 1)]))
 
@@ -112,7 +110,7 @@ class LateRollout:
         component = getattr(actuators, law)
         return [np.full(self.count, component.START.get(name, 0.0)) for name in component.STATE]
 
-    def _law(self, law: str, given: Sequence[Any], dt: Any, values: Values, state: Sequence[Any]) -> list[np.ndarray]:
+    def _law(self, law: str, given: Sequence, dt, values: Values, state: Sequence) -> list[np.ndarray]:
         """Results of a law, then its new state."""
         component = getattr(actuators, law)
         numbers = [values[f"{law} {name}"] for name in component.PARAMETERS]
@@ -123,7 +121,7 @@ class LateRollout:
         ]
         return list(oracle.LAWS[law](*given, dt, *asked, *state, *numbers))
 
-    def _step(self, k: int, values: Values, states: dict[str, Any], pasts: dict[str, list[_Past]]) -> np.ndarray:
+    def _step(self, k: int, values: Values, states: dict, pasts: dict[str, list[_Past]]) -> np.ndarray:
         q, qd, *commands = (values[f"{name} {k}"].astype(float) for name in SIGNALS)
         due, dt, effort = np.ones(self.count, bool), np.full(self.count, self.dt), np.zeros(self.count)
         if "RateHold" in self.laws:
@@ -181,7 +179,7 @@ class LateRollout:
 
     # on a tape
 
-    def actuator(self, **more: Any) -> tuple[Actuator, dict[str, wp.array]]:
+    def actuator(self, **more) -> tuple[Actuator, dict[str, wp.array]]:
         """The actuator, and its parameters by the names here."""
         parameters = {name: array(values) for name, values in self.values.items() if name.split()[0] in self.laws}
         made = []

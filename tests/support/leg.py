@@ -1,7 +1,5 @@
 """A robot of arrays whose drives have gains."""
 
-from __future__ import annotations
-
 import isaacsim.core.experimental.actuators as aa
 import warp as wp
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost

@@ -1,7 +1,5 @@
 """A made-up result of an identification of the pendulum."""
 
-from __future__ import annotations
-
 import numpy as np
 from isaacsim.core.experimental.actuators import FrictionConfig, MotorConfig, PDControlConfig
 from isaacsim.core.experimental.actuators.tools.identification.identified import (

@@ -1,10 +1,7 @@
 """A kind of stages that nobody knows, with one law; a law for kinds that none that ships has; a law of friction."""
 
-from __future__ import annotations
-
 import dataclasses
 import sys
-from typing import Any
 
 import pytest
 import warp as wp
@@ -55,7 +52,7 @@ def moved(
     return position, velocity, position_target, velocity_target, feedforward + 0.0 * (felt + resistance)
 
 
-def _law_of(kind: stages.Kind) -> Any:
+def _law_of(kind: stages.Kind):
     """What a law of a kind computes."""
     if kind.senses:
         return felt_late
@@ -68,7 +65,7 @@ def made_up_law(kind: stages.Kind) -> catalogue.Law:
     One that changes no effort publishes its state.
     """
     name = f"{kind.family}Resistance"
-    described: dict[str, Any] = {
+    described = {
         **{"attribute": f"actuator:{kind.name}Resistance:resistance", "type": "float", "lower": 0.0, "fallback": 0.0},
         "unit": "N·m·s/rad or N·s/m",
     }
@@ -79,7 +76,7 @@ def made_up_law(kind: stages.Kind) -> catalogue.Law:
         namespace={"SCHEMA": f"Actuator{kind.family}ResistanceAPI", "KIND": kind.name},
     )
     family = getattr(base, kind.family, base.EffortStage)
-    own: dict[str, Any] = {
+    own = {
         **{"KIND": kind.name, "PARAMETERS": ("resistance",), "STATE": ("felt",), "NEUTRAL": (0.0,)},
         **{"LAW": _law_of(kind), "PUBLISHES": {} if kind.gives else {"temperature": "felt"}},
         "MOTOR": moved if kind.converts else None,
@@ -101,16 +98,16 @@ def made_up_friction() -> catalogue.Law:
         "GripConfig", fields, bases=(PassiveConfig,), namespace={"SCHEMA": "ActuatorGripAPI"}
     )
     of_curve = PassiveFrictionCurve
-    own: dict[str, Any] = {
+    own = {
         **{"PARAMETERS": ("assumed_inertia", "grip"), "NEUTRAL": (1.0, 0.0), "LAW": friction_of_curve},
         **{"ASKS": of_curve.ASKS, "STATE": of_curve.STATE, "START": of_curve.START},
     }
     return _law("PassiveGrip", base.Passive, own, config)
 
 
-def _law(name: str, family: type, own: dict[str, Any], config: Any) -> catalogue.Law:
+def _law(name: str, family: type, own: dict, config) -> catalogue.Law:
     """A line of the table, whose class is found as that of the others."""
-    module: Any = type(sys)(f"{catalogue.PACKAGE}.{catalogue.snake_case(name)}")
+    module = type(sys)(f"{catalogue.PACKAGE}.{catalogue.snake_case(name)}")
     setattr(module, name, type(name, (family,), own | {"__module__": module.__name__, "__doc__": "A made-up law."}))
     sys.modules[module.__name__] = module
     return catalogue.Law(config, name)

@@ -3,8 +3,6 @@
 Each must end in one clear error; those of `harmless` load, and what they carry besides must not run.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import pickle
@@ -12,7 +10,6 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import exported_archives as exported
 import numpy as np
@@ -32,7 +29,7 @@ class Payload:
         return exec, (f"open({MARK!r}, 'w').write('x')",)
 
 
-def good(format: str, metadata: Mapping[str, Any] | None = None) -> bytes:
+def good(format: str, metadata: Mapping | None = None) -> bytes:
     """A file of this format that means no harm."""
     return checkpoint_file(format, "mlp", {"input_idx": [0], **(metadata or {})})
 
@@ -67,7 +64,7 @@ def harmless() -> dict[str, bytes]:
     archive["files"] |= {"data/sample_inputs/model.pt": code, "data/aotinductor/model/model.so": b"\x7fELF" + code}
     root = Object("__torch__.M", weight=WEIGHT)
     body = forward("return torch.linear(x, self.weight)")
-    said: dict[str, Any] = {"code/__torch__.py.debug_pkl": code, "extra/run.py": "import os; os.system('touch ran')"}
+    said = {"code/__torch__.py.debug_pkl": code, "extra/run.py": "import os; os.system('touch ran')"}
     return {
         "pt2": exported.archive(archive),
         "torchscript": torchscript(root, body, **said),
@@ -143,26 +140,26 @@ def _polyglots() -> dict[str, tuple[bytes, str]]:
 def _exported() -> dict[str, tuple[bytes, str]]:
     """Flags, code and lies of `.pt2`."""
 
-    def made(change: Callable[[dict[str, Any]], object]) -> bytes:
+    def made(change: Callable[[dict], object]) -> bytes:
         parts = exported_parts("mlp", {"input_idx": [0]})
         change(parts)
         return exported.archive(parts)
 
-    def flagged(value: Any) -> bytes:
-        def change(parts: dict[str, Any]) -> None:
+    def flagged(value) -> bytes:
+        def change(parts: dict) -> None:
             parts["weights"]["0.weight"]["use_pickle"] = value
             parts["files"]["data/weights/w0"] = pickle.dumps(Payload())
 
         return made(change)
 
-    def wide(parts: dict[str, Any]) -> None:
+    def wide(parts: dict) -> None:
         size = {"as_int": 4096}
         meta = exported.meta(1, 1) | {"sizes": [size, size], "strides": [{"as_int": 0}] * 2}
         parts["weights"] |= {
             f"z{n}": {"path_name": "w0", "use_pickle": False, "tensor_meta": meta} for n in range(2000)
         }
 
-    def spread(parts: dict[str, Any], **more: Any) -> None:
+    def spread(parts: dict, **more) -> None:
         parts["graph"]["nodes"][0].update(more)
 
     return {
@@ -298,15 +295,15 @@ def _torchscripts() -> dict[str, tuple[bytes, str]]:
 def _safetensors() -> dict[str, tuple[bytes, str]]:
     """Headers that lie."""
 
-    def made(header: Any, body: bytes = b"", length: int | None = None) -> bytes:
+    def made(header, body: bytes = b"", length: int | None = None) -> bytes:
         text = header if isinstance(header, bytes) else json.dumps(header).encode()
         return (len(text) if length is None else length).to_bytes(8, "little") + text + body
 
-    def ours(operations: Any, **tensors: Any) -> bytes:
+    def ours(operations, **tensors) -> bytes:
         about = {"format": "actuator network", "version": "1", "inputs": "2", "network": json.dumps(operations)}
         return made({"__metadata__": about, **tensors})
 
-    def tensor(shape: list[int], *span: int, dtype: str = "F32") -> dict[str, Any]:
+    def tensor(shape: list[int], *span: int, dtype: str = "F32") -> dict:
         return {"dtype": dtype, "shape": shape, "data_offsets": list(span)}
 
     first = {"operation": "Unary", "source": 0, "function": "neg", "numbers": []}
@@ -363,13 +360,13 @@ def _commented(archive: bytes, comment: bytes) -> bytes:
     return archive[:-2] + struct.pack("<H", len(comment)) + comment
 
 
-def _node(kind: str, inputs: list[str], outputs: str | list[str], **attributes: Any) -> Any:
+def _node(kind: str, inputs: list[str], outputs: str | list[str], **attributes):
     import onnx
 
     return onnx.helper.make_node(kind, inputs, [outputs] if isinstance(outputs, str) else outputs, **attributes)
 
 
-def _model(nodes: list[Any], *more: Any, change: Callable[[Any], object] = bool) -> bytes:
+def _model(nodes: list, *more, change: Callable = bool) -> bytes:
     """An ONNX file of two inputs and a weight `w`."""
     import onnx
 
@@ -390,7 +387,7 @@ def _onnx() -> dict[str, tuple[bytes, str]]:
     last = _node("MatMul", ["x", "w"], "y")
 
     def outside(location: str) -> bytes:
-        def change(model: Any) -> None:
+        def change(model) -> None:
             tensor = model.graph.initializer[0]
             tensor.ClearField("raw_data")
             tensor.data_location = onnx.TensorProto.EXTERNAL
@@ -399,7 +396,7 @@ def _onnx() -> dict[str, tuple[bytes, str]]:
 
         return _model([last], change=change)
 
-    def doubled(kind: str, first: str, axis: int, count: int) -> list[Any]:
+    def doubled(kind: str, first: str, axis: int, count: int) -> list:
         return [_node(kind, [first if not n else f"v{n}"] * 2, f"v{n + 1}", axis=axis) for n in range(count)]
 
     zero, one = numbers(np.array([0]), "zero"), numbers(np.array([1]), "one")

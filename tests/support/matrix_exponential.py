@@ -1,7 +1,5 @@
 """The matrix exponential in float64."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

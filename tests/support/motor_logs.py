@@ -1,7 +1,5 @@
 """Logs of joints that follow their commands with a delay of first order."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

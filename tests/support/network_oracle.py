@@ -1,7 +1,5 @@
 """What a network computes, in NumPy's float64, from the formulas in the docstrings and not from an evaluator."""
 
-from __future__ import annotations
-
 import numpy as np
 from isaacsim.core.experimental.actuators.laws.networks.network import (
     Binary,

@@ -1,9 +1,6 @@
 """A controller with a network on flat arrays, stepped beside its twin."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import warp as wp
@@ -14,13 +11,13 @@ from neural_twin import Twin, random_motion
 COUNT, STEPS, DT = 5, 1000, 0.005
 
 
-def array(values: Any, dtype: Any = wp.float32) -> wp.array:
+def array(values, dtype=wp.float32) -> wp.array:
     """A Warp array on the CPU."""
     return wp.array(values, dtype=dtype, device="cpu")
 
 
 def largest_difference(
-    controller: Any, twin: Twin, rng: np.random.Generator, *, dt: float = DT, steps: int = STEPS
+    controller, twin: Twin, rng: np.random.Generator, *, dt: float = DT, steps: int = STEPS
 ) -> float:
     """Step both through random motion with random masked resets, 1000 steps by default.
 
@@ -32,7 +29,7 @@ def largest_difference(
     at, at_position, at_effort = (array(place, wp.uint32) for place in places)
     with quiet_warp():
         actuator = Actuator(at, controller, pos_indices=at_position, effort_indices=at_effort)
-    states: list[Any] = [actuator.state(), actuator.state()]
+    states = [actuator.state(), actuator.state()]
     worst = largest = 0.0
     for step, signals in enumerate(random_motion(rng, 2 * COUNT, steps)):
         if step and rng.random() < 0.02:

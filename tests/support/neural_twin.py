@@ -1,10 +1,7 @@
 """Networks made at test time, and what a controller with one has to compute: float64, history as lists of the past."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import network_oracle
 import numpy as np
@@ -41,7 +38,7 @@ def random_network(kind: str, inputs: int, *, layers: int = 1, size: int = 8, se
     return Network(inputs, (*operations, Linear(len(operations), numbers(1, width), numbers(1))))
 
 
-def write_network(path: Path, network: Network, metadata: Mapping[str, Any]) -> Path:
+def write_network(path: Path, network: Network, metadata: Mapping) -> Path:
     """Store a network in a file of this package's own format."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(safetensors.write(network, metadata))
@@ -51,21 +48,19 @@ def write_network(path: Path, network: Network, metadata: Mapping[str, Any]) -> 
 class Twin:
     """The controllers of `count` actuators with one network, computed from the words of the reference."""
 
-    def __init__(self, network: Network, metadata: Mapping[str, Any], count: int) -> None:
+    def __init__(self, network: Network, metadata: Mapping, count: int) -> None:
         self.network, self.metadata = network, metadata
         self.past: list[list[tuple[float, float]]] = [[] for _ in range(count)]
         shape = (network.num_layers, count, network.hidden_size)
         self.hidden, self.cell = np.zeros(shape), np.zeros(shape)
 
-    def reset(self, at: Any) -> None:
+    def reset(self, at) -> None:
         """Start over where `at` is true."""
         for n in np.flatnonzero(at):
             self.past[n] = []
             self.hidden[:, n] = self.cell[:, n] = 0.0
 
-    def step(
-        self, q: Any, qd: Any, q_target: Any, qd_target: Any, hold: Any = (), custom: dict[str, Any] | None = None
-    ) -> np.ndarray:
+    def step(self, q, qd, q_target, qd_target, hold=(), custom: dict | None = None) -> np.ndarray:
         """Efforts of one step; the actuators in `hold` remember nothing of it. `custom` are the caller's columns."""
         self.custom = {name: np.asarray(values, np.float64) for name, values in (custom or {}).items()}
         signals = [np.asarray(values, np.float64) for values in (q, qd, q_target, qd_target)]

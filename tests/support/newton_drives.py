@@ -1,12 +1,9 @@
 """A robot file opened by newton's own parser and stepped by newton's own actuators, and the same by ours."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from isaacsim.core.experimental.actuators import ArticulationActuators, drive_newton_model, use_host
@@ -47,7 +44,7 @@ class Theirs:
         self.states = [[one.state(), one.state()] for one in self.model.actuators]
         self.own = self.group.state() if self.group else None
 
-    def efforts(self, q: Any, qd: Any, q_target: Any, qd_target: Any, feedforward: Any) -> np.ndarray:
+    def efforts(self, q, qd, q_target, qd_target, feedforward) -> np.ndarray:
         """Those of the joints."""
         self.state.joint_q.numpy()[self.coordinates] = q
         self.state.joint_qd.numpy()[self.columns] = qd
@@ -74,7 +71,7 @@ class Ours:
             self.host.play()
             self.wrapper = ArticulationActuators(root)
 
-    def efforts(self, q: Any, qd: Any, q_target: Any, qd_target: Any, feedforward: Any) -> np.ndarray:
+    def efforts(self, q, qd, q_target, qd_target, feedforward) -> np.ndarray:
         """Those of the joints, by name."""
         arrays = self.host.arrays()
         given = {"positions": q, "velocities": qd, "position_targets": q_target, "velocity_targets": qd_target}
@@ -113,7 +110,7 @@ class Compared:
 
 def compare_with_newton(file: Path, steps: int = 60) -> Compared:
     """Step a file of one robot through random states; newton runs what stands in for laws of ours."""
-    stage: Any = open_stage(file)
+    stage = open_stage(file)
     (root,) = articulation_roots(stage)
     joints = list(joint_orders(stage, [root])[0])
     theirs, ours = Theirs(file, joints), Ours(file, root, joints)

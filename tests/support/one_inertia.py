@@ -1,9 +1,5 @@
 """A joint of one inertia in float64, with the stages of one actuator on it."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 from isaacsim.core.experimental.actuators import ActuatedArrays, PDControlConfig, ServoControlConfig
 
@@ -20,9 +16,7 @@ class Plant:
         told: True if the stages get inertia and load as signals; otherwise they have to find out.
     """
 
-    def __init__(
-        self, stages: Any, inertia: float, dt: float, robots: int = 1, velocity: Any = 0.0, told: bool = False
-    ) -> None:
+    def __init__(self, stages, inertia: float, dt: float, robots: int = 1, velocity=0.0, told: bool = False) -> None:
         self.arrays = joints_of(stages, robots)
         self.inertia, self.dt, self._told = inertia, dt, told
         self._signals = signals_of(self.arrays)
@@ -33,7 +27,7 @@ class Plant:
         self.farthest = np.zeros(robots)
         self.effort = np.zeros(robots)
 
-    def run(self, steps: int, effort: Any = 0.0, load: Any = 0.0) -> None:
+    def run(self, steps: int, effort=0.0, load=0.0) -> None:
         """Step under an effort of the motor and a load that acts on the joint [N·m]."""
         load = np.broadcast_to(np.asarray(load, np.float64), len(self.q))
         self._given[:, 0] = effort
@@ -53,7 +47,7 @@ class Plant:
         return state_of(self.arrays, name)
 
 
-def joints_of(stages: Any, robots: int) -> ActuatedArrays:
+def joints_of(stages, robots: int) -> ActuatedArrays:
     """Robots of one joint, whose motor gives its feedforward: an effort, or a voltage for a winding that takes one."""
     stages = stages if isinstance(stages, list) else [stages]
     in_volts = any(getattr(stage, "command", "") == "voltage" for stage in stages)
@@ -66,14 +60,14 @@ def signals_of(arrays: ActuatedArrays) -> dict[str, list[np.ndarray]]:
     return {name: [array.numpy() for _, array in parts] for name, parts in arrays._assembly.signals.items()}
 
 
-def write(signals: dict[str, list[np.ndarray]], values: dict[str, Any]) -> None:
+def write(signals: dict[str, list[np.ndarray]], values: dict) -> None:
     """Write those of these signals that there are, one number or one per robot; others keep their values."""
     for name, value in values.items():
         for array in signals.get(name, ()):
             array[...] = np.reshape(value, (-1, 1))
 
 
-def tell(arrays: ActuatedArrays, values: dict[str, Any]) -> None:
+def tell(arrays: ActuatedArrays, values: dict) -> None:
     """Write signals that laws ask for; see `write`."""
     write(signals_of(arrays), values)
 
@@ -84,7 +78,7 @@ def state_of(arrays: ActuatedArrays, name: str) -> np.ndarray:
 
 
 def efforts_of(
-    stages: Any, velocities: np.ndarray, efforts: np.ndarray, dt: float, signals: dict[str, np.ndarray]
+    stages, velocities: np.ndarray, efforts: np.ndarray, dt: float, signals: dict[str, np.ndarray]
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Efforts of the first step of many robots with told signals, and the states after it by name."""
     count = len(velocities)

@@ -1,57 +1,54 @@
 """The laws in float64, one page, written from the formulas of `components/` and nothing else: decides who is right."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-LAWS: dict[str, Callable[..., tuple[Any, ...]]] = {}
+LAWS: dict[str, Callable[..., tuple]] = {}
 """By component class: the law of whole columns, from signals, state and parameters as they are given to users.
 
 Controllers take `(q, qd, q_target, qd_target, feedforward, dt, *state, *parameters)`, clamps `(effort, q, qd, dt,
 *state, *parameters, *curve values)`; the effort is returned first, then the new state.
 """
 
-MOTORS: dict[str, Callable[..., tuple[Any, ...]]] = {}
+MOTORS: dict[str, Callable[..., tuple]] = {}
 """By component class of a transmission: the five signals of the motor.
 
 They take those of the joint, `(q, qd, q_target, qd_target, feedforward, *state, *parameters)`.
 """
 
 
-OTHERS: dict[tuple[str, str], Callable[..., tuple[Any, ...]]] = {}
+OTHERS: dict[tuple[str, str], Callable[..., tuple]] = {}
 """By component class and name, the other functions of laws: `FELT`, `TICK` and `END`.
 
 They take what these take, and the parameters as they are given to users in the place of prepared numbers.
 """
 
 
-def law_of(component: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def law_of(component: str) -> Callable[[Callable], Callable]:
     """Say of a function that it is the law of a component."""
 
-    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+    def register(function: Callable) -> Callable:
         LAWS[component] = function
         return function
 
     return register
 
 
-def motor_of(component: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def motor_of(component: str) -> Callable[[Callable], Callable]:
     """Say of a function that it gives the signals of the motor before a transmission."""
 
-    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+    def register(function: Callable) -> Callable:
         MOTORS[component] = function
         return function
 
     return register
 
 
-def other_of(component: str, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def other_of(component: str, name: str) -> Callable[[Callable], Callable]:
     """Say of a function that it is another one of a component."""
 
-    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+    def register(function: Callable) -> Callable:
         OTHERS[component, name] = function
         return function
 
@@ -373,8 +370,7 @@ def elastic_law(effort, q, qd, h, told, load, whole, th, thd, qd_before, f_befor
     e = d - edge
     product = h**2 * k * (1 / M + 1 / inertia)
     theta = 0.9 * np.minimum(np.maximum((16 * product - 1) / 3, 0), 1)
-    ahead = np.where((backlash > 0) & (e * (free - edge) < 0), 1.0, theta)
-    a = ahead * h * k + c
+    a = np.where((backlash > 0) & (e * (free - edge) < 0), 1.0, theta) * h * k + c
     det = M * inertia + h * a * (M + inertia)
     f = (M * inertia * k * e + a * (inertia * P - M * Q)) / det
     w = ((inertia + h * a) * P - h * inertia * k * e + h * a * Q) / det

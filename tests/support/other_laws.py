@@ -1,7 +1,5 @@
 """The catalogue with other lines, for as long as a test lasts."""
 
-from __future__ import annotations
-
 import pytest
 from isaacsim.core.experimental.actuators.laws.contract import catalogue
 

@@ -1,9 +1,5 @@
 """Components that a plan does not know: laws computed by methods, as a user's own are."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 from isaacsim.core.experimental.actuators import ClampingDCMotor, ClampingMaxEffort, Controller, ControllerPID, Delay
 
@@ -15,21 +11,21 @@ class OwnDelay(Delay):
 class OwnController(ControllerPID):
     """PID computed by a method."""
 
-    def compute(self, *args: Any, **kwargs: Any) -> None:
+    def compute(self, *args, **kwargs) -> None:
         super().compute(*args, **kwargs)
 
 
 class OwnMotor(ClampingDCMotor):
     """A motor computed by a method."""
 
-    def modify_forces(self, *args: Any, **kwargs: Any) -> None:
+    def modify_forces(self, *args, **kwargs) -> None:
         super().modify_forces(*args, **kwargs)
 
 
 class OwnLimit(ClampingMaxEffort):
     """A limit computed by a method."""
 
-    def modify_forces(self, *args: Any, **kwargs: Any) -> None:
+    def modify_forces(self, *args, **kwargs) -> None:
         super().modify_forces(*args, **kwargs)
 
 
@@ -41,7 +37,7 @@ class Loaded(Controller):
     def is_stateful(self) -> bool:
         return False
 
-    def compute(self, *arguments: Any, custom_inputs: Any = None, **_: Any) -> None:
+    def compute(self, *arguments, custom_inputs=None, **_) -> None:
         indices, forces = arguments[6], arguments[9]
         load = custom_inputs["load"]
         assert load is None or np.isfinite(load.numpy()).all()

@@ -1,7 +1,5 @@
 """What is compared: a joint alone and beside others, a robot and the others, both engines, and float64."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Covering arrays: few plans in which each pair of joints stands, few joints in which each three choices do."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeVar

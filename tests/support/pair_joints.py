@@ -12,9 +12,8 @@ import itertools
 import math
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -36,7 +35,7 @@ from pair_covering import combinations_of_three
 Stage = Config | Callable[[int], Component]
 """A config, or a function from the number of robots to a component."""
 
-NETWORKS: dict[str, dict[str, Any]] = {
+NETWORKS: dict[str, dict] = {
     "mlp": {"inputs": 6, "input_idx": [0, 1, 3]},
     "lstm": {"inputs": 2},
     "gru": {
@@ -73,10 +72,10 @@ class Joint:
         """Random numbers of its own, which nothing beside it changes."""
         return np.random.default_rng([zlib.crc32(self.name.encode()), *of])
 
-    def motors(self, names: Sequence[str], robots: int) -> list[list[Any]]:
+    def motors(self, names: Sequence[str], robots: int) -> list[list]:
         """Stages of its joints, which get these names."""
 
-        def made(stage: Stage) -> Any:
+        def made(stage: Stage):
             if not isinstance(stage, Config):
                 return stage(robots)
             return dataclasses.replace(stage, joints=list(names)) if isinstance(stage, aa.LinkageConfig) else stage
@@ -136,7 +135,7 @@ class Joint:
 # ---- values
 
 
-def number(described: Parameter, rng: np.random.Generator) -> Any:
+def number(described: Parameter, rng: np.random.Generator):
     """A random value of a parameter that is one number, of the size that its unit has in motors."""
     if described.choices or described.type == "bool":
         return described.fallback
@@ -164,7 +163,7 @@ def table(rng: np.random.Generator, lowest: float) -> tuple[list[float], list[fl
     return points.tolist(), rng.uniform(0.5, 5.0, 4).tolist()
 
 
-def valid(config: type[Config], rng: np.random.Generator, **given: Any) -> Any:
+def valid(config: type[Config], rng: np.random.Generator, **given):
     """A config with random valid values, some of them given."""
     described = parameters_of(config)
     for _ in range(300):
@@ -216,7 +215,7 @@ Axes = tuple[tuple[Config, ...], ...]
 """Configs of each joint."""
 
 
-def variants(law: catalogue.Law) -> Iterator[tuple[str, Callable[[np.random.Generator], Axes]]]:
+def variants(law: catalogue.Law):
     """What a law is like: its name, and configs with random values, for each choice that it has."""
     config = law.config
     name = config.__name__.removesuffix("Config")
@@ -230,7 +229,7 @@ def variants(law: catalogue.Law) -> Iterator[tuple[str, Callable[[np.random.Gene
         yield f"{name}(2)", lambda _rng: ((first,), (second,))
         yield f"{name}(table)", lambda _rng: ((four_bar,),)
     else:
-        given: list[dict[str, Any]] = [{}]
+        given: list[dict] = [{}]
         for field, one in parameters_of(config).items():
             values = one.choices or ((False, True) if one.type == "bool" and one.of_law else ())
             given += [{field: value} for value in values[1:]]
@@ -255,16 +254,16 @@ def completed(name: str, stages: tuple[Config, ...], rng: np.random.Generator) -
     raise ValueError(f"{name}: no stage was found that it can stand beside.")
 
 
-def named_stages(joints: Sequence[Joint], robots: int) -> tuple[list[str], list[list[Any]]]:
+def named_stages(joints: Sequence[Joint], robots: int) -> tuple[list[str], list[list]]:
     """Names and stages of all axes of joints."""
     names = [f"j{at}" for at in range(sum(len(joint.axes) for joint in joints))]
-    found: list[list[Any]] = []
+    found: list[list] = []
     for joint in joints:
         found += joint.motors(names[len(found) : len(found) + len(joint.axes)], robots)
     return names, found
 
 
-def motors_of(names: Sequence[str], stages: Sequence[list[Any]]) -> dict[str, list[Any]] | list[tuple[Any, str]]:
+def motors_of(names: Sequence[str], stages: Sequence[list]):
     """Motors by name, or pairs where one has a component."""
     if all(isinstance(one, Config) for some in stages for one in some):
         return dict(zip(names, stages, strict=True))
@@ -283,8 +282,7 @@ def refused(joint: Joint) -> bool:
     """True if a joint cannot be made, as an error says: its stages do not go together."""
     names, stages = named_stages([joint], 1)
     try:
-        motors: Any = motors_of(names, stages)
-        aa.ActuatedArrays(names, motors).close()
+        aa.ActuatedArrays(names, motors_of(names, stages)).close()
     except (TypeError, ValueError) as error:
         return any(one in str(error) for one in _REFUSALS)
     return False

@@ -3,8 +3,6 @@
 A joint is one axis without a linkage, whose formulas are in `tests/engine/test_linkages.py`. Inputs are finite.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -64,7 +62,7 @@ class Stage:
         robots: Number of robots.
     """
 
-    def __init__(self, component: Any, robots: int) -> None:
+    def __init__(self, component, robots: int) -> None:
         self.component, self.name, self.kind = component, type(component).__name__, component.KIND
         law = catalogue.law_of(type(component))
         self.owner: Any = law.component if law else type(component)
@@ -98,7 +96,7 @@ class Stage:
             found[signal] = np.where(np.isnan(self.state[state]), unset, self.state[state])
         return found
 
-    def __call__(self, given: Sequence[Any], position: Any, velocity: Any, runs: np.ndarray, asked: Mapping) -> Columns:
+    def __call__(self, given: Sequence, position, velocity, runs: np.ndarray, asked: Mapping) -> Columns:
         """Results of the law; the state of robots that run becomes the new one."""
         over = {"position": position, "velocity": velocity, "speed": np.abs(velocity)}
         curves = [
@@ -175,7 +173,6 @@ class Chain:
             asked |= one.published()
         # a joint by itself
         asked |= {name: asked[one.total_of] for name, one in SIGNALS.items() if one.total_of}
-
         runs, h_law = every, np.full(self.robots, h)
         if self.rate is not None:
             numbers = list(self.rate.parameters.values())
@@ -218,11 +215,11 @@ class Chain:
                 effort = found[0]
         return effort
 
-    def _measured(self, sensor: Stage, q: Any, qd: Any, h: Any, runs: np.ndarray, asked: Any) -> Columns:
+    def _measured(self, sensor: Stage, q, qd, h, runs: np.ndarray, asked) -> Columns:
         measured_q, measured_qd, lag = sensor([q, qd, h], q, qd, runs, asked)
         return [late(one, lag, runs) for late, one in zip(sensor.late, (measured_q, measured_qd), strict=True)]
 
-    def _of_motor(self, signals: Sequence[Any], hidden: bool) -> Columns:
+    def _of_motor(self, signals: Sequence, hidden: bool) -> Columns:
         assert self.gear is not None
         state = [np.full(self.robots, np.nan) if hidden else one for one in self.gear.state.values()]
         found = oracle.MOTORS[self.gear.owner.__name__](*signals, *state, *self.gear.parameters.values())

@@ -8,7 +8,6 @@ import functools
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from types import SimpleNamespace
-from typing import Any
 from unittest import mock
 
 import isaacsim.core.experimental.actuators as aa
@@ -33,7 +32,6 @@ SIGNALS = ("inertia", "coupled_inertia", "load", "load_is_whole")
 """What simulators tell of joints."""
 STATE = ("positions", "velocities", "position_targets", "velocity_targets")
 RESET_AT = 6
-
 Fault = tuple[int, int, str, int]
 """Axis, robot, what was not finite, and step."""
 
@@ -100,7 +98,7 @@ class Arrays:
 
     def __init__(self, joints: Sequence[Joint], robots: int) -> None:
         self.names, stages = named_stages(joints, robots)
-        motors: Any = motors_of(self.names, stages)
+        motors = motors_of(self.names, stages)
         self.arrays = aa.ActuatedArrays(self.names, motors, robots)
         self.signals = self.arrays._assembly.signals
 
@@ -203,7 +201,7 @@ class _Articulation(ArrayArticulation):
 
     def joint_signals(self, wanted: Sequence[str]) -> JointViews:
         """Those of the host."""
-        signals: Any = self._backend
+        signals = self._backend
         return JointViews({name: one for name, one in signals.signals.items() if name in wanted}, lambda: None)
 
 

@@ -1,7 +1,5 @@
 """Parts of the tests, by file: all, none, or a part of as many as are asked for."""
 
-from __future__ import annotations
-
 import argparse
 import functools
 import zlib

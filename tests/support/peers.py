@@ -1,9 +1,6 @@
 """Other libraries with the same laws: newton, and the older newton-actuators."""
 
-from __future__ import annotations
-
 import warnings
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,11 +11,10 @@ from isaacsim.core.experimental.actuators.base.quiet_warp import quiet_warp
 _ORDER = ("ClampingDCMotor", "ClampingPositionBased", "ClampingMaxEffort")
 
 
-def newton_actuator(prim: Any, column: int, robots: int, dofs: int) -> tuple[Any, list[Any]]:
+def newton_actuator(prim, column: int, robots: int, dofs: int) -> tuple:
     """The newton actuator of a prim for one column of `(robots, dofs)`, and its two states."""
     with quiet_warp():
         import newton.actuators as peer
-
     parsed = peer.parse_actuator_prim(prim)
     drive, delay, clamping = None, None, []
     for component, given in [(parsed.drive_class, parsed.drive_kwargs), *parsed.component_specs]:
@@ -39,7 +35,7 @@ def newton_actuator(prim: Any, column: int, robots: int, dofs: int) -> tuple[Any
     return actuator, [actuator.state(), actuator.state()]
 
 
-def newton_actuators() -> Any:
+def newton_actuators():
     """The package of seven actuator classes that newton replaced; where it is not installed, the test is skipped."""
     with quiet_warp(), warnings.catch_warnings():
         # it warns of its end at import

@@ -1,14 +1,12 @@
 """The simulators that tests of embedded physics run on, and small robots for them."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
-from typing import Any
 
 import numpy as np
 import pytest
+import small_stages
 from isaacsim.core.experimental.actuators import Simulation
-from pxr import Gf, Sdf, Usd, UsdPhysics
+from pxr import Gf, Sdf, Usd
 from small_stages import SmallStage
 
 ENGINES = ["mujoco", "physx"]
@@ -24,8 +22,7 @@ def installed(engine: str) -> str:
 
 def weightless(made: SmallStage) -> Usd.Stage:
     """Its stage without gravity."""
-    UsdPhysics.Scene(made.stage.GetPrimAtPath("/World/physicsScene")).CreateGravityMagnitudeAttr(0.0)
-    return made.stage
+    return small_stages.weightless(made).stage
 
 
 def set_iterations(stage: Usd.Stage, root: str, iterations: int) -> None:
@@ -35,7 +32,7 @@ def set_iterations(stage: Usd.Stage, root: str, iterations: int) -> None:
     prim.CreateAttribute("physxArticulation:solverPositionIterationCount", Sdf.ValueTypeNames.Int).Set(iterations)
 
 
-def playing(stage: Usd.Stage, engine: str, dt: float = 1 / 1000, num_envs: int = 1) -> tuple[Simulation, Any]:
+def playing(stage: Usd.Stage, engine: str, dt: float = 1 / 1000, num_envs: int = 1) -> tuple:
     """A simulation that runs, and its robot."""
     sim = Simulation(stage, dt, num_envs, engine=engine)
     sim.play()
@@ -67,11 +64,11 @@ def floating_pair() -> SmallStage:
     return made
 
 
-def qpos_of(source: Any) -> np.ndarray:
+def qpos_of(source) -> np.ndarray:
     """MuJoCo's positions in every environment of a simulation or a host."""
     return np.stack([source.data(env).qpos for env in range(source.num_envs)])
 
 
-def qvel_of(source: Any) -> np.ndarray:
+def qvel_of(source) -> np.ndarray:
     """MuJoCo's velocities in every environment of a simulation or a host."""
     return np.stack([source.data(env).qvel for env in range(source.num_envs)])

@@ -1,19 +1,16 @@
 """Files that are pipes: nobody waits for what another program may write into them."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 needs_pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
 
 
-def require_refused(read: Callable[[Path], Any], file: Path) -> None:
+def require_refused(read: Callable, file: Path) -> None:
     """Reading a pipe is one error that names it."""
     os.mkfifo(file)
     with pytest.raises(ValueError, match=rf"{re.escape(file.name)}: must be a file, not a device or a pipe"):

@@ -1,7 +1,5 @@
 """A quadruped as URDF of the size of a Unitree Go2: MuJoCo fixes its base, and its knees cannot be straight."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from pxr import Sdf, Usd, UsdGeom, UsdPhysics

@@ -1,11 +1,8 @@
 """Kernels of Warp that compile in half the time."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil
-from collections.abc import Iterator
 
 # "optimized" takes kernels as users have them: tests/installs/pythons.py
 CHOICE = "ACTUATORS_TEST_KERNELS"
@@ -25,7 +22,7 @@ def compile_quickly() -> None:
 
 
 @contextlib.contextmanager
-def optimized() -> Iterator[None]:
+def optimized():
     """Let Warp optimize kernels that compute for longer than they compile."""
     import warp as wp
 

@@ -1,11 +1,9 @@
 """Robots that friction holds, pushed once, and one that stands: how fast they still move, and how far they drift."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -147,8 +145,7 @@ def rest_on_arrays(names: list[str], robot: Held, dt: float, load: float, second
 
     def step() -> tuple[np.ndarray, np.ndarray]:
         q[:], qd[:] = position, velocity
-        effort = friction.step(q, qd, target, dt)[0]
-        velocity[:] += dt * np.linalg.solve(robot.masses, effort + push)
+        velocity[:] += dt * np.linalg.solve(robot.masses, friction.step(q, qd, target, dt)[0] + push)
         position[:] += dt * velocity
         return position.copy(), velocity.copy()
 
@@ -178,7 +175,7 @@ def humanoid(
         }
         actuators = aa.ArticulationActuators.from_configs("/World/G1", motors, effort_mode=mode)
         sim.play()
-        robot: Any = actuators.articulation
+        robot = actuators.articulation
         robot.set_dof_position_targets(robot.get_dof_positions().numpy().copy())
         robot.set_dof_velocities(np.resize([kick, -kick], robot.num_dofs))
         height, velocities = robot.get_world_poses()[0].numpy()[0, 2], []

@@ -1,10 +1,7 @@
 """Files of robots with something else in them than what ships."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from isaacsim.core.experimental.actuators import add_actuator
 from places import ROBOTS
@@ -13,7 +10,6 @@ from pxr import Sdf, Usd
 ARM = "/World/Arm"
 SHOULDER, EXTENSION = f"{ARM}/joints/shoulder", f"{ARM}/joints/extension"
 OF_SHOULDER, OF_EXTENSION = f"{ARM}/Actuators/shoulder", f"{ARM}/Actuators/extension"
-
 Edit = Callable[[Usd.Stage], object]
 
 
@@ -59,7 +55,7 @@ def target(prim: str, joint: str) -> Edit:
     return lambda stage: stage.GetPrimAtPath(prim).GetRelationship("newton:targets").AddTarget(joint)
 
 
-def motor(joint: str, controller: Any, *clamping: Any) -> Edit:
+def motor(joint: str, controller, *clamping) -> Edit:
     """An actuator takes the place of the one that drives a joint."""
     return lambda stage: add_actuator(
         ARM, joint, joint, controller, clamping=clamping, overwrite_existing=True, stage=stage

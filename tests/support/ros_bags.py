@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -27,12 +26,11 @@ class BagWriter:
     """Writes one bag; each message is written at a time of the recording [s]."""
 
     def __init__(self, path: Path, storage: str = "mcap", *, reference: str = "reference") -> None:
-        rosbag2: Any = pytest.importorskip("rosbags.rosbag2", exc_type=ImportError)
-        typesys: Any = pytest.importorskip("rosbags.typesys", exc_type=ImportError)
+        rosbag2 = pytest.importorskip("rosbags.rosbag2", exc_type=ImportError)
+        typesys = pytest.importorskip("rosbags.typesys", exc_type=ImportError)
         self.store = typesys.get_typestore(typesys.Stores.ROS2_HUMBLE)
         self.store.register(typesys.get_types_from_msg(_CONTROLLER.format(field=reference), CONTROLLER))
-        plugin = rosbag2.StoragePlugin[storage.upper()]
-        self.writer = rosbag2.Writer(path, version=9, storage_plugin=plugin)
+        self.writer = rosbag2.Writer(path, version=9, storage_plugin=rosbag2.StoragePlugin[storage.upper()])
         self.reference, self.connections = reference, {}
 
     def __enter__(self) -> BagWriter:
@@ -42,21 +40,21 @@ class BagWriter:
     def __exit__(self, *_error: object) -> None:
         self.writer.close()
 
-    def topic(self, topic: str, kind: str) -> Any:
+    def topic(self, topic: str, kind: str):
         """The topic, made if it is not there."""
         if topic not in self.connections:
             self.connections[topic] = self.writer.add_connection(topic, kind, typestore=self.store)
         return self.connections[topic]
 
-    def make(self, kind: str, **fields: Any) -> Any:
+    def make(self, kind: str, **fields):
         return self.store.types[kind](**fields)
 
-    def header(self, stamp: float | None) -> Any:
+    def header(self, stamp: float | None):
         nanoseconds = 0 if stamp is None else round(stamp * _SECOND)
         time = self.make("builtin_interfaces/msg/Time", sec=nanoseconds // _SECOND, nanosec=nanoseconds % _SECOND)
         return self.make("std_msgs/msg/Header", stamp=time, frame_id="")
 
-    def write(self, topic: str, kind: str, time: float, message: Any) -> None:
+    def write(self, topic: str, kind: str, time: float, message) -> None:
         data = self.store.serialize_cdr(message, kind)
         self.writer.write(self.topic(topic, kind), round(time * _SECOND), data)
 
@@ -75,7 +73,7 @@ class BagWriter:
         arrays = {name: np.array([*one], np.float64) for name, one in numbers.items()}
         self.write(topic, STATE, time, self.make(STATE, header=self.header(stamp), name=[*joints], **arrays))
 
-    def point(self, position: Iterable[float], after: float = 0.0) -> Any:
+    def point(self, position: Iterable[float], after: float = 0.0):
         """A point of a trajectory."""
         empty, late = np.zeros(0), round(after * _SECOND)
         return self.make(
@@ -87,7 +85,7 @@ class BagWriter:
             time_from_start=self.make("builtin_interfaces/msg/Duration", sec=late // _SECOND, nanosec=late % _SECOND),
         )
 
-    def trajectory(self, topic: str, time: float, joints: Sequence[str], points: Sequence[Any]) -> None:
+    def trajectory(self, topic: str, time: float, joints: Sequence[str], points: Sequence) -> None:
         message = self.make(TRAJECTORY, header=self.header(None), joint_names=[*joints], points=[*points])
         self.write(topic, TRAJECTORY, time, message)
 

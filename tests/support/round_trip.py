@@ -1,14 +1,11 @@
 """Exports of every law, read back by the reader of each format, and by how much the efforts differ."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 from xml.etree import ElementTree
 
 import isaacsim.core.experimental.actuators as aa
@@ -78,7 +75,7 @@ def rows(folder: Path) -> Iterator[Row]:
             yield Row(law.kind, f"{name}.differential", [[one] for one in aa.LinkageConfig.differential(*JOINTS, 1.7)])
 
 
-def _in_motor(stage: Any, inertia: float = 0.05) -> Any:
+def _in_motor(stage, inertia: float = 0.05):
     """The stage where no simulator knows the inertia or takes over the law."""
     changed = {"assumed_inertia": getattr(stage, "assumed_inertia", 0.0) or inertia, "in_engine": False}
     return dataclasses.replace(stage, **{name: one for name, one in changed.items() if name in parameters_of(stage)})
@@ -93,10 +90,10 @@ def _is_whole(stage: Config) -> bool:
     return True
 
 
-def of_cfg(cfg: Any) -> aa.MotorConfig:
+def of_cfg(cfg) -> aa.MotorConfig:
     """The motor of a cfg of Isaac Lab or mjlab."""
     said = {name: value for name, value in vars(cfg).items() if value is not None}
-    limit: Any = aa.MaxEffortClampingConfig(said["effort_limit"])
+    limit = aa.MaxEffortClampingConfig(said["effort_limit"])
     if "saturation_effort" in said:
         limit = aa.DCMotorClampingConfig(said["saturation_effort"], said["velocity_limit"], said["effort_limit"])
     delay = said.get("max_delay", said.get("delay_max_lag", 0))

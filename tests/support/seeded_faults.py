@@ -1,11 +1,8 @@
 """Faults that people make between two simulations, seeded into the motors of a small arm."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 from isaacsim.core.experimental.actuators.tools.export import export, read_robot
@@ -110,7 +107,7 @@ def slightly_other(motors: Motors) -> Motors:
     return motors
 
 
-def _scale(of: Any, name: str, factor: float) -> None:
+def _scale(of, name: str, factor: float) -> None:
     setattr(of, name, factor * getattr(of, name))
 
 

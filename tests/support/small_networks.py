@@ -1,22 +1,7 @@
 """Networks with random numbers that between them use every operation."""
 
-from __future__ import annotations
-
 import numpy as np
-from isaacsim.core.experimental.actuators.laws.networks.network import (
-    BINARY,
-    UNARY,
-    Binary,
-    Concatenate,
-    Constant,
-    GRUCell,
-    Linear,
-    LSTMCell,
-    Network,
-    Operation,
-    Slice,
-    Unary,
-)
+from isaacsim.core.experimental.actuators.laws.networks import network
 
 NUMBERS = {"alpha": 0.75, "beta": 2.0, "slope": 0.125, "lower": -0.5, "upper": 0.25}
 
@@ -26,63 +11,66 @@ def numbers(*shape: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng([seed, *shape]).normal(scale=0.7, size=shape).astype(np.float32)
 
 
-def mlp(*hidden: Operation | str, inputs: int = 6, width: int = 5) -> Network:
+def mlp(*hidden: network.Operation | str, inputs: int = 6, width: int = 5) -> network.Network:
     """A layer, elementwise functions by name, and a layer."""
-    operations: list[Operation] = [Linear(0, numbers(width, inputs), numbers(width, seed=1))]
+    operations: list[network.Operation] = [network.Linear(0, numbers(width, inputs), numbers(width, seed=1))]
     for function in hidden:
         if isinstance(function, str):
-            taken = tuple(NUMBERS[name] for name in UNARY[function])
-            operations.append(Unary(function, len(operations), taken))
+            taken = tuple(NUMBERS[name] for name in network.UNARY[function])
+            operations.append(network.Unary(function, len(operations), taken))
         else:
             operations.append(function)
-    operations.append(Linear(len(operations), numbers(1, width, seed=2), numbers(1, seed=3)))
-    return Network(inputs, tuple(operations))
+    operations.append(network.Linear(len(operations), numbers(1, width, seed=2), numbers(1, seed=3)))
+    return network.Network(inputs, tuple(operations))
 
 
-def with_binary(function: str) -> Network:
+def with_binary(function: str) -> network.Network:
     """A function of a value and numbers that stand there, in both orders, and of two values."""
     operations = (
-        Constant(np.array([2.0, 0.25, 3.0], np.float32)),
-        Slice(0, 0, 3),
-        Unary("abs", 2),
-        Unary("sigmoid", 3),
-        Binary(function, 4, 1),
-        Binary(function, 1, 5),
-        Constant(np.array([1.5], np.float32)),
-        Binary(function, 6, 7),
-        Binary(function, 4, 8),
-        Linear(9, numbers(1, 3), numbers(1)),
+        network.Constant(np.array([2.0, 0.25, 3.0], np.float32)),
+        network.Slice(0, 0, 3),
+        network.Unary("abs", 2),
+        network.Unary("sigmoid", 3),
+        network.Binary(function, 4, 1),
+        network.Binary(function, 1, 5),
+        network.Constant(np.array([1.5], np.float32)),
+        network.Binary(function, 6, 7),
+        network.Binary(function, 4, 8),
+        network.Linear(9, numbers(1, 3), numbers(1)),
     )
-    return Network(6, operations)
+    return network.Network(6, operations)
 
 
-def recurrent(kind: str, layers: int, hidden: int = 4) -> Network:
+def recurrent(kind: str, layers: int, hidden: int = 4) -> network.Network:
     """Scaled inputs, recurrent layers and a head, its output scaled by 20."""
-    operations: list[Operation] = [Constant(np.array([2.0, 0.25], np.float32)), Binary("mul", 0, 1)]
+    operations: list[network.Operation] = [
+        network.Constant(np.array([2.0, 0.25], np.float32)),
+        network.Binary("mul", 0, 1),
+    ]
     for layer in range(layers):
         gates = hidden * (4 if kind == "lstm" else 3)
         weights = numbers(gates, hidden if layer else 2, seed=layer), numbers(gates, hidden, seed=layer + 9)
         biases = [numbers(gates, seed=layer + seed) for seed in (20, 30)]
         source = len(operations)
         if kind == "lstm":
-            operations.append(LSTMCell(source, layer, *weights, biases[0]))
+            operations.append(network.LSTMCell(source, layer, *weights, biases[0]))
         else:
-            operations.append(GRUCell(source, layer, *weights, *biases))
+            operations.append(network.GRUCell(source, layer, *weights, *biases))
     last = len(operations)
     operations += [
-        Linear(last, numbers(3, hidden), numbers(3)),
-        Unary("tanh", last + 1),
-        Concatenate((last + 2, 0)),
-        Linear(last + 3, numbers(1, 5), numbers(1)),
-        Constant(np.array([20.0], np.float32)),
-        Binary("mul", last + 4, last + 5),
+        network.Linear(last, numbers(3, hidden), numbers(3)),
+        network.Unary("tanh", last + 1),
+        network.Concatenate((last + 2, 0)),
+        network.Linear(last + 3, numbers(1, 5), numbers(1)),
+        network.Constant(np.array([20.0], np.float32)),
+        network.Binary("mul", last + 4, last + 5),
     ]
-    return Network(2, tuple(operations))
+    return network.Network(2, tuple(operations))
 
 
 NETWORKS = {
-    **{function: mlp(*(() if function not in ("log", "sqrt") else ("abs",)), function) for function in UNARY},
-    **{function: with_binary(function) for function in BINARY},
+    **{function: mlp(*(() if function not in ("log", "sqrt") else ("abs",)), function) for function in network.UNARY},
+    **{function: with_binary(function) for function in network.BINARY},
     **{f"{kind} {layers}": recurrent(kind, layers) for kind in ("lstm", "gru") for layers in (1, 2, 3)},
     "mlp": mlp("softsign"),
 }

@@ -1,7 +1,5 @@
 """Stages written in a few lines: rigid bodies, joints, colliders; metres, and degrees as in USD."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -135,6 +133,12 @@ class SmallStage:
 def quaternion(axis: Sequence[float], degrees: float) -> Gf.Quatf:
     """The rotation by an angle about an axis."""
     return Gf.Quatf(Gf.Rotation(Gf.Vec3d(*map(float, axis)), float(degrees)).GetQuat())
+
+
+def weightless(made: SmallStage) -> SmallStage:
+    """The same without gravity."""
+    UsdPhysics.Scene(made.stage.GetPrimAtPath("/World/physicsScene")).CreateGravityMagnitudeAttr(0.0)
+    return made
 
 
 def pendulum(**joint: object) -> SmallStage:

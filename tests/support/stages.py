@@ -1,7 +1,5 @@
 """Stages to edit freely."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from pxr import Sdf, Usd

@@ -4,8 +4,6 @@ python -E -S start_in_kit.py <folder>            # without any library: they are
 python start_in_kit.py <folder> --nodes          # with OmniGraph, which looks for nodes
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -14,7 +12,6 @@ import sysconfig
 import time
 import types
 from pathlib import Path
-from typing import Any
 
 from fakes.carb import Settings
 from fakes.extension_loader import BUNDLED, ExtensionManager
@@ -31,18 +28,18 @@ STARTED = [
 ]
 
 
-def started(folder: Path, enable: str = "") -> dict[str, Any]:
+def started(folder: Path, enable: str = "") -> dict:
     """Return what a start with `--enable`, of this version unless given, and a stop did without any library."""
     return _run(["-E", "-S"], [str(folder), enable], {})
 
 
-def started_with_nodes(folder: Path, import_root: Path) -> dict[str, Any]:
+def started_with_nodes(folder: Path, import_root: Path) -> dict:
     """Return what a start and a stop beside OmniGraph did; the package is that below the import root."""
     paths = [str(import_root), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]
     return _run(["-S"], [str(folder), "", "--nodes"], {"PYTHONPATH": os.pathsep.join(dict.fromkeys(paths))})
 
 
-def _run(options: list[str], arguments: list[str], environment: dict[str, str]) -> dict[str, Any]:
+def _run(options: list[str], arguments: list[str], environment: dict[str, str]) -> dict:
     command = [sys.executable, "-B", *options, __file__, *arguments]
     done = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -59,7 +56,7 @@ def main(folder: Path, enable: str, *, nodes: bool) -> None:
     manager = ExtensionManager()
     app = types.SimpleNamespace(get_extension_manager=lambda: manager)
     settings = Settings()
-    kit: dict[str, dict[str, Any]] = {"carb": {"log_info": log.append}, "omni": {}, "omni.kit": {}}
+    kit: dict[str, dict] = {"carb": {"log_info": log.append}, "omni": {}, "omni.kit": {}}
     kit["carb.settings"] = {"get_settings": lambda: settings}
     _provide(kit | {"omni.ext": {"IExt": IExt}, "omni.kit.app": {"get_app": lambda: app}})
     manager.provide(*KITS, BUNDLED)
@@ -73,7 +70,6 @@ def main(folder: Path, enable: str, *, nodes: bool) -> None:
         graph.hear_of(manager)
     else:
         sys.modules.update(dict.fromkeys(ABSENT))
-
     before, began = set(sys.modules), time.perf_counter()
     manager.launch([BUNDLED], [enable or ext_id])
     seconds, imported = time.perf_counter() - began, set(sys.modules) - before
@@ -100,7 +96,7 @@ def main(folder: Path, enable: str, *, nodes: bool) -> None:
     print(json.dumps(said | running))
 
 
-def _provide(modules: dict[str, dict[str, Any]]) -> None:
+def _provide(modules: dict[str, dict]) -> None:
     """Let modules be imported that consist of these members."""
     for name, members in sorted(modules.items()):
         sys.modules[name] = types.ModuleType(name)

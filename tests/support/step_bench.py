@@ -1,8 +1,6 @@
 """A plan with every kind of law, and signals for it, so that steps can be compared: engines, bindings, phases."""
 
-from __future__ import annotations
-
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import oracle
@@ -267,18 +265,18 @@ MADE_UP = (*SENSORS, *ASKING, ControllerLeaky, ElectricalDroop, ClampingSlew, Pa
 """Laws that a test makes built-in ones."""
 
 
-def floats(*values: float, device: Any = "cpu") -> wp.array:
+def floats(*values: float, device="cpu") -> wp.array:
     return wp.array(values, dtype=wp.float32, device=device)
 
 
-def full(value: float, dtype: Any = wp.float32, device: Any = "cpu") -> wp.array:
+def full(value: float, dtype=wp.float32, device="cpu") -> wp.array:
     return wp.full(ROBOTS, value, dtype=dtype, device=device)
 
 
-def entries(device: Any = "cpu") -> list[ActuatorEntry]:
+def entries(device="cpu") -> list[ActuatorEntry]:
     """Four joints; the last two have no delay or one that no other has."""
 
-    def of(value: float, dtype: Any = wp.float32) -> wp.array:
+    def of(value: float, dtype=wp.float32) -> wp.array:
         return full(value, dtype, device)
 
     lags = wp.array([0, 1, 3], dtype=wp.int32, device=device)
@@ -293,7 +291,7 @@ def entries(device: Any = "cpu") -> list[ActuatorEntry]:
     ]
 
 
-def mixed_plan(device: Any = "cpu") -> Plan:
+def mixed_plan(device="cpu") -> Plan:
     """Their plan."""
     return compile_plan(entries(device), ROBOTS)
 
@@ -301,7 +299,7 @@ def mixed_plan(device: Any = "cpu") -> Plan:
 def built_in_entries(robots: int = ROBOTS) -> list[ActuatorEntry]:
     """The same joints with built-in laws only: every one of them, the limits of one joint in an order of its own."""
 
-    def of(value: float, dtype: Any = wp.float32) -> wp.array:
+    def of(value: float, dtype=wp.float32) -> wp.array:
         return wp.full(robots, value, dtype=dtype, device="cpu")
 
     lags = wp.array(np.arange(robots) % 4, dtype=wp.int32, device="cpu")
@@ -323,7 +321,7 @@ def built_in_plan(robots: int = ROBOTS) -> Plan:
     return compile_plan(built_in_entries(robots), robots)
 
 
-def joint_entries(device: Any = "cpu") -> list[ActuatorEntry]:
+def joint_entries(device="cpu") -> list[ActuatorEntry]:
     """The same joints with laws before and after the limits; the ankle is a passive joint."""
 
     def of(*values: float) -> wp.array:
@@ -347,7 +345,7 @@ def joint_entries(device: Any = "cpu") -> list[ActuatorEntry]:
     ]
 
 
-def asking_entries(device: Any = "cpu") -> list[ActuatorEntry]:
+def asking_entries(device="cpu") -> list[ActuatorEntry]:
     """The same joints with laws that ask for signals; the ankle is a passive joint, the toe asks for nothing."""
 
     def of(value: float) -> wp.array:
@@ -369,7 +367,7 @@ def asking_entries(device: Any = "cpu") -> list[ActuatorEntry]:
     ]
 
 
-def sensing_entries(device: Any = "cpu") -> list[ActuatorEntry]:
+def sensing_entries(device="cpu") -> list[ActuatorEntry]:
     """The same joints with sensors; the toe has none."""
 
     def of(value: float) -> wp.array:
@@ -408,7 +406,7 @@ RATIOS = (2.0, 3.0, -4.0)
 """Of the gears of `geared_entries`, by robot."""
 
 
-def geared_entries(*, soft: bool = True, device: Any = "cpu") -> list[ActuatorEntry]:
+def geared_entries(*, soft: bool = True, device="cpu") -> list[ActuatorEntry]:
     """The same joints behind gears; the toe has none, and without `soft` the ankle neither."""
 
     def of(*values: float) -> wp.array:
@@ -607,7 +605,7 @@ class Bench:
         device: Where.
     """
 
-    def __init__(self, step: Any, kind: str = "columns", device: Any = "cpu") -> None:
+    def __init__(self, step, kind: str = "columns", device="cpu") -> None:
         self.step_of_plan, self.kind, count = step, kind, step.plan.num_robots * len(NAMES)
         shape = (step.plan.num_robots, WIDTH) if kind == "columns" else (count + 3,)
         self.arrays = [wp.zeros(shape, dtype=wp.float32, device=device) for _ in range(6)]

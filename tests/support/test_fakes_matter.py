@@ -1,9 +1,6 @@
 """Each trait of the fakes is needed: without it, the contract of the hosts is broken or seen to be unproven."""
 
-from __future__ import annotations
-
 import operator
-from typing import Any
 
 import pytest
 from fakes import callbacks
@@ -13,7 +10,7 @@ from fakes.omni_physics_tensors import SimulationView
 from fakes.simulation_manager import PRIM_GONE, READY_EVENTS, IsaacEvents, SimulationManager
 
 
-def keep_strongly(callback: Any) -> Any:
+def keep_strongly(callback):
     return callback
 
 
@@ -31,7 +28,7 @@ def ready_before_views(cls: type[SimulationManager]) -> None:
     cls._view = SimulationView(physics)
 
 
-def register_beside(cls: type[SimulationManager], callback: Any, event: Any, *, order: int = 0) -> int:
+def register_beside(cls: type[SimulationManager], callback, event, *, order: int = 0) -> int:
     uid = cls._callback_iter
     cls._callback_iter += 1
     call = cls._as_kept(callback)
@@ -44,13 +41,13 @@ def stay_ready(cls: type[SimulationManager]) -> None:
     cls.world.physics.unload()
 
 
-def no_ready(cls: type[SimulationManager], event: Any) -> None:
+def no_ready(cls: type[SimulationManager], event) -> None:
     if event is not IsaacEvents.PHYSICS_READY:
         cls.world.dispatcher.dispatch_event(event.value)
 
 
 # what is changed: class, attribute, replacement; where it shows: kind of world, actions
-MUTATIONS: dict[str, tuple[Any, str, Any, str, list[str]]] = {
+MUTATIONS: dict[str, tuple] = {
     "order ignored": (
         *(CallbackList, "sort_key", staticmethod(operator.itemgetter(1)), "isaac-physx"),
         ["wrap", "unwrap", "open", "wrap", "play", "frame"],
@@ -104,7 +101,7 @@ MUTATIONS: dict[str, tuple[Any, str, Any, str, list[str]]] = {
 
 
 @pytest.mark.parametrize("name", MUTATIONS)
-def test_mutated_fake_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mutated_fake_is_noticed(name, monkeypatch) -> None:
     """Fail a check of the contract that holds with the fake as it is."""
     owner, attribute, replacement, kind, actions = MUTATIONS[name]
     check_life(kind, actions, has_deprecated_view=True)

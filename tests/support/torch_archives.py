@@ -1,11 +1,8 @@
 """Files of PyTorch made without it: a writer of its pickles and archives, small enough to make wrong ones with."""
 
-from __future__ import annotations
-
 import io
 import struct
 import zipfile
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +13,7 @@ STORAGES = {"float32": "FloatStorage", "float64": "DoubleStorage", "int64": "Lon
 class Object:
     """An object of a class of the archive, with its attributes."""
 
-    def __init__(self, kind: str, **attributes: Any) -> None:
+    def __init__(self, kind: str, **attributes) -> None:
         self.kind = kind
         self.attributes = attributes
 
@@ -36,11 +33,11 @@ class Writer:
     def __init__(self) -> None:
         self.storages: list[bytes] = []
 
-    def pickle(self, value: Any) -> bytes:
+    def pickle(self, value) -> bytes:
         """A whole pickle."""
         return b"\x80\x02" + self.value(value) + b"."
 
-    def value(self, value: Any) -> bytes:
+    def value(self, value) -> bytes:
         """Opcodes that make a value."""
         match value:
             case Raw():
@@ -71,7 +68,7 @@ class Writer:
                 return name(*value.kind.rsplit(".", 1)) + b")\x81" + self.value(value.attributes) + b"b"
         raise TypeError(type(value))
 
-    def tensor(self, array: np.ndarray, **wrong: Any) -> bytes:
+    def tensor(self, array: np.ndarray, **wrong) -> bytes:
         """Opcodes that rebuild an array; `size`, `stride`, `offset` and `count` can be made wrong."""
         self.storages.append(array.tobytes())
         strides = tuple(step // array.itemsize for step in np.ascontiguousarray(array).strides) if array.ndim else ()
@@ -99,7 +96,7 @@ def zipped(entries: dict[str, bytes | str], top: str = TOP, compression: int = z
     return file.getvalue()
 
 
-def torchscript(root: Object, code: dict[str, str], constants: tuple[Any, ...] = (), **more: bytes | str) -> bytes:
+def torchscript(root: Object, code: dict[str, str], constants: tuple = (), **more: bytes | str) -> bytes:
     """A TorchScript archive: the root module, its code by module name, its constants and further entries."""
     data, fixed = Writer(), Writer()
     entries: dict[str, bytes | str] = {"data.pkl": data.pickle(root)}
@@ -110,7 +107,7 @@ def torchscript(root: Object, code: dict[str, str], constants: tuple[Any, ...] =
     return zipped(entries | more)
 
 
-def state_dict(value: Any) -> bytes:
+def state_dict(value) -> bytes:
     """What `torch.save` writes of a value."""
     writer = Writer()
     entries: dict[str, bytes | str] = {"data.pkl": writer.pickle(value), "version": "3\n", "byteorder": "little"}

@@ -1,7 +1,5 @@
 """Files that mean harm, made when a test asks for them; each must end in one clear `NetworkError`."""
 
-from __future__ import annotations
-
 import pickle
 import struct
 import zipfile

@@ -1,10 +1,7 @@
 """Files that only Torch can run, and something in Torch's place that runs them where Torch is not installed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from isaacsim.core.experimental.actuators.files.networks import load as loading
@@ -37,7 +34,7 @@ class StandIn(TorchNetwork):
     def __init__(self) -> None:
         self.kind, self.inputs, self.num_layers, self.hidden_size = "mlp", 2, 0, 0
 
-    def evaluator(self, rows: int, device: Any = "cpu") -> Any:
+    def evaluator(self, rows: int, device="cpu"):
         return Sum()
 
 
@@ -46,7 +43,7 @@ class Sum:
 
     name = "torch"
 
-    def evaluate(self, x: Any, y: Any, state_in: Sequence[Any] = (), state_out: Sequence[Any] = ()) -> None:
+    def evaluate(self, x, y, state_in: Sequence = (), state_out: Sequence = ()) -> None:
         y.numpy()[:] = x.numpy().sum(1)
 
 
@@ -55,7 +52,7 @@ def run_by_torch(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     """Files that were handed to Torch, in whose place something else stands."""
     seen: list[bytes] = []
 
-    def load(kind: str, data: bytes, given: Mapping[str, Any]) -> tuple[StandIn, dict[str, Any]]:
+    def load(kind: str, data: bytes, given: Mapping) -> tuple[StandIn, dict]:
         seen.append(data)
         return StandIn(), {}
 

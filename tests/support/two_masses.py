@@ -1,11 +1,8 @@
 """Joints in float64 whose motor drives them over an elastic transmission, many cases side by side."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from isaacsim.core.experimental.actuators import ActuatedArrays, ElasticTransmissionConfig
@@ -34,9 +31,9 @@ class TwoMasses:
         dt: float,
         *,
         told: bool = False,
-        rotor_velocity: Any = 0.0,
-        velocity: Any = 0.0,
-        deflection: Any = 0.0,
+        rotor_velocity=0.0,
+        velocity=0.0,
+        deflection=0.0,
     ) -> None:
         count = len(inertia)
         self.config, self.inertia, self.dt, self.told = config, inertia, dt, told
@@ -52,7 +49,7 @@ class TwoMasses:
         # the same arrays in all steps, which need no check then
         self._q, self._v, self._target, self._given = np.zeros((4, count, 1), np.float32)
 
-    def step(self, effort: Any = 0.0, load: Any = 0.0) -> None:
+    def step(self, effort=0.0, load=0.0) -> None:
         """Step once under efforts of the motors at the joints, and loads on the joints [N·m]."""
         if self.told:
             # what holds a joint is known from the step before

@@ -1,13 +1,9 @@
 """Valid configs of any class, whose numbers tell their parameters apart."""
 
-from __future__ import annotations
-
-from typing import Any
-
 from isaacsim.core.experimental.actuators.specs.fields import Parameter, conflicts, parameters_of
 
 
-def valid(described: Parameter, number: float) -> Any:
+def valid(described: Parameter, number: float):
     """A value of a parameter, of a number as far as it takes one."""
     # twice the value is in range, too
     nearest = min(abs(number) if described.lower >= 0.0 else number, described.upper / 2.0)
@@ -16,7 +12,7 @@ def valid(described: Parameter, number: float) -> Any:
     return (others | tables).get(described.type, nearest)
 
 
-def numbered(config_type: type[Any], first: float = 10.0) -> Any:
+def numbered(config_type: type, first: float = 10.0):
     """A config with the number `first` as its first parameter, and other numbers as the others."""
     described = parameters_of(config_type)
     # the numbers fall, or rise where a law wants that

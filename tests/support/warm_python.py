@@ -5,8 +5,6 @@ environment when it is loaded was read before: a command for which that matters 
 processes cannot fork, each command has one.
 """
 
-from __future__ import annotations
-
 import atexit
 import functools
 import importlib

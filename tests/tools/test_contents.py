@@ -1,11 +1,8 @@
 """Files that anyone may have written: damage, bombs, and cells that are no numbers, in every reader of such files."""
 
-from __future__ import annotations
-
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -31,7 +28,7 @@ def require_refused(read: Callable[[Path], object], path: Path, words: str) -> N
     assert str(path) in str(caught.value)
 
 
-def test_each_damaged_byte(tmp_path: Path) -> None:
+def test_each_damaged_byte(tmp_path) -> None:
     """It is read as it was, or refused in one kind of error, whatever NumPy and the unpackers raise."""
     path, rule = tmp_path / "log.npz", "must be whole."
     np.savez_compressed(path, time=np.arange(40) * 0.01)
@@ -48,7 +45,7 @@ def test_each_damaged_byte(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["identify", "recording", "train"])
-def test_damage_in_each_reader(tmp_path: Path, name: str) -> None:
+def test_damage_in_each_reader(tmp_path, name) -> None:
     """Deflated data that is none."""
     path = tmp_path / "log.npz"
     np.savez_compressed(path, time=np.random.default_rng(0).normal(size=99))
@@ -59,7 +56,7 @@ def test_damage_in_each_reader(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["identify", "recording", "train"])
-def test_bomb_is_not_unpacked(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bomb_is_not_unpacked(tmp_path, name, monkeypatch) -> None:
     """A megabyte of a gigabyte is refused by what the directory of the file says."""
     path = tmp_path / "log.npz"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -70,7 +67,7 @@ def test_bomb_is_not_unpacked(tmp_path: Path, name: str, monkeypatch: pytest.Mon
     require_refused(READERS[name], path, r"0\.97\d MB unpack to 1000 MB")
 
 
-def test_quiet_log_is_no_bomb(tmp_path: Path) -> None:
+def test_quiet_log_is_no_bomb(tmp_path) -> None:
     """Constant signals pack a thousandfold."""
     np.savez_compressed(tmp_path / "log.npz", time=np.zeros(10**6))
     assert len(arrays_in(tmp_path / "log.npz", "")["time"]) == 10**6
@@ -78,7 +75,7 @@ def test_quiet_log_is_no_bomb(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cell", ["1_0", "\u0663", "1\uff10"])
 @pytest.mark.parametrize("name", READERS)
-def test_what_python_alone_takes_for_a_number(tmp_path: Path, name: str, cell: str) -> None:
+def test_what_python_alone_takes_for_a_number(tmp_path, name, cell) -> None:
     """Python reads 10, 3 and 10."""
     assert float(cell) in (10.0, 3.0)
     path = tmp_path / "log.csv"
@@ -86,7 +83,7 @@ def test_what_python_alone_takes_for_a_number(tmp_path: Path, name: str, cell: s
         leg = ActuatedArrays(["hip"], {".*": [PDControlConfig(9.0, 0.5)]}, 1)
         with leg.record() as log:
             for _ in range(2):
-                zero: Any = np.zeros((1, 1), np.float32)
+                zero = np.zeros((1, 1), np.float32)
                 leg.step(zero, zero, zero, 0.01)
         log.save(path)
         first, last = path.read_text("utf-8").strip().rsplit("\n", 1)

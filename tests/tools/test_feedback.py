@@ -1,26 +1,17 @@
 """Gains and largest efforts of actuators at the joint."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators.tools.feedback import (
-    feedback_gains,
-    has_dry_friction,
-    largest_efforts,
-    largest_speeds,
-)
+from isaacsim.core.experimental.actuators.tools import feedback
 from own_components import OwnController
 
 
-def gains(*configs: Any) -> np.ndarray:
+def gains(*configs) -> np.ndarray:
     """Of two robots with one motor for two joints."""
     motor = aa.ActuatedArrays(["hip", "knee"], {".*": list(configs)}, num_robots=2)
-    return np.concatenate([feedback_gains(actuator, 2) for actuator in motor.actuators], axis=2)
+    return np.concatenate([feedback.feedback_gains(actuator, 2) for actuator in motor.actuators], axis=2)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +25,7 @@ def gains(*configs: Any) -> np.ndarray:
         (aa.GearedPIDControlConfig(80.0, 3.0, 2.0, gear=2.0), [320, 8, 12]),
     ],
 )
-def test_gains_are_those_at_the_joint(config: Any, expected: list[float]) -> None:
+def test_gains_are_those_at_the_joint(config, expected) -> None:
     """Whatever delays and limits there are besides."""
     found = gains(config, aa.DelayConfig(3), aa.MaxEffortClampingConfig(5.0))
     assert found.shape == (3, 2, 2)
@@ -45,8 +36,8 @@ def test_a_law_of_ones_own_has_no_gains() -> None:
     """Though it has parameters of these names."""
     ones = [wp.ones(2, dtype=wp.float32, device="cpu") for _ in range(5)]
     actuator = aa.Actuator(wp.array([0, 1], dtype=wp.uint32, device="cpu"), OwnController(*ones), dof_names=["hip"])
-    assert feedback_gains(actuator, 2).shape == (3, 2, 1)
-    assert np.isnan(feedback_gains(actuator, 2)).all()
+    assert feedback.feedback_gains(actuator, 2).shape == (3, 2, 1)
+    assert np.isnan(feedback.feedback_gains(actuator, 2)).all()
 
 
 @wp.func
@@ -78,11 +69,11 @@ def test_behind_a_gear_they_are_those_of_the_motor_times_the_ratio() -> None:
         (actuator,) = aa.ActuatedArrays(
             ["hip", "knee"], {".*": [aa.PDControlConfig(8.0, 2.0), *limits, gear]}
         ).actuators
-        np.testing.assert_allclose(largest_efforts(actuator, 1), [expected], rtol=1e-6)
+        np.testing.assert_allclose(feedback.largest_efforts(actuator, 1), [expected], rtol=1e-6)
 
 
 @pytest.mark.parametrize("own", [True, False])
-def test_before_a_transmission_of_ones_own_nothing_is_known(own: bool) -> None:
+def test_before_a_transmission_of_ones_own_nothing_is_known(own) -> None:
     """Of its limits neither."""
     law = TransmissionOwn if own else aa.TransmissionGear
     gear = law(*(wp.full(2, value, dtype=wp.float32, device="cpu") for value in (2.0, 0.0, 0.0)))
@@ -90,8 +81,8 @@ def test_before_a_transmission_of_ones_own_nothing_is_known(own: bool) -> None:
     at = wp.array([0, 1], dtype=wp.uint32, device="cpu")
     limits = [aa.ClampingMaxEffort(full[2])]
     actuator = aa.Actuator(at, aa.ControllerPD(*full[:2]), clamping=limits, others=[gear], dof_names=["hip", "knee"])
-    assert np.isnan(feedback_gains(actuator, 1)).all() == own
-    assert largest_efforts(actuator, 1).tolist() == [[np.inf if own else 18.0] * 2]
+    assert np.isnan(feedback.feedback_gains(actuator, 1)).all() == own
+    assert feedback.largest_efforts(actuator, 1).tolist() == [[np.inf if own else 18.0] * 2]
 
 
 @pytest.mark.parametrize(
@@ -102,35 +93,35 @@ def test_before_a_transmission_of_ones_own_nothing_is_known(own: bool) -> None:
         ([aa.PositionBasedClampingConfig([0.0, 1.0], [3.0, 4.0])], [4, 4]),
     ],
 )
-def test_largest_effort_is_the_least_of_all_bounds(limits: list[Any], expected: list[float]) -> None:
+def test_largest_effort_is_the_least_of_all_bounds(limits, expected) -> None:
     """Of a table its largest value; values may differ between robots and change later."""
     motor = aa.ActuatedArrays(["hip", "knee"], {".*": [aa.PDControlConfig(80.0, 2.0), *limits]}, num_robots=2)
     (actuator,) = motor.actuators
-    assert largest_efforts(actuator, 2).tolist() == [expected] * 2
+    assert feedback.largest_efforts(actuator, 2).tolist() == [expected] * 2
     if len(limits) == 2:
         actuator.clamping[-1].max_effort = wp.array([1.0, 7.0, 5.0, 2.0], dtype=wp.float32, device="cpu")
-        assert largest_efforts(actuator, 2).tolist() == [[1, 6], [5, 2]]
+        assert feedback.largest_efforts(actuator, 2).tolist() == [[1, 6], [5, 2]]
 
 
 def test_largest_speed_is_that_without_load_at_the_joint() -> None:
     """A gear divides it, and what has no speed of its own has none."""
     fast = aa.DCMotorClampingConfig({"hip": 6.0, "knee": 6.0}, {"hip": 9.0, "knee": 12.0}, 8.0)
     (actuator,) = aa.ActuatedArrays(["hip", "knee"], {".*": [aa.PDControlConfig(8.0, 2.0), fast]}).actuators
-    assert largest_speeds(actuator, 1).tolist() == [[9, 12]]
+    assert feedback.largest_speeds(actuator, 1).tolist() == [[9, 12]]
     geared = [aa.PDControlConfig(8.0, 2.0), fast, aa.TransmissionConfig(ratio=-3.0)]
     (actuator,) = aa.ActuatedArrays(["hip", "knee"], {".*": geared}).actuators
-    assert largest_speeds(actuator, 1).tolist() == [[3, 4]]
+    assert feedback.largest_speeds(actuator, 1).tolist() == [[3, 4]]
     (actuator,) = aa.ActuatedArrays(
         ["hip"], {".*": [aa.PDControlConfig(8.0, 2.0), aa.MaxEffortClampingConfig(3.0)]}
     ).actuators
-    assert largest_speeds(actuator, 1).tolist() == [[np.inf]]
+    assert feedback.largest_speeds(actuator, 1).tolist() == [[np.inf]]
 
 
 def test_a_bias_that_is_not_given_does_not_matter() -> None:
     """As in an actuator of one's own, whose components no plan holds."""
     controller = aa.ControllerPD(*(wp.ones(2, dtype=wp.float32, device="cpu") for _ in range(2)))
     actuator = aa.Actuator(wp.array([0, 1], dtype=wp.uint32, device="cpu"), controller, dof_names=["hip"])
-    assert feedback_gains(actuator, 2)[:, 0, 0].tolist() == [1, 1, 0]
+    assert feedback.feedback_gains(actuator, 2)[:, 0, 0].tolist() == [1, 1, 0]
 
 
 def test_friction_of_a_table_is_dry() -> None:
@@ -142,5 +133,5 @@ def test_friction_of_a_table_is_dry() -> None:
         "d": aa.CoggingConfig(0.1, 6.0),
     }
     arrays = aa.ActuatedArrays([*frictions], {name: [one] for name, one in frictions.items()})
-    found = [has_dry_friction(actuator, 1).item() for actuator in arrays.actuators]
+    found = [feedback.has_dry_friction(actuator, 1).item() for actuator in arrays.actuators]
     assert found == [True, True, False, False]

@@ -1,7 +1,5 @@
 """Finding the interpreters of the Pythons that this project is for."""
 
-from __future__ import annotations
-
 import sys
 import tomllib
 from pathlib import Path
@@ -42,7 +40,7 @@ def test_this_interpreter_has_its_version() -> None:
     assert version_of("/no/such/python") is None
 
 
-def test_the_first_on_the_path_comes_before_those_of_pyenv(path: Path, tmp_path: Path) -> None:
+def test_the_first_on_the_path_comes_before_those_of_pyenv(path, tmp_path) -> None:
     """And pyenv's newest before its others, by number."""
     here = interpreter(path / "python3.11", (3, 11))
     for patch in ("2", "10", "9", "12rc1"):
@@ -53,7 +51,7 @@ def test_the_first_on_the_path_comes_before_those_of_pyenv(path: Path, tmp_path:
     assert found() == {(3, 11): str(here), (3, 12): str(newest)}
 
 
-def test_what_does_not_run_or_lacks_something_is_passed_over(path: Path, tmp_path: Path) -> None:
+def test_what_does_not_run_or_lacks_something_is_passed_over(path, tmp_path) -> None:
     """For the next one of the version: a shim of pyenv's answers only where its version is chosen."""
     interpreter(path / "python3.12", (3, 12), needs="headers")
     interpreter(path / "python3.13", (3, 11))

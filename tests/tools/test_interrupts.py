@@ -1,7 +1,5 @@
 """Ctrl+C in loops and in programs."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys
@@ -10,7 +8,7 @@ import pytest
 from isaacsim.core.experimental.actuators.tools.interrupts import until_interrupted
 
 
-def test_a_loop_ends_with_its_results(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_loop_ends_with_its_results(capsys) -> None:
     """After the item in which Ctrl+C came, the first one too; the handler is that of before."""
     handler = signal.getsignal(signal.SIGINT)
     for last in (0, 3):
@@ -38,8 +36,7 @@ def test_a_second_interrupt_is_one() -> None:
 @pytest.mark.parametrize(
     ("error", "said"), [("KeyboardInterrupt", "Interrupted.\n"), ("ValueError('odd')", "Traceback")]
 )
-def test_a_program_ends_without_a_traceback(error: str, said: str) -> None:
-    """Only after Ctrl+C."""
+def test_a_program_ends_without_a_traceback(error, said) -> None:
     code = "from isaacsim.core.experimental.actuators.tools.interrupts import without_traceback\nwithout_traceback()\n"
     done = subprocess.run([sys.executable, "-c", f"{code}raise {error}"], capture_output=True, text=True, check=False)
     assert done.returncode != 0

@@ -1,7 +1,5 @@
 """The manifest of the node types and their reference pages, as they follow from the `.ogn` files."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

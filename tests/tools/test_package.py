@@ -1,7 +1,5 @@
 """The packaged extension: everything that Kit needs of it and that can be checked without Kit."""
 
-from __future__ import annotations
-
 import ast
 import importlib.util
 import json
@@ -16,7 +14,6 @@ import tomllib
 import zipfile
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 from fakes.extension_loader import BUNDLED
@@ -25,7 +22,7 @@ from places import REPOSITORY
 from start_in_kit import STARTED, started, started_with_nodes
 
 NAME = "isaacsim.core.experimental.actuators"
-HERE: Any = sys.version_info[:2]
+HERE = sys.version_info[:2]
 CORE = f"core{sysconfig.get_config_var('EXT_SUFFIX')}"
 MODULE = Path(*NAME.split("."))
 PACKAGE_KEYS = [
@@ -147,24 +144,24 @@ def has_core(packaged: tuple[Path, str]) -> bool:
 
 
 @pytest.mark.slow
-def test_one_folder_named_like_the_extension(packaged: tuple[Path, str]) -> None:
+def test_one_folder_named_like_the_extension(packaged) -> None:
     """Kit takes the name from the folder."""
     with zipfile.ZipFile(packaged[0]) as archive:
         assert {name.split("/")[0] for name in archive.namelist()} == {NAME}
 
 
-def test_same_files_give_the_same_bytes(packaged: tuple[Path, str], script: ModuleType, tmp_path: Path) -> None:
+def test_same_files_give_the_same_bytes(packaged, script, tmp_path) -> None:
     """Nothing in the archive depends on when or where it was made."""
     cores = {HERE: script.core_for(sys.executable, here=True)} if has_core(packaged) else {}
     assert script.package(tmp_path, cores).read_bytes() == packaged[0].read_bytes()
 
 
-def test_archive_is_named_after_its_version(packaged: tuple[Path, str], manifest: dict) -> None:
+def test_archive_is_named_after_its_version(packaged, manifest) -> None:
     """The version in the manifest is that in the name."""
     assert packaged[0].name.startswith(f"{NAME}-{manifest['package']['version']}-")
 
 
-def test_listing_names_every_folder_and_how_to_use_it(packaged: tuple[Path, str], root: Path) -> None:
+def test_listing_names_every_folder_and_how_to_use_it(packaged, root) -> None:
     """What is inside, and how to start it in the place of the bundled extension: by version, at launch."""
     path, printed = packaged
     assert all(place.name in printed for place in root.iterdir())
@@ -177,7 +174,7 @@ def test_listing_names_every_folder_and_how_to_use_it(packaged: tuple[Path, str]
     assert f'SimulationApp({{"extra_args": {arguments}}})\n' in printed
 
 
-def test_printed_command_starts_this_version(packaged: tuple[Path, str], root: Path) -> None:
+def test_printed_command_starts_this_version(packaged, root) -> None:
     """Where an experience starts the bundled extension, which the bare name leaves running."""
     (enabled,) = re.findall(r"isaac-sim\.sh .* --enable (\S+)\n", packaged[1])
     assert started(root, enabled)["runs"] == enabled
@@ -188,7 +185,7 @@ def test_printed_command_starts_this_version(packaged: tuple[Path, str], root: P
 # native cores
 
 
-def test_package_says_which_cores_it_has(packaged: tuple[Path, str], root: Path) -> None:
+def test_package_says_which_cores_it_has(packaged, root) -> None:
     """In its name, in what is printed, and on the page that Kit shows; each missing one by its Python."""
     there = [HERE] if has_core(packaged) else []
     assert ("-cp{}{}-".format(*HERE) in packaged[0].name) == bool(there)
@@ -201,7 +198,7 @@ def test_package_says_which_cores_it_has(packaged: tuple[Path, str], root: Path)
     assert packaged[1].count("(no interpreter with headers of it was found)") == 2
 
 
-def test_one_package_has_the_cores_of_several_pythons(script: ModuleType, tmp_path: Path) -> None:
+def test_one_package_has_the_cores_of_several_pythons(script, tmp_path) -> None:
     """Beside each other; the name lists their Pythons, and nothing is said to be missing."""
     names = {version: "core.cpython-{}{}-x86_64-linux-gnu.so".format(*version) for version in VERSIONS}
     path = script.package(tmp_path, {version: script.Core(name, b"core") for version, name in names.items()})
@@ -213,9 +210,7 @@ def test_one_package_has_the_cores_of_several_pythons(script: ModuleType, tmp_pa
     assert "native core for Python 3.11, 3.12 and 3.13 on" in page and "No native core" not in page
 
 
-def test_what_cannot_be_built_is_said(
-    script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_built_is_said(script, tmp_path, monkeypatch, capsys) -> None:
     """No core, a name and a line for each Python that say so; the build's own words go to the terminal."""
     failed = subprocess.CompletedProcess([], 1, "", "error: no C++ compiler")
     monkeypatch.setattr(script, "all_found", lambda: {VERSIONS[0]: "/some/python"})
@@ -240,9 +235,7 @@ def test_what_cannot_be_built_is_said(
         ("3.13", "does not build one"),
     ],
 )
-def test_what_is_asked_for_and_cannot_be_had_makes_no_package(
-    script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: str, said: str
-) -> None:
+def test_what_is_asked_for_and_cannot_be_had_makes_no_package(script, tmp_path, monkeypatch, wanted, said) -> None:
     """One sentence says why."""
     failed = subprocess.CompletedProcess([], 1, "", "")
     monkeypatch.setattr(script, "all_found", lambda: {(3, 13): sys.executable})
@@ -255,9 +248,7 @@ def test_what_is_asked_for_and_cannot_be_had_makes_no_package(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_core_is_built_once_and_again_when_its_source_changes(
-    script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_core_is_built_once_and_again_when_its_source_changes(script, tmp_path, monkeypatch) -> None:
     """By pip, on the interpreter named, whatever environment this is; a core that is not required does not count."""
     builds = []
 
@@ -281,9 +272,7 @@ def test_core_is_built_once_and_again_when_its_source_changes(
 
 
 @pytest.mark.parametrize("here", [False, True])
-def test_core_of_the_clone_is_taken_on_demand(
-    script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, here: bool
-) -> None:
+def test_core_of_the_clone_is_taken_on_demand(script, tmp_path, monkeypatch, here) -> None:
     """It has the instruction sets of this processor only, which others may lack or exceed."""
     monkeypatch.setattr(script, "answer", lambda *_: ".so")
     monkeypatch.setattr(script, "ROOT", tmp_path)
@@ -305,9 +294,7 @@ def test_core_of_the_clone_is_taken_on_demand(
     ],
 )
 @pytest.mark.slow
-def test_package_with_cores_is_for_their_system(
-    script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, platform: str, systems: list[str]
-) -> None:
+def test_package_with_cores_is_for_their_system(script, tmp_path, monkeypatch, platform, systems) -> None:
     """As Kit names it, where Kit runs there; without any it is for all that Kit runs on."""
     monkeypatch.setattr(script, "PLATFORM", platform)
     for cores in ({HERE: script.Core("core.some.so", b"core")}, {}):
@@ -321,35 +308,33 @@ def test_package_with_cores_is_for_their_system(
 
 
 @pytest.mark.parametrize("key", PACKAGE_KEYS)
-def test_manifest_has(manifest: dict, key: str) -> None:
+def test_manifest_has(manifest, key) -> None:
     """The keys that the extension manager shows and validators ask for."""
     assert manifest["package"][key]
 
 
 @pytest.mark.parametrize("key", FILE_KEYS)
-def test_manifest_file_exists(root: Path, manifest: dict, key: str) -> None:
+def test_manifest_file_exists(root, manifest, key) -> None:
     """Pages and pictures are where the manifest says."""
     assert (root / manifest["package"][key]).is_file()
 
 
-def test_documentation_pages_exist(root: Path, manifest: dict) -> None:
+def test_documentation_pages_exist(root, manifest) -> None:
     """So are the pages of the documentation."""
     assert [page for page in manifest["documentation"]["pages"] if not (root / page).is_file()] == []
 
 
-def test_version_is_that_of_the_changelog(root: Path, manifest: dict) -> None:
+def test_version_is_that_of_the_changelog(root, manifest) -> None:
     """The first `## [x.y.z] - date` is the version."""
     newest = re.search(r"^## \[(.+?)\] - \d{4}-\d\d-\d\d$", (root / "docs/CHANGELOG.md").read_text(), re.MULTILINE)
     assert newest is not None and newest[1] == manifest["package"]["version"]
 
 
-def test_icon_is_square(root: Path, manifest: dict) -> None:
-    """256 x 256."""
-    head = (root / manifest["package"]["icon"]).read_bytes()[:24]
-    assert struct.unpack(">II", head[16:24]) == (256, 256)
+def test_icon_is_square(root, manifest) -> None:
+    assert struct.unpack(">II", (root / manifest["package"]["icon"]).read_bytes()[:24][16:24]) == (256, 256)
 
 
-def test_modules_lie_under_the_root(root: Path, manifest: dict) -> None:
+def test_modules_lie_under_the_root(root, manifest) -> None:
     """The default layout: no `path`, and every module is found from the root."""
     for module in manifest["python"]["module"]:
         assert "path" not in module
@@ -358,13 +343,13 @@ def test_modules_lie_under_the_root(root: Path, manifest: dict) -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_file_is_packaged(root: Path, name: str) -> None:
+def test_file_is_packaged(root, name) -> None:
     """Licence, robots, examples and the generated manifests."""
     assert (root / name).is_file()
 
 
 @pytest.mark.parametrize("folder", NAMESPACES)
-def test_shared_namespace_stays_open(root: Path, folder: str) -> None:
+def test_shared_namespace_stays_open(root, folder) -> None:
     """Other extensions put modules there too."""
     assert (root / folder).is_dir() and not (root / folder / "__init__.py").exists()
 
@@ -380,12 +365,12 @@ def _nodes(root: Path) -> list[tuple[Path, str, dict]]:
     ]
 
 
-def test_node_type_has_its_full_name(root: Path) -> None:
+def test_node_type_has_its_full_name(root) -> None:
     """One node per file; its name does not depend on the folder's."""
     assert [name for _, name, _ in _nodes(root)] == [f"{NAME}.ArticulationActuators"]
 
 
-def test_node_class_is_named_like_its_file(root: Path) -> None:
+def test_node_class_is_named_like_its_file(root) -> None:
     """Kit finds the implementation beside the `.ogn`, and in it the class, by name."""
     for file, *_ in _nodes(root):
         tree = ast.parse(file.with_suffix(".py").read_text("utf-8"))
@@ -393,13 +378,13 @@ def test_node_class_is_named_like_its_file(root: Path) -> None:
     assert _nodes(root)
 
 
-def test_node_lies_in_a_listed_module(root: Path, manifest: dict) -> None:
+def test_node_lies_in_a_listed_module(root, manifest) -> None:
     """Kit looks for nodes below the modules of the manifest."""
     listed = [root.joinpath(*module["name"].split(".")) for module in manifest["python"]["module"]]
     assert _nodes(root) and all(any(file.is_relative_to(place) for place in listed) for file, *_ in _nodes(root))
 
 
-def test_kit_finds_the_node_by_itself(root: Path) -> None:
+def test_kit_finds_the_node_by_itself(root) -> None:
     """Below the root at the import path, with its icon; nothing is registered by hand, and all is gone at the end."""
     said = started_with_nodes(root, root)
     icon = root / MODULE / "extension" / "action_graphs" / "nodes" / "icons" / "articulation_actuators.svg"
@@ -408,7 +393,7 @@ def test_kit_finds_the_node_by_itself(root: Path) -> None:
     assert "extension.action_graphs.nodes.registration" not in said["ours"]
 
 
-def test_start_imports_nothing_heavy(root: Path) -> None:
+def test_start_imports_nothing_heavy(root) -> None:
     """The entry point and nothing else; it starts once."""
     said = started(root)
     print(f"{said['modules']} modules in {said['seconds'] * 1e3:.1f} ms")
@@ -416,7 +401,7 @@ def test_start_imports_nothing_heavy(root: Path) -> None:
     assert (said["entry points"], said["subscriptions"], said["left"]) == (1, 0, [])
 
 
-def test_node_list_agrees_with_the_nodes(root: Path) -> None:
+def test_node_list_agrees_with_the_nodes(root) -> None:
     """`nodes.json` says what the `.ogn` files say."""
     listed = json.loads((root / "ogn" / "nodes.json").read_text("utf-8"))["nodes"]
     nodes = _nodes(root)
@@ -432,12 +417,12 @@ def test_node_list_agrees_with_the_nodes(root: Path) -> None:
 
 
 @pytest.mark.parametrize("pattern", LEFTOVERS)
-def test_no_leftovers(root: Path, pattern: str) -> None:
+def test_no_leftovers(root, pattern) -> None:
     """No caches, build products, hidden files or logs."""
     assert list(root.rglob(pattern)) == []
 
 
-def test_what_lies_around_is_left(script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_lies_around_is_left(script, tmp_path, monkeypatch) -> None:
     """Caches, hidden files and the cores of other Pythons stay out, wherever they are."""
     native = f"python/{MODULE.as_posix()}/native"
     for name in ("robot.usda", ".swp", "__pycache__/a.py", ".cache/b.md", "c.pyc"):
@@ -449,7 +434,7 @@ def test_what_lies_around_is_left(script: ModuleType, tmp_path: Path, monkeypatc
     assert sorted(script.contents()) == ["data/robot.usda"]
 
 
-def test_only_the_core_is_not_in_git(root: Path, script: ModuleType) -> None:
+def test_only_the_core_is_not_in_git(root, script) -> None:
     """Every other file lies in the repository and is not ignored there."""
     if not (REPOSITORY / ".git").exists():
         pytest.skip("not a git checkout")
@@ -460,13 +445,13 @@ def test_only_the_core_is_not_in_git(root: Path, script: ModuleType) -> None:
     assert {Path(path).name for path in there - places} <= {CORE}
 
 
-def test_tests_are_those_that_kit_runs(root: Path) -> None:
+def test_tests_are_those_that_kit_runs(root) -> None:
     """The room of the package; all others are run in the repository."""
     tests = [path.relative_to(root / MODULE).as_posix() for path in root.rglob("*test*.py")]
     assert sorted(tests) == ["tests/test_in_kit.py"] and not (root / "tests").exists()
 
 
-def test_no_file_names_this_machine(root: Path) -> None:
+def test_no_file_names_this_machine(root) -> None:
     """No path of the machine that packaged, in text or in the core."""
     here = [f"{path}/".encode() for path in (REPOSITORY, sys.prefix, root.parent) if str(path) != "/usr"]
     assert [
@@ -474,7 +459,7 @@ def test_no_file_names_this_machine(root: Path) -> None:
     ] == []
 
 
-def test_text_is_text(root: Path) -> None:
+def test_text_is_text(root) -> None:
     """Every file is a picture, the core, or UTF-8 with line feeds."""
     binary = [path for path in root.rglob("*") if path.is_file() and path.suffix not in TEXTS]
     assert {path.suffix for path in binary} <= {".png", ".pyd", ".so", ".usdc"}
@@ -483,7 +468,7 @@ def test_text_is_text(root: Path) -> None:
             assert b"\r" not in path.read_bytes().decode("utf-8").encode(), path
 
 
-def test_links_and_includes_resolve(root: Path) -> None:
+def test_links_and_includes_resolve(root) -> None:
     """Relative links, pictures and included code of the pages are in the package."""
     missing = []
     for page in (root / "docs").rglob("*.md"):
@@ -497,7 +482,7 @@ def test_links_and_includes_resolve(root: Path) -> None:
 
 
 @pytest.mark.slow
-def test_every_module_is_imported_from_the_root(root: Path) -> None:
+def test_every_module_is_imported_from_the_root(root) -> None:
     """With nothing but root and libraries on the path, each comes from the package, or asks for what is absent."""
     done = run(root, "-c", IMPORTS, str(root))
     assert done.returncode == 0, done.stderr
@@ -506,7 +491,7 @@ def test_every_module_is_imported_from_the_root(root: Path) -> None:
 
 
 @pytest.mark.slow
-def test_step_gives_the_right_efforts(root: Path, packaged: tuple[Path, str]) -> None:
+def test_step_gives_the_right_efforts(root, packaged) -> None:
     """A PD step without MuJoCo and newton, by the native core where the package has one."""
     done = run(root, "-c", STEP, str(root))
     assert done.returncode == 0, done.stderr
@@ -515,7 +500,7 @@ def test_step_gives_the_right_efforts(root: Path, packaged: tuple[Path, str]) ->
 
 
 @pytest.mark.slow
-def test_example_runs_from_the_package(root: Path, tmp_path: Path) -> None:
+def test_example_runs_from_the_package(root, tmp_path) -> None:
     """An example finds the packaged robots."""
     example = root / "standalone_examples" / "api" / NAME / "drive_from_python.py"
     done = run(root, str(example), "--plot", str(tmp_path / "picture.png"))
@@ -539,25 +524,24 @@ def repo(repository: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd="/", capture_output=True, text=True, timeout=60, check=False)
 
 
-def test_repo_package_passes_arguments_on(repository: Path) -> None:
+def test_repo_package_passes_arguments_on(repository) -> None:
     """From any folder, in the repository's."""
     assert repo(repository, "package", "--folder", "x").stdout == f"{repository}: tools/package.py --folder x\n"
 
 
-def test_repo_docs_fails_on_warnings(repository: Path) -> None:
-    """Sphinx, strict."""
+def test_repo_docs_fails_on_warnings(repository) -> None:
     printed = repo(repository, "docs").stdout
     assert "-m sphinx" in printed and "--fail-on-warning" in printed and "docs _build/docs" in printed
 
 
 @pytest.mark.parametrize("arguments", [[], ["build"]])
-def test_repo_lists_its_commands(repository: Path, arguments: list[str]) -> None:
+def test_repo_lists_its_commands(repository, arguments) -> None:
     """What it does not know ends with 2 and what it knows."""
     done = repo(repository, *arguments)
     assert done.returncode == 2 and "./repo.sh package" in done.stderr and "./repo.sh docs" in done.stderr
 
 
-def test_cores_of_this_clone_are_those_of_its_python(script: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cores_of_this_clone_are_those_of_its_python(script, monkeypatch) -> None:
     """Nothing is compiled for others that happen to be installed."""
     monkeypatch.setattr(script, "all_found", lambda: pytest.fail("looked for others"))
     monkeypatch.setattr(script, "core_for", lambda interpreter, here: script.Core(interpreter, b""))

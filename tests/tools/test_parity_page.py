@@ -1,7 +1,5 @@
 """The tables of the page on parity are those of the command, and need all peers."""
 
-from __future__ import annotations
-
 import datetime
 from pathlib import Path
 
@@ -38,9 +36,7 @@ def test_tables_and_notes_replace_the_old_ones() -> None:
     assert lines[8:-2] == ["- [1] a line"]
 
 
-def test_nothing_is_written_without_all_peers(
-    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_nothing_is_written_without_all_peers(file, monkeypatch, capsys) -> None:
     monkeypatch.setattr(parity_page, "answer", lambda **_: Answer([LAWS, MISSING]))
     assert parity_page.main() == 1
     assert "mjlab: not installed. Run `pip install it`." in capsys.readouterr().out
@@ -48,9 +44,7 @@ def test_nothing_is_written_without_all_peers(
 
 
 @pytest.mark.parametrize("wrong", [False, True])
-def test_a_difference_without_a_line_is_written_and_told(
-    wrong: bool, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_difference_without_a_line_is_written_and_told(wrong, file, monkeypatch) -> None:
     monkeypatch.setattr(parity_page, "answer", lambda **_: Answer([LAWS], is_wrong=wrong))
     assert parity_page.main() == int(wrong)
     assert "1.235e-06" in file.read_text("utf-8")

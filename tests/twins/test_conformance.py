@@ -1,9 +1,5 @@
 """Plans of all laws against the float64 oracle; the laws by themselves are in `components/`."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import oracle
@@ -29,7 +25,7 @@ def _call_ring_row(table: wp.array2d[int], out: wp.array[int]):
     out[i] = ring_row(table[i, 0], table[i, 1], table[i, 2])
 
 
-def test_ring_row_counts_backwards(rng: np.random.Generator) -> None:
+def test_ring_row_counts_backwards(rng) -> None:
     """The ring index; what the ring does over time is checked with the plan."""
     depth = rng.integers(1, 50, size=5000)
     table = np.stack([rng.integers(0, depth), rng.integers(0, depth), depth], axis=1).astype(np.int32)
@@ -73,7 +69,7 @@ def random_actuators(rng: np.random.Generator, robots: int) -> tuple[list[Actuat
 
 
 @pytest.mark.parametrize("robots", [1, 2, 7])
-def test_plan_agrees_with_the_oracle(robots: int, rng: np.random.Generator) -> None:
+def test_plan_agrees_with_the_oracle(robots, rng) -> None:
     """Step a mixed plan on permuted columns of wider arrays, with resets in between."""
     actuators, parameters = random_actuators(rng, robots)
     slots = parameters["kp"].shape[1]
@@ -101,10 +97,10 @@ def test_plan_agrees_with_the_oracle(robots: int, rng: np.random.Generator) -> N
         assert (efforts[:, others] == 777.0).all()
 
 
-def random_joint(rng: np.random.Generator, robots: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def random_joint(rng: np.random.Generator, robots: int) -> tuple[dict, list[dict]]:
     """Arguments of one component set, and of one oracle joint per robot: PD or PID, up to three clamps in any order."""
     per_robot = lambda low, high: rng.uniform(low, high, robots).astype(np.float32)  # noqa: E731
-    values: dict[str, Any] = {"kp": per_robot(0, 500), "kd": per_robot(0, 50), "const_effort": per_robot(-5, 5)}
+    values = {"kp": per_robot(0, 500), "kd": per_robot(0, 50), "const_effort": per_robot(-5, 5)}
     if rng.random() < 0.5:
         values |= {"ki": per_robot(0, 300), "integral_max": per_robot(0, 0.2)}
     clamps = []
@@ -124,11 +120,11 @@ def random_joint(rng: np.random.Generator, robots: int) -> tuple[dict[str, Any],
     return {**values, "clamps": clamps}, joints
 
 
-def components_of(values: dict[str, Any]) -> tuple[Any, list[Any]]:
+def components_of(values: dict) -> tuple:
     """The controller and the clamps of `random_joint`."""
     arrays = {n: wp.array(v, dtype=wp.float32, device="cpu") for n, v in values.items() if n != "clamps"}
     controller = (aa.ControllerPID if "ki" in arrays else aa.ControllerPD)(**arrays)
-    clamps: list[Any] = []
+    clamps = []
     for kind, *numbers in values["clamps"]:
         if kind == "table":
             clamps.append(aa.ClampingPositionBased(None, *numbers))
@@ -141,7 +137,7 @@ def components_of(values: dict[str, Any]) -> tuple[Any, list[Any]]:
 @pytest.mark.usefixtures("engine_kind")
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.slow("warp")
-def test_plan_of_all_laws_agrees_with_the_oracle(seed: int) -> None:
+def test_plan_of_all_laws_agrees_with_the_oracle(seed) -> None:
     """Twelve joints, three robots, every law, clamps in any order and number, delays, partial resets."""
     rng = np.random.default_rng(seed)
     robots, slots, dt = 3, 12, 0.01
@@ -175,7 +171,7 @@ def test_plan_of_all_laws_agrees_with_the_oracle(seed: int) -> None:
 
 
 @pytest.mark.usefixtures("engine_kind")
-def test_limit_holds_whatever_stands_before_it(rng: np.random.Generator) -> None:
+def test_limit_holds_whatever_stands_before_it(rng) -> None:
     """With the plain limit last, as prims are put in order, no effort exceeds it."""
     robots, slots = 2, 40
     actuators, limits = [], np.zeros((robots, slots))
@@ -196,7 +192,7 @@ def test_limit_holds_whatever_stands_before_it(rng: np.random.Generator) -> None
 
 
 @pytest.mark.usefixtures("engine_kind")
-def test_neutral_values_agree_with_an_absent_stage(rng: np.random.Generator) -> None:
+def test_neutral_values_agree_with_an_absent_stage(rng) -> None:
     """A limit of inf, a bias of 0 and a delay of 0 change no bit."""
     kp, kd = (wp.array(rng.uniform(1, 9, 3), dtype=wp.float32, device="cpu") for _ in range(2))
     bare = ActuatorEntry("bare", ("j",), aa.ControllerPD(kp, kd), [], None)

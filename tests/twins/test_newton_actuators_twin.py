@@ -3,11 +3,8 @@
 Where the older library means something else, both are held to known numbers.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -17,23 +14,22 @@ from closeness import assert_close
 from peers import newton_actuators
 
 peer = newton_actuators()
-
 N, SIZE, DT, LAG = 6, 11, 0.01, 4
 TABLE = [-1.0, -0.5, 0.0, 0.0, 0.4, 1.0], [5.0, 80.0, 60.0, 20.0, 20.0, 5.0]
 
 
 @pytest.fixture(autouse=True)
-def _on_cpu() -> Iterator[None]:
+def _on_cpu():
     """The older library launches on the default device."""
     with wp.ScopedDevice("cpu"):
         yield
 
 
-def floats(values: Any) -> wp.array:
+def floats(values) -> wp.array:
     return wp.array(np.asarray(values, np.float32), dtype=wp.float32, device="cpu")
 
 
-def indices(values: Any) -> wp.array:
+def indices(values) -> wp.array:
     return wp.array(np.asarray(values), dtype=wp.uint32, device="cpu")
 
 
@@ -46,7 +42,7 @@ def pd(p: SimpleNamespace) -> aa.ControllerPD:
 
 
 # class -> how it is made of parameters, and what it is made of here
-TWINS: dict[str, tuple[Callable[..., Any], Callable[[SimpleNamespace], tuple[Any, aa.Delay | None, Any]]]] = {
+TWINS: dict[str, tuple[Callable, Callable[[SimpleNamespace], tuple]]] = {
     "ActuatorPD": (
         lambda at, out, p: peer.ActuatorPD(at, out, p.kp, p.kd, p.limit, p.const),
         lambda p: (pd(p), None, aa.ClampingMaxEffort(p.limit)),
@@ -72,7 +68,7 @@ TWINS: dict[str, tuple[Callable[..., Any], Callable[[SimpleNamespace], tuple[Any
 
 @pytest.mark.parametrize("extras", [True, False], ids=["bias and feedforward", "neither"])
 @pytest.mark.parametrize("name", list(TWINS))
-def test_same_efforts(name: str, extras: bool, rng: np.random.Generator) -> None:
+def test_same_efforts(name, extras, rng) -> None:
     """200 random steps on picked entries of wider arrays, efforts added up, a reset on the way.
 
     Speeds stay below no load, and no effort is asked of a delay that is not full: beyond, the libraries differ.
@@ -123,9 +119,7 @@ def test_same_efforts(name: str, extras: bool, rng: np.random.Generator) -> None
         age += 1
 
 
-def efforts_of(
-    actuators: tuple[Any, aa.Actuator], speeds: Any, targets: Any, states: list[list[Any]] | None = None
-) -> list[list[float]]:
+def efforts_of(actuators: tuple, speeds, targets, states: list[list] | None = None) -> list[list[float]]:
     """What each actuator gives at rest position for speeds and targets, theirs first."""
     count, found = np.size(speeds), []
     state = SimpleNamespace(joint_q=floats(np.zeros(count)), joint_qd=floats(speeds))
@@ -137,7 +131,7 @@ def efforts_of(
     return found
 
 
-def motors(count: int, stall: float) -> tuple[Any, aa.Actuator]:
+def motors(count: int, stall: float) -> tuple:
     """DC motors with a no-load speed of 10 and a limit of 50."""
     at, (kp, kd, top, peak, speed) = indices(range(count)), (floats([v] * count) for v in (1, 0, stall, 50, 10))
     clamp = aa.ClampingDCMotor(top, speed, peak)
@@ -153,9 +147,7 @@ def motors(count: int, stall: float) -> tuple[Any, aa.Actuator]:
         (0, [0, 0, 0, 0, 0, 0, 0], [0, 0, 0, -20, -50, -50, -50]),
     ],
 )
-def test_beyond_no_load_speed_the_motor_brakes_and_theirs_lets_go(
-    target: float, theirs: list[float], ours: list[float]
-) -> None:
+def test_beyond_no_load_speed_the_motor_brakes_and_theirs_lets_go(target, theirs, ours) -> None:
     """The schema's curve goes on below zero; the older library cut it there."""
     speeds = [0, 5, 10, 12, 15, 20, 100]
     found = efforts_of(motors(len(speeds), 100), speeds, [target] * len(speeds))

@@ -1,8 +1,5 @@
 """newton reading the same robot file with its own parser gives the same efforts."""
 
-from __future__ import annotations
-
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -24,7 +21,7 @@ STEPS, TOLERANCE = 500, 1e-5
     ("file", "root"), [("franka_panda", "/World/Panda"), ("anymal_c", "/World/Anymal"), ("arm_2dof", "/World/Arm")]
 )
 @pytest.mark.slow
-def test_same_file_gives_the_same_efforts(file: str, root: str, robots: Path, rng: np.random.Generator) -> None:
+def test_same_file_gives_the_same_efforts(file, root, robots, rng) -> None:
     """500 random steps, two robots, moving targets and feedforward: within 1e-5 of the effort limit."""
     count = 2
     stage = Usd.Stage.Open(str(robots / f"{file}.usda"))
@@ -67,7 +64,6 @@ def test_same_file_gives_the_same_efforts(file: str, root: str, robots: Path, rn
             wrapper.set_dof_feedforward_effort_targets(ff.reshape(count, -1))
             host.step(0.01)
             ours = articulation.get_dof_efforts().numpy().ravel()
-
             state = SimpleNamespace(joint_q=wp.array(q, **device), joint_qd=wp.array(qd, **device))
             control = SimpleNamespace(
                 joint_target_q=wp.array(q_target, **device),

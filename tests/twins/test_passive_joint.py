@@ -1,7 +1,5 @@
 """A passive joint, which has no control law: from configs, USD and files of motors, and what the tools say of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +9,6 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.base import native
 from isaacsim.core.experimental.actuators.base.errors import ActuatorParseError
-from isaacsim.core.experimental.actuators.files.parse import parse_actuator_prim
 from isaacsim.core.experimental.actuators.specs.stages import KINDS
 from isaacsim.core.experimental.actuators.tools.trials.step_response import step_response
 from isaacsim.core.experimental.actuators.tools.trials.targets import hold
@@ -32,7 +29,7 @@ def motors(monkeypatch: pytest.MonkeyPatch) -> Iterator[Motors]:
     law = made_up_law(KINDS["passive"])
     add_to_table(monkeypatch, KINDS["passive"], law)
     monkeypatch.setattr(native, "core", None)
-    config: Any = law.config
+    config = law.config
     yield {
         "shoulder": [config(RESISTANCE)],
         "extension": [aa.PDControlConfig(2000.0, 100.0), aa.MaxEffortClampingConfig(90.0)],
@@ -45,7 +42,7 @@ def file(motors: Motors, tmp_path: Path) -> Path:
     return edited(tmp_path, lambda stage: aa.add_motors(ARM, motors, stage=stage, overwrite_existing=True))
 
 
-def swing(file: Path, open_actuators: Callable[[], aa.ArticulationActuators]) -> Any:
+def swing(file: Path, open_actuators: Callable[[], aa.ArticulationActuators]):
     """What is recorded of the arm as it falls."""
     with aa.Simulation(file, DT) as sim, open_actuators() as actuators:
         sim.play()
@@ -54,7 +51,7 @@ def swing(file: Path, open_actuators: Callable[[], aa.ArticulationActuators]) ->
         return log
 
 
-def test_its_effort_is_that_of_its_law(motors: Motors) -> None:
+def test_its_effort_is_that_of_its_law(motors) -> None:
     """Nothing is commanded, and what the joint adds is felt by physics: against the recurrence in float64."""
     log = swing(ROBOTS / "arm_2dof.usda", lambda: aa.ArticulationActuators.from_configs(ARM, motors))
     felt, expected = 0.0, []
@@ -65,7 +62,7 @@ def test_its_effort_is_that_of_its_law(motors: Motors) -> None:
     assert not log.computed_efforts[:, 0, 0].any() and np.abs(expected).max() > 1.0
 
 
-def test_it_is_the_same_from_files(motors: Motors, file: Path, tmp_path: Path) -> None:
+def test_it_is_the_same_from_files(motors, file, tmp_path) -> None:
     """To the bit, from a stage, from the motors of a stage and from a file of motors."""
     aa.save_motors(tmp_path / "motors.yaml", motors)
     logs = [
@@ -78,7 +75,7 @@ def test_it_is_the_same_from_files(motors: Motors, file: Path, tmp_path: Path) -
         np.testing.assert_array_equal(log.applied_efforts, logs[0].applied_efforts)
 
 
-def test_what_is_said_of_it(file: Path) -> None:
+def test_what_is_said_of_it(file) -> None:
     """It is an actuator, without anything wrong; that newton refuses it is told."""
     (robot,) = aa.inspect_robots(file)
     shoulder = next(one for one in robot.actuators if one.joints == ("shoulder",))
@@ -89,7 +86,7 @@ def test_what_is_said_of_it(file: Path) -> None:
     assert any("no control law" in finding.problem for finding in of_shoulder)
 
 
-def test_tools_that_need_a_control_law_say_so(file: Path) -> None:
+def test_tools_that_need_a_control_law_say_so(file) -> None:
     """Stability leaves its joint free and names the law, others refuse the joint by name."""
     with aa.Simulation(file, DT) as sim, aa.ArticulationActuators(ARM) as actuators:
         sim.play()
@@ -103,10 +100,10 @@ def test_tools_that_need_a_control_law_say_so(file: Path) -> None:
         step_response(lambda: aa.Simulation(file, DT), ARM, "shoulder", amplitude=0.1, seconds=0.1)
     stage = Usd.Stage.Open(str(file))
     with pytest.raises(ActuatorParseError, match="shoulder> has no control law"):
-        parse_actuator_prim(stage.GetPrimAtPath(OF_SHOULDER))
+        aa.parse_actuator_prim(stage.GetPrimAtPath(OF_SHOULDER))
 
 
-def test_it_swings_and_does_not_buzz(motors: Motors) -> None:
+def test_it_swings_and_does_not_buzz(motors) -> None:
     """A trial looks for tones at joints that follow commands; a view shows no target of the others."""
     motors["shoulder"][0].resistance = 0.0
     with aa.Simulation(ROBOTS / "arm_2dof.usda", DT) as sim:
@@ -121,7 +118,7 @@ def test_it_swings_and_does_not_buzz(motors: Motors) -> None:
             live.close()
 
 
-def test_strength_leaves_what_is_of_the_joint(motors: Motors) -> None:
+def test_strength_leaves_what_is_of_the_joint(motors) -> None:
     """A weak motor does not rub less."""
     passive, (law, limit) = motors["shoulder"], motors["extension"]
     with aa.Simulation(ROBOTS / "arm_2dof.usda", DT) as sim:

@@ -3,8 +3,6 @@
 Everything runs through the wrapper, on arrays, with each engine.
 """
 
-from __future__ import annotations
-
 import itertools
 import warnings
 from collections.abc import Mapping, Sequence
@@ -24,7 +22,6 @@ from pxr import Usd, UsdPhysics
 ROBOTS, JOINTS, STEPS, DT, LONGEST = 3, 2, 12, 0.01, 4
 ROOT = "/Robot"
 SIGNALS = ("positions", "velocities", "position_targets", "velocity_targets")
-
 pytestmark = pytest.mark.usefixtures("engine_kind")
 # the engine stays the same through all examples of a test
 search = settings(
@@ -41,7 +38,7 @@ any_limit = st.floats(0, 100, width=32) | st.sampled_from([0.0, np.inf]) | st.fl
 positive = st.floats(0.125, 10, width=32) | st.just(np.inf) | st.floats(0, width=32, exclude_min=True)
 
 
-def floats(values: Any) -> wp.array:
+def floats(values) -> wp.array:
     return wp.array(np.asarray(values, np.float32).ravel(), dtype=wp.float32, device="cpu")
 
 
@@ -53,9 +50,9 @@ class Pipeline:
     clamps: tuple[tuple[type, Any], ...]
     delays: np.ndarray | None
 
-    def config(self, robots: Any = slice(None)) -> aa.ActuatorConfig:
+    def config(self, robots=slice(None)) -> aa.ActuatorConfig:
         """Fresh components for some of the robots."""
-        controller: Any = aa.ControllerPID if "ki" in self.gains else aa.ControllerPD
+        controller = aa.ControllerPID if "ki" in self.gains else aa.ControllerPD
         clamps = [
             clamp(None, *rows) if clamp is aa.ClampingPositionBased else clamp(*(floats(row[robots]) for row in rows))
             for clamp, rows in self.clamps
@@ -124,9 +121,7 @@ def step(host: ArraysHost, wrapper: aa.ArticulationActuators, signals: np.ndarra
     return memory.efforts.reshape(signals[4].shape).view(np.int32).copy()
 
 
-def run(
-    configs: Sequence[aa.ActuatorConfig], signals: np.ndarray, reset: Mapping[int, Any] | None = None
-) -> np.ndarray:
+def run(configs: Sequence[aa.ActuatorConfig], signals: np.ndarray, reset=None) -> np.ndarray:
     """Bits of the efforts `(steps, robots, joints)`; before step `k`, the robots `reset[k]` start over."""
     host = ArraysHost([f"joint_{n}" for n in range(signals.shape[3])], signals.shape[2])
     with aa.use_host(host):
@@ -145,9 +140,7 @@ def run(
 @search
 @given(st.data(), seeds, resets)
 @pytest.mark.slow
-def test_delay_is_an_older_command(
-    engine_kind: str, data: st.DataObject, seed: int, reset: dict[int, list[int]]
-) -> None:
+def test_delay_is_an_older_command(engine_kind, data, seed, reset) -> None:
     """A delay of d equals no delay and the command of d steps ago, or the first one since the robot's reset."""
     joints = data.draw(several[engine_kind])
     signals = random_signals(seed)
@@ -168,7 +161,7 @@ def test_delay_is_an_older_command(
 @pytest.mark.parametrize("as_mask", [True, False])
 @pytest.mark.slow
 def test_reset_is_a_fresh_start_for_its_robots_and_nothing_for_the_others(
-    engine_kind: str, as_mask: bool, data: st.DataObject, seed: int, at: int, mask: list[bool]
+    engine_kind, as_mask, data, seed, at, mask
 ) -> None:
     """By mask and by indices; not a bit differs."""
     joints = data.draw(several[engine_kind])
@@ -187,7 +180,7 @@ def test_reset_is_a_fresh_start_for_its_robots_and_nothing_for_the_others(
 @search
 @given(st.data(), seeds)
 @pytest.mark.slow
-def test_robots_and_joints_do_not_know_each_other(engine_kind: str, data: st.DataObject, seed: int) -> None:
+def test_robots_and_joints_do_not_know_each_other(engine_kind, data, seed) -> None:
     """Every robot, and every joint, gives alone the bits that it gives among the others, in any order."""
     joints = data.draw(several[engine_kind])
     signals = random_signals(seed)
@@ -215,7 +208,7 @@ def stage_with(names: Sequence[str]) -> Usd.Stage:
 @search
 @given(seeds, st.permutations(range(4)), st.sets(st.integers(1, 3)))
 @pytest.mark.slow
-def test_grouping_of_joints_into_prims_changes_no_bit(seed: int, order: list[int], cuts: set[int]) -> None:
+def test_grouping_of_joints_into_prims_changes_no_bit(seed, order, cuts) -> None:
     """Prims with several targets, in any order, equal a prim per joint; each joint and robot has numbers of its own."""
     names = ["hip", "knee", "ankle", "toe"]
     edges = [0, *sorted(cuts), 4]
@@ -246,7 +239,7 @@ def test_grouping_of_joints_into_prims_changes_no_bit(seed: int, order: list[int
     np.testing.assert_array_equal(*results)
 
 
-def retune(actuator: Any, rng: np.random.Generator, names: list[str]) -> None:
+def retune(actuator, rng: np.random.Generator, names: list[str]) -> None:
     """Write the numbers that belong to the actuator's joints into its live arrays."""
     columns = [names.index(name) for name in actuator.dof_names]
     for component in (actuator.controller, *actuator.clamping):
@@ -260,9 +253,7 @@ def retune(actuator: Any, rng: np.random.Generator, names: list[str]) -> None:
 @search
 @given(st.data(), seeds, resets, st.integers(0, STEPS - 1), st.integers(0, STEPS - 1))
 @pytest.mark.slow
-def test_saved_state_goes_on_as_if_nothing_had_happened(
-    engine_kind: str, data: st.DataObject, seed: int, reset: dict[int, list[int]], at: int, broken: int
-) -> None:
+def test_saved_state_goes_on_as_if_nothing_had_happened(engine_kind, data, seed, reset, at, broken) -> None:
     """Efforts and faults, from any step, with robots reset and inputs lost on the way."""
     joints = data.draw(several[engine_kind])
     signals = random_signals(seed)
@@ -298,7 +289,7 @@ def test_saved_state_goes_on_as_if_nothing_had_happened(
     seeds,
 )
 @pytest.mark.slow
-def test_without_gains_the_feedforward_is_the_effort(feedforward: np.ndarray, limits: np.ndarray, seed: int) -> None:
+def test_without_gains_the_feedforward_is_the_effort(feedforward, limits, seed) -> None:
     """Open loop, bit for bit; with a limit, the limited feedforward."""
     signals = random_signals(seed, steps=2)
     signals[:, 4] = feedforward
@@ -333,7 +324,7 @@ component_of = {
 
 
 @st.composite
-def clamps_from_usd(draw: st.DrawFn) -> list[Any]:
+def clamps_from_usd(draw: st.DrawFn) -> list:
     """The plain limit and any of the others, in any order."""
     others = draw(st.sets(st.sampled_from(["motor", "table"])))
     return [draw(usd_clamps[kind]) for kind in draw(st.permutations(sorted({"max"} | others)))]
@@ -352,9 +343,7 @@ def efforts_on_one_joint(wrapper: aa.ArticulationActuators, host: ArraysHost, si
 @settings(search, max_examples=150)
 @given(clamps_from_usd(), gains, gains, any_signals)
 @pytest.mark.slow
-def test_no_effort_exceeds_the_plain_limit_of_a_prim(
-    clamps: list[Any], kp: float, kd: float, signals: np.ndarray
-) -> None:
+def test_no_effort_exceeds_the_plain_limit_of_a_prim(clamps, kp, kd, signals) -> None:
     """Whatever stands beside it, in whatever order it was authored; an effort is always a number."""
     limit = next(clamp.max_effort for clamp in clamps if isinstance(clamp, aa.MaxEffortClampingConfig))
     stage = stage_with(["knee"])
@@ -370,9 +359,7 @@ def test_no_effort_exceeds_the_plain_limit_of_a_prim(
 @settings(search, max_examples=150)
 @given(st.data(), any_limit, gains, gains, any_signals)
 @pytest.mark.slow
-def test_no_effort_exceeds_the_limit_at_the_end_of_a_list(
-    engine_kind: str, data: st.DataObject, limit: float, kp: float, kd: float, signals: np.ndarray
-) -> None:
+def test_no_effort_exceeds_the_limit_at_the_end_of_a_list(engine_kind, data, limit, kp, kd, signals) -> None:
     """Any clamps in any number and order before it; two at most in Warp, which compiles a kernel for each."""
     most = 4 if engine_kind == "native" else 2
     before = data.draw(st.lists(st.one_of(*usd_clamps.values()), max_size=most))
@@ -403,7 +390,7 @@ def open_loop(clamps: Sequence[aa.Clamping], signals: np.ndarray) -> tuple[np.nd
 @settings(search, max_examples=60)
 @given(st.one_of(*usd_clamps.values()), arrays(np.float32, (3, 8), elements=any_effort))
 @pytest.mark.slow
-def test_clamping_twice_is_clamping_once(config: Any, signals: np.ndarray) -> None:
+def test_clamping_twice_is_clamping_once(config, signals) -> None:
     """And a limit that does not depend on speed makes no effort larger and turns none around."""
     once, twice = (
         open_loop([component_of[type(config)].from_config(config, 8, "cpu") for _ in range(times)], signals)
@@ -422,7 +409,7 @@ motor = st.tuples(any_effort, any_limit, positive, any_limit)
 @settings(search, max_examples=60)
 @given(st.lists(motor, min_size=8, max_size=8))
 @pytest.mark.slow
-def test_bounds_of_a_motor_are_an_interval(motors: list[tuple[float, ...]]) -> None:
+def test_bounds_of_a_motor_are_an_interval(motors) -> None:
     """At every speed, for every stall effort, no-load speed and peak: no effort is beyond the peak, and none is NaN."""
     speeds, *parameters = np.array(motors, np.float32).T
     peak = parameters[2]

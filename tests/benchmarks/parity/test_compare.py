@@ -1,10 +1,7 @@
 """Laws of peers beside ours: what is the same, what differs as documented, and what the comparison has to find."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Collection
-from typing import Any
 
 import numpy as np
 import pytest
@@ -43,7 +40,7 @@ def id_of(case: Case) -> str:
 
 
 @pytest.mark.parametrize("case", CASES, ids=id_of)
-def test_laws_are_the_same_but_for_what_is_documented(case: Case) -> None:
+def test_laws_are_the_same_but_for_what_is_documented(case) -> None:
     """A case without a line is the same; with a line it differs, there and nowhere else."""
     installed(case.peer)
     found = compare(case, *SMALL)
@@ -59,7 +56,7 @@ def has_damping(case: Case) -> bool:
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if has_damping(case)], ids=id_of)
-def test_a_wrong_gain_is_found(case: Case) -> None:
+def test_a_wrong_gain_is_found(case) -> None:
     """A peer with a hundredth more damping differs; only the line of integrals beyond their limit explains that."""
     installed(case.peer)
 
@@ -79,7 +76,7 @@ def with_damping(config: Config, factor: float) -> Config:
 
 
 @pytest.mark.parametrize("case", CASES, ids=id_of)
-def test_a_wrong_law_is_found(case: Case) -> None:
+def test_a_wrong_law_is_found(case) -> None:
     """A peer with a thousandth more effort differs, passive joints and motors without gains too.
 
     An integral beyond its limit by the error of a step hides as much; twice the effort is found there.
@@ -97,7 +94,7 @@ def test_a_wrong_law_is_found(case: Case) -> None:
 
 
 @pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.name)
-def test_every_law_of_a_peer_is_in_the_table(peer: Peer) -> None:
+def test_every_law_of_a_peer_is_in_the_table(peer) -> None:
     """Compared or left out, once; and the table names no law that the peer does not have."""
     installed(peer.name)
     there = set(peer.laws())
@@ -121,13 +118,13 @@ def test_lines_are_there() -> None:
         assert f"- **{one.line}.**" in (REPOSITORY / "docs" / one.page).read_text("utf-8")
 
 
-def made_up(monkeypatch: pytest.MonkeyPatch, laws: Any, *cases: Case, name: str = "numpy") -> None:
+def made_up(monkeypatch: pytest.MonkeyPatch, laws, *cases: Case, name: str = "numpy") -> None:
     """Replace the peers by one, which is installed by default."""
     monkeypatch.setattr(compared, "PEERS", (Peer(name, "pip install it", laws),))
     monkeypatch.setattr(compared, "CASES", cases)
 
 
-def test_a_missing_peer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_peer_is_named(monkeypatch) -> None:
     made_up(monkeypatch, lambda: [], name="no-such-library")
     (missing,) = parity().missing
     assert (missing.peer.name, missing.peer.install, missing.reason) == (
@@ -144,7 +141,7 @@ def test_a_missing_peer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         (AttributeError("no x"), "here: AttributeError: no x"),
     ],
 )
-def test_a_peer_that_cannot_be_imported_is_named(error: Exception, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_peer_that_cannot_be_imported_is_named(error, why, monkeypatch) -> None:
     def laws() -> list[str]:
         raise error
 
@@ -158,19 +155,19 @@ def law(_: Motor, robots: int, __: Collection[str]) -> Step:
     return lambda given: np.zeros(robots)
 
 
-def test_a_law_that_is_not_in_the_table_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_law_that_is_not_in_the_table_is_named(monkeypatch) -> None:
     made_up(monkeypatch, lambda: ["Known", "New"], Case("numpy", ("Known",), (pass_on,), law, ()))
     (left_out,) = parity(states=8, steps=1).left_out
     assert (left_out.laws, left_out.reason) == (("New",), UNKNOWN)
 
 
-def test_one_failing_law_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_failing_law_leaves_the_others(monkeypatch) -> None:
     """An error is kept with its class; a law that a version does not have is left out."""
 
-    def broken(*_: Any) -> Step:
+    def broken(*_) -> Step:
         raise TypeError("no such argument")
 
-    def absent(*_: Any) -> Step:
+    def absent(*_) -> Step:
         raise NotComparableError("this version has no such law")
 
     laws = [Case("numpy", (name,), (pd,), make) for name, make in (("A", broken), ("B", absent), ("C", law))]
@@ -194,7 +191,7 @@ def test_an_effort_that_is_no_number_is_a_difference() -> None:
 def test_numbers_of_a_case_do_not_depend_on_others() -> None:
     """The same seed gives the same, whichever peers are compared; another seed gives others."""
 
-    def make(seen: list[Signals]) -> Any:
+    def make(seen: list[Signals]):
         def law(_: Motor, robots: int, __: Collection[str]) -> Step:
             return lambda given: (seen.append(given), np.zeros(robots))[1]
 
@@ -217,6 +214,6 @@ def test_numbers_of_a_case_do_not_depend_on_others() -> None:
         ({"peers": ["bullet"]}, "peers = 'bullet': must be one of newton, "),
     ],
 )
-def test_wrong_arguments_are_told(given: dict[str, Any], why: str) -> None:
+def test_wrong_arguments_are_told(given, why) -> None:
     with pytest.raises(ValueError, match=why):
         parity(**given)

@@ -1,7 +1,5 @@
 """Our side: limits act on some of the random states and not on others, and states are at their edges."""
 
-from __future__ import annotations
-
 import dataclasses
 from itertools import islice
 
@@ -14,7 +12,6 @@ from benchmarks.parity.cases import CASES
 from benchmarks.parity.laws import (
     DT,
     Motor,
-    Part,
     edges_of,
     names_of,
     our_step,
@@ -34,7 +31,7 @@ def efforts(motors: list[Motor], signals: list[Signals]) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("ours", "commands"), LIMITED)
-def test_limits_act_on_some_states(ours: tuple[Part, ...], commands: tuple[str, ...], rng: np.random.Generator) -> None:
+def test_limits_act_on_some_states(ours, commands, rng) -> None:
     """Without a limit, 3 to 97 % of the efforts are others."""
     motors = [[part(rng) for part in ours] for _ in range(4)]
     signals = list(islice(random_signals(rng, ROBOTS, [edges_of(one) for one in motors], commands), STEPS))
@@ -45,7 +42,7 @@ def test_limits_act_on_some_states(ours: tuple[Part, ...], commands: tuple[str, 
         assert 0.03 < (limited != free).mean() < 0.97, kind
 
 
-def test_the_integral_reaches_its_limit_and_stays_within(rng: np.random.Generator) -> None:
+def test_the_integral_reaches_its_limit_and_stays_within(rng) -> None:
     motor = [pid(rng)]
     law = stage(motor, aa.PIDControlConfig)
     signals = list(islice(random_signals(rng, ROBOTS, [edges_of(motor)]), 40))
@@ -76,7 +73,7 @@ def test_stages_by_kind() -> None:
         stage(motor, aa.PIDControlConfig)
 
 
-def test_drawn_numbers_are_those_of_float32(rng: np.random.Generator) -> None:
+def test_drawn_numbers_are_those_of_float32(rng) -> None:
     """Peers that compute in float64 get the same numbers."""
     for part in dict.fromkeys(part for case in CASES for part in case.ours):
         drawn = part(rng)

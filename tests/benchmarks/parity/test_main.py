@@ -1,7 +1,5 @@
 """`python -m benchmarks.parity`: its tables, exit codes, and the page that shows them."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import re
@@ -37,7 +35,7 @@ def in_place_of_peers(monkeypatch: pytest.MonkeyPatch, factor: float = 1.0, name
     monkeypatch.setattr(compare, "CASES", (Case(name, ("Law",), (pd,), make),))
 
 
-def test_a_law_that_is_the_same(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_law_that_is_the_same(monkeypatch, capsys) -> None:
     """With peer, version and verdict, and the law that the table does not have."""
     in_place_of_peers(monkeypatch)
     assert main([*SMALL]) == 0
@@ -55,7 +53,7 @@ def test_a_law_that_is_the_same(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
         assert words in text
 
 
-def test_a_wrong_law_is_found(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_law_is_found(monkeypatch, capsys) -> None:
     """A hundredth more damping: exit code 1, and a note."""
     in_place_of_peers(monkeypatch, 1.01)
     assert main([*SMALL]) == 1
@@ -64,7 +62,7 @@ def test_a_wrong_law_is_found(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     assert re.search(r"numpy, Law: differs by 0\.\d+ N·m that no line of docs/ explains\.", text)
 
 
-def test_a_law_that_fails(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_law_that_fails(monkeypatch, capsys) -> None:
     """It is no pass."""
 
     def broken(*_: object) -> Step:
@@ -77,7 +75,7 @@ def test_a_law_that_fails(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     assert "failed" in text and "numpy, Law: TypeError: no such argument" in text and "No law was compared." in text
 
 
-def test_a_missing_peer_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_peer_is_named(monkeypatch, capsys) -> None:
     """With the command that installs it; it is an error if it was asked for."""
     in_place_of_peers(monkeypatch, name="newton")
     monkeypatch.setattr(Peer, "version", None)
@@ -86,7 +84,7 @@ def test_a_missing_peer_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     assert main(["--peer", "newton"]) == 1
 
 
-def test_json_has_all_digits_and_the_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_has_all_digits_and_the_line(capsys) -> None:
     """The law of the older newton-actuators that a line of the documentation explains."""
     pytest.importorskip("newton_actuators")
     assert main(["--peer", "newton-actuators", *SMALL, "--json"]) == 0
@@ -100,7 +98,7 @@ def test_json_has_all_digits_and_the_line(capsys: pytest.CaptureFixture[str]) ->
 
 
 @pytest.mark.parametrize("option", ["--states", "--steps"])
-def test_wrong_arguments_are_told(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_arguments_are_told(option, capsys) -> None:
     assert main([option, "0"]) == 1
     assert f"{option.removeprefix('--')} = 0: must be" in capsys.readouterr().err
 

@@ -1,7 +1,5 @@
 """Random states: edges among them, and commands that a law does not get are 0."""
 
-from __future__ import annotations
-
 from itertools import islice
 
 import numpy as np
@@ -14,10 +12,9 @@ from benchmarks.parity.signals import (
 )
 
 
-def test_edges_occur(rng: np.random.Generator) -> None:
+def test_edges_occur(rng) -> None:
     """A tenth each at rest, at the target and at an edge, of the motor in this column alone."""
-    edges = [Edges([0.5], [3.0, -3.0]), Edges()]
-    (given,) = islice(random_signals(rng, 4000, edges), 1)
+    (given,) = islice(random_signals(rng, 4000, [Edges([0.5], [3.0, -3.0]), Edges()]), 1)
     shares = [
         (given.velocities == 0.0).mean(),
         (given.position_targets == given.positions).mean(),
@@ -29,19 +26,19 @@ def test_edges_occur(rng: np.random.Generator) -> None:
     assert np.abs(given.position_targets - given.positions).max() < LARGEST_ERROR
 
 
-def test_steps_are_independent_and_float32(rng: np.random.Generator) -> None:
+def test_steps_are_independent_and_float32(rng) -> None:
     first, second = islice(random_signals(rng, 8, [Edges()]), 2)
     assert first.positions.dtype == np.float32
     assert (first.positions != second.positions).all()
 
 
-def test_other_commands_are_zero(rng: np.random.Generator) -> None:
+def test_other_commands_are_zero(rng) -> None:
     for name in COMMANDS:
         (given,) = islice(random_signals(rng, 8, [Edges()], (name,)), 1)
         assert [one for one in COMMANDS if getattr(given, one).any()] == [name]
 
 
-def test_a_column_is_that_of_one_motor(rng: np.random.Generator) -> None:
+def test_a_column_is_that_of_one_motor(rng) -> None:
     (given,) = islice(random_signals(rng, 8, [Edges(), Edges()]), 1)
     column = given.column(1)
     for name in ("positions", *COMMANDS):

@@ -1,10 +1,5 @@
 """Functions that programs import from inside the documented extension: they build what was parsed, and warn once."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Any
-
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
@@ -24,7 +19,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:build_")
 
 
 @pytest.fixture
-def fresh() -> Iterator[None]:
+def fresh():
     """Nothing was warned of before."""
     warn_once.cache_clear()
     yield
@@ -45,8 +40,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_first_call_says_what_to_write_instead(name: str, fresh: None) -> None:
-    """And no other."""
+def test_first_call_says_what_to_write_instead(name, fresh) -> None:
     with pytest.warns(DeprecationWarning, match=f"{name} comes from .* Write .*{INSTEAD[name]}") as caught:
         CALLS[name]()
         CALLS[name]()
@@ -61,7 +55,7 @@ def test_first_call_says_what_to_write_instead(name: str, fresh: None) -> None:
         (Spring, {"stiffness": 4.0}, {"stiffness": 4.0}),
     ],
 )
-def test_controller_has_a_value_for_each_robot(component: type, kwargs: Any, values: Any) -> None:
+def test_controller_has_a_value_for_each_robot(component, kwargs, values) -> None:
     """Fallbacks of the schema where none is given."""
     built = build_controller(component, kwargs, ROBOTS, "cpu")
     assert isinstance(built, component)
@@ -81,7 +75,7 @@ def test_clamps_are_built() -> None:
 
 
 @pytest.mark.parametrize(("kwargs", "steps"), [({"delay_steps": 4}, 4), ({"delay_steps": 0}, 0), ({}, 1)])
-def test_delay_is_built(kwargs: dict[str, int], steps: int) -> None:
+def test_delay_is_built(kwargs, steps) -> None:
     """None is none, and where nothing is said it is one step, as in the schema."""
     delay = build_delay(kwargs, ROBOTS, "cpu")
     assert isinstance(delay, aa.Delay) and delay.max_delay == steps
@@ -101,8 +95,7 @@ def test_delay_is_built(kwargs: dict[str, int], steps: int) -> None:
         (lambda: build_delay({"delay_steps": -1}, 1, "cpu"), "delay_steps = -1"),
     ],
 )
-def test_what_cannot_be_built_is_refused(call: Any, said: str) -> None:
-    """By name."""
+def test_what_cannot_be_built_is_refused(call, said) -> None:
     with pytest.raises(ValueError, match=said):
         call()
 

@@ -1,13 +1,10 @@
 """Our models beside Isaac Lab's own, from its wheel: the same efforts at every step of random motion."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
 import warnings
 from pathlib import Path
-from typing import Any
 
 import isaac_lab_wheel
 import numpy as np
@@ -18,16 +15,16 @@ from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from places import REPOSITORY
 
 ENVS, JOINTS, STEPS = 5, ["hip", "knee", "ankle"], 120
-COMMON: dict[str, Any] = {"joint_names_expr": [".*"], "stiffness": {"hip": 90.0, "knee|ankle": 60.0}, "damping": 2.5}
-MOTOR: dict[str, Any] = {
+COMMON = {"joint_names_expr": [".*"], "stiffness": {"hip": 90.0, "knee|ankle": 60.0}, "damping": 2.5}
+MOTOR = {
     "saturation_effort": 60.0,
     "velocity_limit": 4.0,
     "effort_limit": {"hip|knee": 25.0, "ankle": 40.0},
 }
 TABLE = [[-1.0, 1.0, 60.0], [-0.2, 1.0, 10.0], [0.4, 1.1, 5.0], [0.4, 1.0, 30.0], [1.5, 1.0, 80.0]]
-NET: dict[str, Any] = {"joint_names_expr": [".*"], **MOTOR}
-MLP: dict[str, Any] = {"pos_scale": 0.8, "vel_scale": 0.4, "torque_scale": 30.0, "input_idx": [0, 2, 5]}
-CFGS: dict[str, tuple[str, dict[str, Any]]] = {
+NET = {"joint_names_expr": [".*"], **MOTOR}
+MLP = {"pos_scale": 0.8, "vel_scale": 0.4, "torque_scale": 30.0, "input_idx": [0, 2, 5]}
+CFGS: dict[str, tuple[str, dict]] = {
     "implicit": ("ImplicitActuatorCfg", {**COMMON, "effort_limit_sim": 30.0}),
     "ideal": ("IdealPDActuatorCfg", {**COMMON, "effort_limit": {".*": 30.0}}),
     "of the robot": ("IdealPDActuatorCfg", {**COMMON, "stiffness": None, "damping": None}),
@@ -40,12 +37,12 @@ CFGS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def network_file(torch: Any, kind: str, folder: Path) -> str:
+def network_file(torch, kind: str, folder: Path) -> str:
     """A network with random numbers as Isaac Lab reads it."""
     torch.manual_seed(3)
     if kind == "mlp":
         layers = [torch.nn.Linear(6, 16), torch.nn.Softsign(), torch.nn.Linear(16, 1)]
-        module: Any = torch.nn.Sequential(*layers)
+        module = torch.nn.Sequential(*layers)
     else:
 
         class Net(torch.nn.Module):
@@ -54,7 +51,7 @@ def network_file(torch: Any, kind: str, folder: Path) -> str:
                 self.lstm = torch.nn.LSTM(2, 8, 2, batch_first=True)
                 self.out = torch.nn.Linear(8, 1)
 
-            def forward(self, x: Any, state: Any) -> Any:
+            def forward(self, x, state):
                 y, state = self.lstm(x, state)
                 return 40.0 * self.out(y[:, -1]), state
 
@@ -74,10 +71,10 @@ def network_file(torch: Any, kind: str, folder: Path) -> str:
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("variant", ["our cfg", "its cfg", "subclass"])
 @pytest.mark.parametrize("case", CFGS)
-def test_efforts_are_those_of_isaac_lab(case: str, variant: str, tmp_path: Path) -> None:
+def test_efforts_are_those_of_isaac_lab(case, variant, tmp_path) -> None:
     """Random commands and motion, resets, parameters written between; with either's cfg, with limits of a subclass."""
     lab = isaac_lab_wheel.load()
-    torch: Any = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch")
     name, fields = CFGS[case]
     if "Net" in name:
         fields = fields | {"network_file": network_file(torch, "mlp" if "MLP" in name else "lstm", tmp_path)}
@@ -130,11 +127,11 @@ def test_efforts_are_those_of_isaac_lab(case: str, variant: str, tmp_path: Path)
     assert clipped > 50
 
 
-def _with_own_limits(torch: Any, kind: Any) -> Any:
+def _with_own_limits(torch, kind):
     """A model that has less effort backwards, and less at speed."""
 
     class Own(kind):
-        def _clip_effort(self, effort: Any) -> Any:
+        def _clip_effort(self, effort):
             # Isaac Lab's own limits change it
             speed = self._joint_vel.abs() if hasattr(self, "_saturation_effort") else 0.0
             limited = torch.clip(super()._clip_effort(effort), min=-0.7 * self.effort_limit.clip(max=30.0))
@@ -146,7 +143,7 @@ def _with_own_limits(torch: Any, kind: Any) -> Any:
 def test_groups_of_its_own_cfgs() -> None:
     """Objects of Isaac Lab's classes are groups as ours are."""
     lab = isaac_lab_wheel.load()
-    found: list[Any] = []
+    found = []
     host = ArraysHost(JOINTS, 2)
     with use_host(host):
         host.play()
@@ -164,7 +161,7 @@ def test_groups_of_its_own_cfgs() -> None:
     assert np.abs(found[0][1]).min() > 0
 
 
-def _reset_both(torch: Any, reference: Any, model: Any, ids: Any) -> None:
+def _reset_both(torch, reference, model, ids) -> None:
     """Reset, with the delays that ours draws."""
     model.reset(ids)
     reference.reset(slice(None) if ids is None else ids)

@@ -1,7 +1,5 @@
 """Whole cfgs of articulations: the groups in them, and the state in which joints begin."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -41,18 +39,18 @@ class ArticulationCfg:
     soft_joint_pos_limit_factor: float = 1.0
 
 
-def begun(**state: Any) -> ArticulationCfg:
+def begun(**state) -> ArticulationCfg:
     return ArticulationCfg(init_state=InitialStateCfg(**state))
 
 
-def state_of(robot: Any) -> list[list[list[float]]]:
+def state_of(robot) -> list[list[list[float]]]:
     """Positions, position targets and velocities of each robot."""
     found = robot.get_dof_positions(), robot.get_dof_position_targets(), robot.get_dof_velocities()
     return [[[round(float(one), 6) for one in row] for row in array.numpy()] for array in found]
 
 
 @pytest.mark.parametrize("running", [False, True])
-def test_joints_begin_as_the_cfg_says(running: bool) -> None:
+def test_joints_begin_as_the_cfg_says(running) -> None:
     """By pattern and 0 elsewhere, at play or at once; and again for the environments that are reset."""
     cfg = begun(joint_pos={"shou.*": 0.4}, joint_vel={"extension": 0.25})
     begin = [[[0.4, 0.0]] * 3, [[0.4, 0.0]] * 3, [[0.0, 0.25]] * 3]
@@ -64,7 +62,7 @@ def test_joints_begin_as_the_cfg_says(running: bool) -> None:
             actuators = ArticulationActuators.from_groups(PATH, cfg)
         if not running:
             sim.play()
-        robot: Any = Articulation(PATH)
+        robot = Articulation(PATH)
         assert actuators.actuated_dof_indices == [0, 1]
         assert state_of(robot) == begin
         sim.step(30)
@@ -102,7 +100,7 @@ def test_what_is_not_taken_is_named() -> None:
         ({"joint_vel": 0.1}, "init_state.joint_vel = 0.1: must be a dictionary"),
     ],
 )
-def test_a_state_that_cannot_be_is_refused(state: dict[str, Any], said: str) -> None:
+def test_a_state_that_cannot_be_is_refused(state, said) -> None:
     """Before anything is attached."""
     with Simulation(ROBOTS / "arm_2dof.usda") as sim:
         with pytest.raises(ValueError, match=said):

@@ -1,12 +1,8 @@
 """Groups of joints as Isaac Lab has them: what drives each joint, what the solver gets, and the table of both."""
 
-from __future__ import annotations
-
 import json
 import logging
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -32,7 +28,7 @@ EXPLICIT = IdealPDActuatorCfg(
 GROUPS = {"shoulder": IMPLICIT, "forearm": EXPLICIT}
 
 
-def solver(robot: Any) -> dict[str, np.ndarray]:
+def solver(robot) -> dict[str, np.ndarray]:
     """What the solver has, of the first robot."""
     stiffness, damping = robot.get_dof_gains()
     static, dynamic, viscous = robot.get_dof_friction_properties()
@@ -44,12 +40,12 @@ def solver(robot: Any) -> dict[str, np.ndarray]:
 
 
 @pytest.mark.parametrize("early", [True, False])
-def test_the_solver_gets_what_the_cfgs_say_until_close(early: bool) -> None:
+def test_the_solver_gets_what_the_cfgs_say_until_close(early) -> None:
     """Whether made before or after play, and through stop and play; the drives of explicit groups are silent."""
     with aa.Simulation(ROBOTS / "franka_panda.usda") as sim:
         made = aa.ArticulationActuators.from_groups(PANDA, GROUPS) if early else None
         sim.play()
-        robot: Any = aa.Articulation(PANDA)
+        robot = aa.Articulation(PANDA)
         if made is None:
             before = solver(robot)
             made = aa.ArticulationActuators.from_groups(PANDA, GROUPS)
@@ -82,7 +78,7 @@ def test_implicit_groups_never_act_twice() -> None:
     for by_hand in (True, False):
         with aa.Simulation(ROBOTS / "franka_panda.usda") as sim:
             sim.play()
-            robot: Any = aa.Articulation(PANDA)
+            robot = aa.Articulation(PANDA)
             robot.set_dof_position_targets(target)
             if by_hand:
                 robot.set_dof_gains(200.0, 30.0)
@@ -105,8 +101,8 @@ def test_explicit_groups_are_what_their_configs_are() -> None:
         effort_limit={"panda_joint[1-4]": 87.0, "panda_joint[5-7]": 12.0},
         velocity_limit=2.5,
     )
-    efforts: Any = {"panda_joint[1-4]": 87.0, "panda_joint[5-7]": 12.0}
-    gains: Any = {"panda_joint[1-4]": 80.0, "panda_joint[5-7]": 30.0}
+    efforts = {"panda_joint[1-4]": 87.0, "panda_joint[5-7]": 12.0}
+    gains = {"panda_joint[1-4]": 80.0, "panda_joint[5-7]": 30.0}
     motors = {".*": [aa.PDControlConfig(gains, 6.0), aa.DCMotorClampingConfig(120.0, 2.5, efforts)]}
     found: list[np.ndarray] = []
     for make in (
@@ -115,7 +111,7 @@ def test_explicit_groups_are_what_their_configs_are() -> None:
     ):
         with aa.Simulation(ROBOTS / "franka_panda.usda") as sim:
             sim.play()
-            robot: Any = aa.Articulation(PANDA)
+            robot = aa.Articulation(PANDA)
             made = make()
             robot.set_dof_position_targets(np.linspace(-0.8, 0.8, 7, dtype=np.float32))
             sim.step(150)
@@ -125,7 +121,7 @@ def test_explicit_groups_are_what_their_configs_are() -> None:
 
 
 @pytest.fixture
-def host() -> Iterator[ArraysHost]:
+def host():
     """Four robots of three joints, physics running."""
     made = ArraysHost(["hip", "knee", "ankle"], 4)
     with aa.use_host(made):
@@ -133,7 +129,7 @@ def host() -> Iterator[ArraysHost]:
         yield made
 
 
-def test_delays_are_drawn_anew_at_each_reset(host: ArraysHost) -> None:
+def test_delays_are_drawn_anew_at_each_reset(host) -> None:
     """One for all joints of a robot, from the range of the group, by the seed."""
     cfg = DelayedPDActuatorCfg(
         joint_names_expr=[".*"], stiffness=1.0, damping=0.0, min_delay=2, max_delay=5, effort_limit=9.0
@@ -158,9 +154,9 @@ def test_delays_are_drawn_anew_at_each_reset(host: ArraysHost) -> None:
     assert host.arrays() is not None
 
 
-def test_every_problem_of_groups_is_told_at_once(host: ArraysHost) -> None:
+def test_every_problem_of_groups_is_told_at_once(host) -> None:
     """Joints in two groups, groups without joints, values that cannot be; and who is left out is named."""
-    pd: dict[str, Any] = {"stiffness": 1.0, "damping": 0.1}
+    pd = {"stiffness": 1.0, "damping": 0.1}
 
     class Own:
         """A model of the user's own."""
@@ -183,7 +179,7 @@ def test_every_problem_of_groups_is_told_at_once(host: ArraysHost) -> None:
         aa.ArticulationActuators.from_groups("/Robot_.*", {"two": groups["two"]}).close()
 
 
-def test_a_subclass_of_the_same_name_is_refused(host: ArraysHost) -> None:
+def test_a_subclass_of_the_same_name_is_refused(host) -> None:
     """Its code would not be run."""
     own = type("IdealPDActuator", (IdealPDActuator,), {"__module__": "robot.motors"})
     cfg = IdealPDActuatorCfg(class_type=own, joint_names_expr=[".*"], stiffness=1.0, damping=0.1)
@@ -192,7 +188,7 @@ def test_a_subclass_of_the_same_name_is_refused(host: ArraysHost) -> None:
         aa.ArticulationActuators.from_groups("/Robot_.*", {"all": cfg})
 
 
-def test_what_the_simulator_has_not_is_told(host: ArraysHost) -> None:
+def test_what_the_simulator_has_not_is_told(host) -> None:
     """Arrays have no armature; one's own MuJoCo model has no velocity limits."""
     assert host.arrays() is not None
     cfg = IdealPDActuatorCfg(joint_names_expr=[".*"], stiffness=1.0, damping=0.1, armature=0.1)
@@ -234,8 +230,7 @@ def panda_of_nine(folder: Path) -> Path:
     """A stage with an arm and fingers that says what the documentation's robot says."""
     stage = Usd.Stage.CreateNew(str(folder / "panda.usda"))
     UsdPhysics.Scene.Define(stage, "/scene")
-    root = stage.DefinePrim("/Panda", "Xform")
-    UsdPhysics.ArticulationRootAPI.Apply(root)
+    UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim("/Panda", "Xform"))
 
     def body(name: str) -> str:
         prim = stage.DefinePrim(f"/Panda/{name}", "Xform")
@@ -252,7 +247,7 @@ def panda_of_nine(folder: Path) -> Path:
     for at, (name, (speed, stiffness, damping)) in enumerate(STAGE.items()):
         finger = name.startswith(HAND)
         kind = UsdPhysics.PrismaticJoint if finger else UsdPhysics.RevoluteJoint
-        joint: Any = kind.Define(stage, f"/Panda/{name}")
+        joint = kind.Define(stage, f"/Panda/{name}")
         after = body(f"link{at}")
         joint.CreateBody0Rel().SetTargets([before])
         joint.CreateBody1Rel().SetTargets([after])
@@ -305,7 +300,7 @@ def documented_lines() -> list[str]:
     return lines
 
 
-def test_the_table_of_the_documentation(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_table_of_the_documentation(tmp_path, caplog) -> None:
     """Seven joints of an arm and two fingers in three groups, cell by cell; logged once where that is asked for."""
     with aa.Simulation(panda_of_nine(tmp_path)) as sim:
         sim.play()
@@ -333,7 +328,7 @@ def test_the_table_of_the_documentation(tmp_path: Path, caplog: pytest.LogCaptur
     assert len(parsed) == len(written) - 1
 
 
-def test_a_wrapper_without_groups_has_no_table(host: ArraysHost) -> None:
+def test_a_wrapper_without_groups_has_no_table(host) -> None:
     """It says how to make one that has."""
     assert host.arrays() is not None
     with pytest.warns(UserWarning, match="no actuator found"):
@@ -356,9 +351,7 @@ def test_a_wrapper_without_groups_has_no_table(host: ArraysHost) -> None:
         ("ActuatorNetGRUResidualCfg", {"joint_names_expr": [".*"]}, "adds to the joint's own drive"),
     ],
 )
-def test_cfgs_that_are_not_run_are_told_apart(
-    name: str, fields: dict[str, Any], message: str, host: ArraysHost
-) -> None:
+def test_cfgs_that_are_not_run_are_told_apart(name, fields, message, host) -> None:
     """Of early Orbit and of Isaac Lab 3, with what stands for them; a network is never dropped."""
     bases = {"ActuatorNetGRUResidualCfg": (ImplicitActuatorCfg,)}
     cfg = type(name, (object,), fields)() if name not in bases else None
@@ -378,7 +371,7 @@ PUSHED = """<mujoco><option gravity="0 0 0" timestep="0.002"/><worldbody>
 
 @pytest.mark.parametrize("own", [False, True], ids=["file", "own model"])
 @pytest.mark.parametrize("early", [True, False])
-def test_constant_effort_of_a_drive_goes_with_its_gains(own: bool, early: bool, tmp_path: Path) -> None:
+def test_constant_effort_of_a_drive_goes_with_its_gains(own, early, tmp_path) -> None:
     """Joints that take a gain of the robot stay where its drives hold them; with gains of the cfg, there is none."""
     import mujoco
 
@@ -395,7 +388,7 @@ def test_constant_effort_of_a_drive_goes_with_its_gains(own: bool, early: bool, 
             sim.step(2500)
             return robot.get_dof_positions().numpy()[0]
 
-        def made(names: str, stiffness: Any, damping: Any) -> aa.ArticulationActuators:
+        def made(names: str, stiffness, damping) -> aa.ArticulationActuators:
             cfg = IdealPDActuatorCfg(joint_names_expr=[names], stiffness=stiffness, damping=damping, effort_limit=100.0)
             return aa.ArticulationActuators.from_groups("leg", {"all": cfg})
 

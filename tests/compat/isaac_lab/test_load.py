@@ -6,7 +6,6 @@ import copy
 import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any
 
 import isaac_lab_wheel
 import pytest
@@ -71,7 +70,7 @@ def robots(tmp_path: Path) -> Path:
     return file
 
 
-def test_a_robot_by_its_name(robots: Path) -> None:
+def test_a_robot_by_its_name(robots) -> None:
     found = load_groups(robots, "ROBOT_CFG")
     hip = DelayedPDActuatorCfg(
         joint_names_expr=[".*_h[xy]"], effort_limit=45.0, stiffness=60.0, damping=1.5, min_delay=0, max_delay=4
@@ -94,7 +93,7 @@ def test_a_robot_by_its_name(robots: Path) -> None:
     assert load_groups(robots, "HIP") == {"HIP": hip}
 
 
-def test_the_only_robot_needs_no_name(tmp_path: Path) -> None:
+def test_the_only_robot_needs_no_name(tmp_path) -> None:
     """Also under two names; a dictionary of cfgs, where there is no whole robot."""
     file = tmp_path / "robot.py"
     cfg = "ImplicitActuatorCfg(joint_names_expr=['.*'], stiffness=1, damping=2)"
@@ -105,7 +104,7 @@ def test_the_only_robot_needs_no_name(tmp_path: Path) -> None:
     assert load_groups(file) == expected
 
 
-def test_networks_are_found_from_the_folder_of_the_file(tmp_path: Path) -> None:
+def test_networks_are_found_from_the_folder_of_the_file(tmp_path) -> None:
     """And iterables become lists."""
     file = tmp_path / "robot.py"
     file.write_text(
@@ -120,7 +119,7 @@ def test_networks_are_found_from_the_folder_of_the_file(tmp_path: Path) -> None:
     assert found.class_type == "isaaclab.actuators:ActuatorNetMLP"
 
 
-def test_cfgs_within_cfgs(tmp_path: Path) -> None:
+def test_cfgs_within_cfgs(tmp_path) -> None:
     """The motor of a servo."""
     file = tmp_path / "robot.py"
     motor = "BamMotorCfg(model='m1', kt=1, resistance=2, error_gain=3, friction_base=4, friction_viscous=5)"
@@ -150,7 +149,7 @@ def test_cfgs_within_cfgs(tmp_path: Path) -> None:
         ("A = {'a': DCMotorCfg(joint_names_expr=Other(b=1))}", "line 1: Other: must be one of "),
     ],
 )
-def test_what_is_no_robot(tmp_path: Path, text: str, why: str) -> None:
+def test_what_is_no_robot(tmp_path, text, why) -> None:
     """Line, expression and remedy."""
     file = tmp_path / "robot.py"
     file.write_text(text.replace("{C}", "ImplicitActuatorCfg(joint_names_expr=['.*'], stiffness=1, damping=2)"))
@@ -158,19 +157,19 @@ def test_what_is_no_robot(tmp_path: Path, text: str, why: str) -> None:
         load_groups(file)
 
 
-def test_a_name_that_is_not_there(robots: Path) -> None:
+def test_a_name_that_is_not_there(robots) -> None:
     with pytest.raises(ValueError, match=r"must be a name in the file\. Robots there are ROBOT_CFG, STIFF_CFG"):
         load_groups(robots, "X")
     with pytest.raises(ValueError, match="ARMATURE = float: must be a dictionary"):
         load_groups(robots, "ARMATURE")
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there(tmp_path) -> None:
     with pytest.raises(FileNotFoundError):
         load_groups(tmp_path / "none.py")
 
 
-def test_few_lines_cannot_fill_the_memory(tmp_path: Path) -> None:
+def test_few_lines_cannot_fill_the_memory(tmp_path) -> None:
     """Lists of lists of lists."""
     file = tmp_path / "robot.py"
     lines = "".join(f"A{at + 1} = [A{at}, A{at}]\n" for at in range(60))
@@ -179,7 +178,7 @@ def test_few_lines_cannot_fill_the_memory(tmp_path: Path) -> None:
         load_groups(file)
 
 
-def test_a_cfg_of_a_class_that_extends_is_refused(tmp_path: Path) -> None:
+def test_a_cfg_of_a_class_that_extends_is_refused(tmp_path) -> None:
     """Its code would have to run."""
     file = tmp_path / "robot.py"
     cfg = "DCMotorCfg(joint_names_expr=['.*'], stiffness=1, damping=2, saturation_effort=1)"
@@ -191,10 +190,10 @@ def test_a_cfg_of_a_class_that_extends_is_refused(tmp_path: Path) -> None:
 class _Made(SimpleNamespace):
     """A cfg of Isaac Lab: fields, which it copies."""
 
-    def __init__(self, **fields: Any) -> None:
+    def __init__(self, **fields) -> None:
         super().__init__(**copy.deepcopy(fields))
 
-    def replace(self, **changes: Any) -> _Made:
+    def replace(self, **changes) -> _Made:
         """A copy with other fields."""
         return _Made(**{**vars(self), **changes})
 
@@ -206,7 +205,7 @@ class _Made(SimpleNamespace):
 class _Classes(type):
     """Classes within classes."""
 
-    def __getattr__(cls, name: str) -> Any:
+    def __getattr__(cls, name: str):
         if name.startswith("__"):
             raise AttributeError(name)
         return _Class
@@ -215,7 +214,7 @@ class _Classes(type):
 class _Class(_Made, metaclass=_Classes):
     """Any class of cfgs; fields that were not given are such cfgs, too."""
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str):
         if name.startswith("__"):
             raise AttributeError(name)
         made = vars(self)[name] = _Class()
@@ -225,7 +224,7 @@ class _Class(_Made, metaclass=_Classes):
 class _Anything(ModuleType):
     """A module with everything."""
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str):
         if name.startswith("__"):
             raise AttributeError(name)
         if hasattr(isaac_lab, name):
@@ -235,7 +234,7 @@ class _Anything(ModuleType):
         return _Class() if name.isupper() else _Class
 
 
-def test_robots_of_isaac_lab_are_those_that_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_robots_of_isaac_lab_are_those_that_run(monkeypatch) -> None:
     """All of its own files: what is read is what Python makes of them; what is not is named."""
     source = isaac_lab_wheel.folder()
     if source is None:
@@ -253,7 +252,7 @@ def test_robots_of_isaac_lab_are_those_that_run(monkeypatch: pytest.MonkeyPatch)
             setattr(sys.modules[parent], own, made)
     read, refused = 0, list[str]()
     for file in sorted((source.parent / "isaaclab_assets" / "isaaclab_assets" / "robots").glob("*.py")):
-        scope: dict[str, Any] = {"__file__": str(file), "__name__": "robots"}
+        scope = {"__file__": str(file), "__name__": "robots"}
         if file.name == "__init__.py":
             continue
         exec(compile(file.read_text("utf-8"), str(file), "exec"), scope)

@@ -1,10 +1,6 @@
 """Isaac Lab's models on our plan: its published expectations, its delays, and arrays of NumPy as of Torch."""
 
-from __future__ import annotations
-
 import copy
-from pathlib import Path
-from typing import Any
 
 import checkpoint_files
 import numpy as np
@@ -14,21 +10,21 @@ from isaacsim.core.experimental.actuators.compat.isaac_lab import ArticulationAc
 from neural_twin import Twin, random_network, write_network
 
 ENVS, JOINTS = 3, ["hip", "knee"]
-PD: dict[str, Any] = {"joint_names_expr": [".*"], "stiffness": 200.0, "damping": 10.0}
-SPRING: dict[str, Any] = PD | {"stiffness": 1.0, "damping": 0.0}
-NONE: dict[str, Any] = PD | {"stiffness": 0.0, "damping": 0.0}
+PD = {"joint_names_expr": [".*"], "stiffness": 200.0, "damping": 10.0}
+SPRING = PD | {"stiffness": 1.0, "damping": 0.0}
+NONE = PD | {"stiffness": 0.0, "damping": 0.0}
 TABLE = [[-1.0, 1.0, 40.0], [0.0, 1.0, 10.0], [2.0, 1.0, 30.0]]
 
 
-def full(value: Any) -> np.ndarray:
+def full(value) -> np.ndarray:
     return np.array(np.broadcast_to(value, (ENVS, len(JOINTS))), np.float32)
 
 
-def built(cfg: Any, **given: Any) -> Any:
+def built(cfg, **given):
     return cfg.class_type(cfg, JOINTS, [0, 1], ENVS, "cpu", **given)
 
 
-def applied(model: Any, target: Any = 0.0, speed: Any = 0.0, feedforward: Any = 0.0, at: Any = 0.0) -> np.ndarray:
+def applied(model, target=0.0, speed=0.0, feedforward=0.0, at=0.0) -> np.ndarray:
     """Efforts after one step, from a target of position, at a speed and position."""
     action = ArticulationActions(full(target), full(0.0), full(feedforward))
     return np.asarray(model.compute(action, full(at), full(speed)).joint_efforts)
@@ -55,7 +51,7 @@ POINTS = [
 
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize(("effort", "speed", "expected"), POINTS)
-def test_dc_motor_has_four_quadrants(effort: float, speed: float, expected: float, sign: int) -> None:
+def test_dc_motor_has_four_quadrants(effort, speed, expected, sign) -> None:
     """Beyond its speed without load the motor brakes."""
     cfg = lab.DCMotorCfg(**NONE, effort_limit=60.0, saturation_effort=100.0, velocity_limit=50.0)
     found = applied(built(cfg), speed=sign * speed, feedforward=sign * effort)
@@ -64,8 +60,8 @@ def test_dc_motor_has_four_quadrants(effort: float, speed: float, expected: floa
 
 def test_a_gear_turns_motor_limits_into_those_of_the_joint() -> None:
     """Ten times the effort, a tenth of the speed: the same motor at the joint."""
-    motor: dict[str, Any] = {"effort_limit": 6.0, "saturation_effort": 10.0, "velocity_limit": 500.0}
-    joint: dict[str, Any] = {"effort_limit": 60.0, "saturation_effort": 100.0, "velocity_limit": 50.0}
+    motor = {"effort_limit": 6.0, "saturation_effort": 10.0, "velocity_limit": 500.0}
+    joint = {"effort_limit": 60.0, "saturation_effort": 100.0, "velocity_limit": 50.0}
     geared = built(lab.DCMotorCfg(**PD, **motor, gear_ratio={"hip": 10.0, "knee": 10.0}))
     plain = built(lab.DCMotorCfg(**PD, **joint))
     for speed in (0.0, 20.0, 45.0, 60.0, 90.0):
@@ -82,8 +78,7 @@ def test_delays_are_drawn_at_reset_for_each_robot() -> None:
     """The command of so many steps ago since the reset, at most the first; none before the first reset."""
     cfg = lab.DelayedPDActuatorCfg(**SPRING, min_delay=1, max_delay=4)
     model = built(cfg, seed=5)
-    first = [applied(model, target=k)[:, 0].tolist() for k in range(3)]
-    assert first == [[k] * ENVS for k in range(3)]
+    assert [applied(model, target=k)[:, 0].tolist() for k in range(3)] == [[k] * ENVS for k in range(3)]
     drawn: list[list[int]] = []
     for ids in (None, [1], np.array([True, False, True]), slice(0, 2), [0, 1, 2]):
         before = model.time_lags
@@ -150,26 +145,24 @@ def test_an_implicit_group_leaves_the_action_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("kind", ["mlp", "lstm"])
-def test_networks_take_their_scales_from_the_cfg(kind: str, tmp_path: Path) -> None:
+def test_networks_take_their_scales_from_the_cfg(kind, tmp_path) -> None:
     """What the file says of scales is not looked at; the output is limited as that of a DC motor."""
     file = tmp_path / f"{kind}.pt"
     file.write_bytes(checkpoint_files.checkpoint_file("torchscript", kind, {"pos_scale": 7.0, "effort_scale": 9.0}))
-    limits: dict[str, Any] = {"saturation_effort": 500.0, "velocity_limit": 50.0, "effort_limit": 500.0}
-    common: dict[str, Any] = {"joint_names_expr": [".*"], "network_file": str(file)}
+    limits = {"saturation_effort": 500.0, "velocity_limit": 50.0, "effort_limit": 500.0}
+    common = {"joint_names_expr": [".*"], "network_file": str(file)}
     scales = {"pos_scale": 0.5, "vel_scale": 2.0, "torque_scale": 3.0, "input_order": "pos_vel", "input_idx": [0]}
 
-    def cfg(**changed: Any) -> Any:
+    def cfg(**changed):
         if kind == "lstm":
             return lab.ActuatorNetLSTMCfg(**common, **limits | changed)
         return lab.ActuatorNetMLPCfg(**common, **limits | changed, **scales)
 
     model = built(cfg())
     first = applied(model, target=0.4, speed=0.3)
-    second = applied(model, target=0.4, speed=0.3)
-    assert np.allclose(first, second) == (kind == "mlp")
+    assert np.allclose(first, applied(model, target=0.4, speed=0.3)) == (kind == "mlp")
     model.reset([1])
-    third = applied(model, target=0.4, speed=0.3)
-    np.testing.assert_allclose(third[1], first[1], rtol=1e-6)
+    np.testing.assert_allclose(applied(model, target=0.4, speed=0.3)[1], first[1], rtol=1e-6)
     if kind == "mlp":
         weights = list(checkpoint_files.weights("mlp").values())
         hidden = np.tanh(weights[0] @ np.array([0.4 * 0.5, 0.3 * 2.0], np.float32) + weights[1])
@@ -179,12 +172,12 @@ def test_networks_take_their_scales_from_the_cfg(kind: str, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("fill", ["zeros", "first"])
-def test_the_cfg_says_what_a_history_holds_after_a_reset(fill: Any, tmp_path: Path) -> None:
+def test_the_cfg_says_what_a_history_holds_after_a_reset(fill, tmp_path) -> None:
     """Not the file: Isaac Lab's cfgs have no such field, and its models fill with zeros."""
     network, steps = random_network("mlp", 6), [0, 2, 4]
     file = write_network(tmp_path / "net.safetensors", network, {"input_idx": steps, "history_fill": "first"})
-    scales: dict[str, Any] = {"pos_scale": 0.5, "vel_scale": 2.0, "torque_scale": 3.0, "input_order": "pos_vel"}
-    limits: dict[str, Any] = {"saturation_effort": 500.0, "velocity_limit": 500.0, "effort_limit": 500.0}
+    scales = {"pos_scale": 0.5, "vel_scale": 2.0, "torque_scale": 3.0, "input_order": "pos_vel"}
+    limits = {"saturation_effort": 500.0, "velocity_limit": 500.0, "effort_limit": 500.0}
     cfg = lab.ActuatorNetMLPCfg(
         joint_names_expr=[".*"], network_file=str(file), input_idx=steps, history_fill=fill, **scales, **limits
     )
@@ -202,10 +195,10 @@ def test_the_cfg_says_what_a_history_holds_after_a_reset(fill: Any, tmp_path: Pa
 
 
 @pytest.mark.parametrize("said", [True, False])
-def test_a_gru_is_normalized_as_the_cfg_says(said: bool, tmp_path: Path) -> None:
+def test_a_gru_is_normalized_as_the_cfg_says(said, tmp_path) -> None:
     """Isaac Lab 3's, whatever the file says; limited by the largest effort, and what is no normalization is refused."""
 
-    def metadata(error: tuple[float, float], speed: tuple[float, float], effort: tuple[float, float]) -> dict[str, Any]:
+    def metadata(error: tuple[float, float], speed: tuple[float, float], effort: tuple[float, float]) -> dict:
         columns = {"position_error": error, "velocity": speed}
         inputs, targets = (
             {part: {name: pair[at] for name, pair in pairs.items()} for at, part in enumerate(("mean", "std"))}
@@ -213,11 +206,11 @@ def test_a_gru_is_normalized_as_the_cfg_says(said: bool, tmp_path: Path) -> None
         )
         return {"input_columns": list(columns), "normalization": {"inputs": inputs, "targets": targets}}
 
-    given: tuple[Any, Any, Any] = (0.1, 0.5), (-0.2, 2.0), (0.3, 20.0)
-    plain: tuple[Any, Any, Any] = (0.0, 1.0), (0.0, 1.0), (0.0, 1.0)
+    given = (0.1, 0.5), (-0.2, 2.0), (0.3, 20.0)
+    plain = (0.0, 1.0), (0.0, 1.0), (0.0, 1.0)
     network = random_network("gru", 2)
     file = write_network(tmp_path / "net.safetensors", network, metadata(*plain if said else given))
-    common: dict[str, Any] = {"joint_names_expr": [".*"], "network_file": str(file), "effort_limit": 6.0}
+    common = {"joint_names_expr": [".*"], "network_file": str(file), "effort_limit": 6.0}
     fields = ("pos_error_normalization", "vel_normalization", "output_normalization")
     cfg = lab.ActuatorNetGRUCfg(**common, **dict(zip(fields, given, strict=True)) if said else {})
     model, twin = built(cfg), Twin(network, metadata(*given if said else plain), 2 * ENVS)
@@ -286,8 +279,8 @@ def test_tensors_go_in_and_out_without_a_copy() -> None:
     torch.testing.assert_close(made.joint_efforts[:, 1], torch.tensor([0.7, 20.0, 0.7]))
 
 
-MOTOR: dict[str, Any] = {"effort_limit": 60.0, "saturation_effort": 100.0, "velocity_limit": 50.0}
-OF_CFG: dict[str, Any] = {
+MOTOR = {"effort_limit": 60.0, "saturation_effort": 100.0, "velocity_limit": 50.0}
+OF_CFG = {
     "ImplicitActuator": lab.ImplicitActuatorCfg(**PD, effort_limit_sim=300.0),
     "IdealPDActuator": lab.IdealPDActuatorCfg(**PD, effort_limit=300.0),
     "DCMotor": lab.DCMotorCfg(**PD, **MOTOR),
@@ -296,18 +289,17 @@ OF_CFG: dict[str, Any] = {
 }
 
 
-def of_ones_own(name: str, clip: Any) -> Any:
+def of_ones_own(name: str, clip):
     """A model of a subclass with limits of its own."""
-    kind = type("Own", (getattr(lab, name),), {"_clip_effort": clip})
-    return kind(OF_CFG[name], JOINTS, [0, 1], ENVS, "cpu")
+    return type("Own", (getattr(lab, name),), {"_clip_effort": clip})(OF_CFG[name], JOINTS, [0, 1], ENVS, "cpu")
 
 
 @pytest.mark.parametrize("name", OF_CFG)
-def test_a_subclass_limits_efforts_by_itself(name: str) -> None:
+def test_a_subclass_limits_efforts_by_itself(name) -> None:
     """It is given what the law computes, once a step, and what it returns is applied."""
     given: list[np.ndarray] = []
 
-    def clip(_: Any, effort: Any) -> Any:
+    def clip(_, effort):
         given.append(np.array(effort))
         return effort.clip(-7.0, 7.0)
 
@@ -329,7 +321,7 @@ def test_a_position_table_holds_behind_the_limits_of_a_subclass() -> None:
 def test_limits_written_as_those_of_isaac_lab_are_those_of_the_model() -> None:
     """The speed of the step and the limits of the motor are there, and act when written."""
 
-    def clip(self: Any, effort: Any) -> Any:
+    def clip(self, effort):
         names = ("_vel_at_effort_lim", "velocity_limit", "_saturation_effort", "effort_limit")
         corner, fastest, saturation, most = (np.asarray(getattr(self, name)) for name in names)
         self._joint_vel[:] = self._joint_vel.clip(-corner, corner)
@@ -348,7 +340,7 @@ def test_limits_written_as_those_of_isaac_lab_are_those_of_the_model() -> None:
 
 
 @pytest.mark.parametrize("name", OF_CFG)
-def test_the_limits_of_a_model_can_be_called(name: str) -> None:
+def test_the_limits_of_a_model_can_be_called(name) -> None:
     """By a subclass that adds to them, or alone, at the position and speed of the last step."""
     model = of_ones_own(name, lambda self, effort: getattr(lab, name)._clip_effort(self, effort))
     plain = built(OF_CFG[name])
@@ -362,7 +354,7 @@ def test_a_subclass_that_computes_has_the_speeds() -> None:
     """Its code may call the limits after `compute`."""
 
     class Halved(lab.DCMotor):
-        def compute(self, control_action: Any, joint_pos: Any, joint_vel: Any) -> Any:
+        def compute(self, control_action, joint_pos, joint_vel):
             made = super().compute(control_action, joint_pos, joint_vel)
             made.joint_efforts = self._clip_effort(0.5 * self.computed_effort)
             return made
@@ -374,7 +366,7 @@ def test_a_subclass_that_computes_has_the_speeds() -> None:
 class Weak(lab.DCMotor):
     """A DC motor with half its stiffness, whose `compute` is written as those of Isaac Lab are."""
 
-    def compute(self, control_action: Any, joint_pos: Any, joint_vel: Any) -> Any:
+    def compute(self, control_action, joint_pos, joint_vel):
         self._joint_vel[:] = joint_vel
         error_pos = control_action.joint_positions - joint_pos
         error_vel = control_action.joint_velocities - joint_vel
@@ -442,11 +434,11 @@ def test_what_a_cfg_may_not_say() -> None:
 
 
 @pytest.mark.parametrize("change", ["double", "half", "transposed"])
-def test_torch_tensors_of_other_floats_and_layouts_are_taken(change: str) -> None:
+def test_torch_tensors_of_other_floats_and_layouts_are_taken(change) -> None:
     """As Isaac Lab's models do; efforts are float32."""
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
-    def changed(tensor: Any) -> Any:
+    def changed(tensor):
         return tensor.T.contiguous().T if change == "transposed" else getattr(tensor, change)()
 
     model = built(lab.IdealPDActuatorCfg(**PD, effort_limit=300.0))

@@ -1,19 +1,10 @@
 """Python read as data: what it says, what it refuses, and that nothing of it runs."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
-from typing import Any
 
 import pytest
-from isaacsim.core.experimental.actuators.compat.isaac_lab.python_text import (
-    Imported,
-    Record,
-    Unread,
-    problem,
-    read_python,
-)
+from isaacsim.core.experimental.actuators.compat.isaac_lab import python_text
 
 HEAD = """
 from __future__ import annotations
@@ -25,11 +16,11 @@ from typing import TYPE_CHECKING
 """
 
 
-def read(tmp_path: Path, text: str) -> dict[str, Any]:
+def read(tmp_path: Path, text: str) -> dict:
     """Names of a file with this text, below some imports."""
     file = tmp_path / "robot.py"
     file.write_text(HEAD + text, "utf-8")
-    return read_python(file)
+    return python_text.read_python(file)
 
 
 @pytest.mark.parametrize(
@@ -50,11 +41,11 @@ def read(tmp_path: Path, text: str) -> dict[str, Any]:
         ("os.path.join('a', 'b')", "a/b"),
     ],
 )
-def test_values_are_those_of_python(tmp_path: Path, text: str, value: object) -> None:
+def test_values_are_those_of_python(tmp_path, text, value) -> None:
     assert read(tmp_path, f"X = {text}")["X"] == value
 
 
-def test_statements_act_in_their_order(tmp_path: Path) -> None:
+def test_statements_act_in_their_order(tmp_path) -> None:
     """Names, fields and entries; a copy is one, and a cfg has copies of what it is given."""
     found = read(
         tmp_path,
@@ -85,7 +76,7 @@ else:
     assert other.fields["kp"] == {"x": 21}
     assert (third.fields["kp"], third.fields["kd"], third.fields["new"].fields["kd"]) == ({"x": 21}, 7, None)
     assert [found[name] for name in ("KP", "LOW", "HIGH", "UP", "MORE")] == [5, 1, 2, 3, 1]
-    assert found["GIVEN"] == Imported("other.GIVEN")
+    assert found["GIVEN"] == python_text.Imported("other.GIVEN")
 
 
 @pytest.mark.parametrize(
@@ -107,15 +98,15 @@ else:
         ("__import__('os').getcwd()", "is a call"),
     ],
 )
-def test_what_cannot_be_read_matters_where_it_is_used(tmp_path: Path, text: str, why: str) -> None:
+def test_what_cannot_be_read_matters_where_it_is_used(tmp_path, text, why) -> None:
     """With the line and the text of the expression."""
     found = read(tmp_path, f"def made(x):\n    return x\nX = {text}\nY = 1")
     assert found["Y"] == 1
     unread = found["X"]
-    assert isinstance(unread, Unread)
+    assert isinstance(unread, python_text.Unread)
     assert unread.why.startswith(why)
     assert unread.line == HEAD.count("\n") + 3
-    assert f"robot.py:{unread.line}: `" in problem(tmp_path / "robot.py", unread)
+    assert f"robot.py:{unread.line}: `" in python_text.problem(tmp_path / "robot.py", unread)
 
 
 @pytest.mark.parametrize(
@@ -133,13 +124,13 @@ def test_what_cannot_be_read_matters_where_it_is_used(tmp_path: Path, text: str,
         "if GIVEN:\n    LEG.kp = 3",
     ],
 )
-def test_statements_that_may_change_a_cfg_are_refused(tmp_path: Path, statement: str) -> None:
+def test_statements_that_may_change_a_cfg_are_refused(tmp_path, statement) -> None:
     """Even where nobody asks for it."""
     with pytest.raises(ValueError, match=r"robot.py:\d+: `.* may change a cfg and cannot be read: must be constants"):
         read(tmp_path, f"def change():\n    pass\nLEG = Cfg(kp={{'x': 1}})\n{statement}\n")
 
 
-def test_statements_that_change_nothing_are_left_out(tmp_path: Path) -> None:
+def test_statements_that_change_nothing_are_left_out(tmp_path) -> None:
     """And what other modules have is none of ours; a name that such a statement assigns is not known."""
     found = read(
         tmp_path,
@@ -159,12 +150,12 @@ LEG.spawn.path = "x"
 LEG.missing.path = "x"
 """,
     )
-    assert isinstance(found["KP"], Unread)
-    assert found["gone"] == Imported("missing")
-    assert isinstance(found["LEG"], Record)
+    assert isinstance(found["KP"], python_text.Unread)
+    assert found["gone"] == python_text.Imported("missing")
+    assert isinstance(found["LEG"], python_text.Record)
 
 
-def test_nothing_runs(tmp_path: Path) -> None:
+def test_nothing_runs(tmp_path) -> None:
     """Neither imports nor calls nor bodies of classes."""
     mark = tmp_path / "mark"
     (tmp_path / "other.py").write_text(f"open({str(mark)!r}, 'w')")
@@ -184,8 +175,8 @@ def test_nothing_runs(tmp_path: Path) -> None:
         (b"#" * 10_000_001, "10000001 bytes"),
     ],
 )
-def test_files_that_are_none(tmp_path: Path, content: bytes, why: str) -> None:
+def test_files_that_are_none(tmp_path, content, why) -> None:
     file = tmp_path / "robot.py"
     file.write_bytes(content)
     with pytest.raises(ValueError, match=f"robot.py: .*{why}"):
-        read_python(file)
+        python_text.read_python(file)

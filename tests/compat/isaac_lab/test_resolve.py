@@ -1,9 +1,5 @@
 """Which value each joint gets, by the documentation's rules and by the code's."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.compat.isaac_lab import (
@@ -16,15 +12,15 @@ from isaacsim.core.experimental.actuators.compat.isaac_lab.resolve import Resolv
 
 NAMES = ["hip", "knee", "ankle"]
 ROBOT = {"stiffness": 40.0, "damping": 4.0, "effort_limit_sim": 5000.0, "velocity_limit_sim": 9.0, "armature": 0.1}
-PD: dict[str, Any] = {"joint_names_expr": [".*"], "stiffness": 200.0, "damping": 10.0}
+PD = {"joint_names_expr": [".*"], "stiffness": 200.0, "damping": 10.0}
 RULES: list[Rules] = ["documentation", "code"]
 
 
-def resolved(cfg: Any, rules: Rules = "documentation") -> Resolved:
+def resolved(cfg, rules: Rules = "documentation") -> Resolved:
     return resolve(cfg, NAMES, [2, 0, 1], ROBOT, 2, rules=rules, group="leg")
 
 
-def values(cfg: Any, name: str, rules: Rules = "documentation") -> list[float]:
+def values(cfg, name: str, rules: Rules = "documentation") -> list[float]:
     found = resolved(cfg, rules).values[name]
     assert found.shape == (2, 3)
     assert (found[0] == found[1]).all()
@@ -34,7 +30,7 @@ def values(cfg: Any, name: str, rules: Rules = "documentation") -> list[float]:
 @pytest.mark.parametrize("rules", RULES)
 @pytest.mark.parametrize("sim", [None, 400.0])
 @pytest.mark.parametrize("limit", [None, 300.0])
-def test_limits_of_explicit_models(limit: float | None, sim: float | None, rules: Rules) -> None:
+def test_limits_of_explicit_models(limit, sim, rules) -> None:
     """The model's effort limit falls back to the robot's, the solver's to 1e9; that of speed first to the solver's."""
     cfg = IdealPDActuatorCfg(**PD, effort_limit=limit, effort_limit_sim=sim)
     assert values(cfg, "effort_limit", rules) == [limit or 5000.0] * 3
@@ -48,7 +44,7 @@ def test_limits_of_explicit_models(limit: float | None, sim: float | None, rules
 @pytest.mark.parametrize("sim", [None, 400.0, 200.0])
 @pytest.mark.parametrize("limit", [None, 300.0, 200.0])
 @pytest.mark.parametrize("which", ["effort_limit", "velocity_limit"])
-def test_limits_of_implicit_models(which: str, limit: float | None, sim: float | None, rules: Rules) -> None:
+def test_limits_of_implicit_models(which, limit, sim, rules) -> None:
     """Both names are one limit and must agree; the code does not look at `velocity_limit` alone."""
     cfg = ImplicitActuatorCfg(**PD, **{which: limit, f"{which}_sim": sim})
     if limit and sim and limit != sim:

@@ -1,40 +1,31 @@
 """Cfgs of hobby servos: the servo that BAM identified, as a group and in a stage."""
 
-from __future__ import annotations
-
 import dataclasses
 from types import SimpleNamespace
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators.compat.isaac_lab import (
-    BamActuatorCfg,
-    BamBacklashActuatorCfg,
-    BamMotorCfg,
-    groups_of,
-    to_usd,
-)
+from isaacsim.core.experimental.actuators.compat import isaac_lab
 from isaacsim.core.experimental.actuators.compat.isaac_lab.groups import resolve_groups
 from isaacsim.core.experimental.actuators.compat.isaac_lab.resolve import DEFAULTS
 from isaacsim.core.experimental.actuators.specs.stages import KINDS
 from places import ROBOTS
 from stages import stage_of
 
-MOTOR = BamMotorCfg(
+MOTOR = isaac_lab.BamMotorCfg(
     model="m6",
     **{"kt": 0.4, "resistance": 2.5, "error_gain": 0.15, "max_pwm": 0.9},
     **{"friction_base": 0.01, "friction_viscous": 0.02, "friction_stribeck": 0.005, "dtheta_stribeck": 2.5},
     **{"alpha": 1.5, "load_friction_motor": 0.1, "load_friction_motor_quad": 0.03},
 )
-SERVO = BamActuatorCfg(
+SERVO = isaac_lab.BamActuatorCfg(
     joint_names_expr=["elbow", "wrist"], motor=MOTOR, kp_fw=8.0, vin=7.5, armature={"elbow": 0.004, "wrist": 0.002}
 )
 NAMES = ["elbow", "wrist"]
 
 
-def resolved(cfg: Any) -> Any:
+def resolved(cfg):
     """The group of two joints of one robot."""
     robot = {name: np.full((1, 2), value, np.float32) for name, value in DEFAULTS.items()}
     return resolve_groups({"arm": cfg}, NAMES, robot, "cpu", "documentation")
@@ -86,7 +77,7 @@ def test_limit_and_delay_of_the_cfg() -> None:
 
 def test_backlash() -> None:
     """Behind the motor, of each joint; a joint that a dictionary leaves out has a spring without."""
-    cfg = BamBacklashActuatorCfg(**vars(SERVO), backlash={"elbow": 0.02})
+    cfg = isaac_lab.BamBacklashActuatorCfg(**vars(SERVO), backlash={"elbow": 0.02})
     for (actuator, _), backlash, armature in zip(resolved(cfg).actuators, (0.02, 0.0), (0.004, 0.002), strict=True):
         winding, play, friction = sorted(actuator.others, key=lambda one: list(KINDS).index(one.KIND))
         assert isinstance(winding, aa.ElectricalConfig) and isinstance(friction, aa.FrictionConfig)
@@ -97,12 +88,12 @@ def test_backlash() -> None:
 
 def test_joint_has_no_armature_behind_backlash() -> None:
     """While the group is attached, for the rotor is a mass of its own; a file has the total."""
-    cfg = BamBacklashActuatorCfg(
+    cfg = isaac_lab.BamBacklashActuatorCfg(
         **vars(SERVO) | {"joint_names_expr": ["hinge"], "armature": 0.004, "effort_limit": 5.0}, backlash=0.02
     )
     with aa.Simulation(ROBOTS / "pendulum.usda") as sim:
         sim.play()
-        robot: Any = aa.Articulation("/World/Pendulum")
+        robot = aa.Articulation("/World/Pendulum")
         before = robot.get_dof_armatures().numpy()
         with aa.ArticulationActuators.from_groups("/World/Pendulum", {"servo": cfg}):
             assert not robot.get_dof_armatures().numpy().any()
@@ -110,15 +101,15 @@ def test_joint_has_no_armature_behind_backlash() -> None:
             assert np.isfinite(robot.get_dof_positions().numpy()).all()
         np.testing.assert_array_equal(robot.get_dof_armatures().numpy(), before)
     stage = stage_of(ROBOTS / "pendulum.usda")
-    assert to_usd({"servo": cfg}, stage, "/World/Pendulum", overwrite_existing=True) == []
-    assert groups_of(stage, "/World/Pendulum") == {"servo": cfg}
+    assert isaac_lab.to_usd({"servo": cfg}, stage, "/World/Pendulum", overwrite_existing=True) == []
+    assert isaac_lab.groups_of(stage, "/World/Pendulum") == {"servo": cfg}
     hinge = stage.GetPrimAtPath("/World/Pendulum/joints/hinge")
     assert hinge.GetAttribute("physxJointAxis:angular:armature").Get() == pytest.approx(0.004)
     assert [type(one) for one in aa.motors_of(stage)["hinge"].others].count(aa.ElasticTransmissionConfig) == 1
 
 
 @pytest.mark.parametrize("motor", [SimpleNamespace(**vars(MOTOR)), type("Motor", (), vars(MOTOR))()])
-def test_cfg_of_isaac_lab(motor: object) -> None:
+def test_cfg_of_isaac_lab(motor) -> None:
     """Objects of other classes with these names are read, defaults of the class and a class of no model among them."""
     fields = {field.name: getattr(SERVO, field.name) for field in dataclasses.fields(SERVO)} | {"motor": motor}
     theirs = type("BamActuatorCfg", (), fields)()
@@ -144,7 +135,7 @@ def test_cfg_of_isaac_lab(motor: object) -> None:
         ({"motor": dataclasses.replace(MOTOR, resistance=-1.0)}, "resistance = -1.0"),
     ],
 )
-def test_what_is_not_run_is_refused(values: dict[str, Any], message: str) -> None:
+def test_what_is_not_run_is_refused(values, message) -> None:
     """Each by name, with a remedy."""
     with pytest.raises(ValueError) as error:
         resolved(SERVO.replace(**values))
@@ -155,9 +146,9 @@ def test_into_a_stage_and_back() -> None:
     """Prims have the whole servo, and the cfg is read as it was."""
     stage = stage_of(ROBOTS / "pendulum.usda")
     cfg = SERVO.replace(joint_names_expr=["hinge"], armature=0.004, max_delay=2)
-    lost = to_usd({"servo": cfg}, stage, "/World/Pendulum", overwrite_existing=True)
+    lost = isaac_lab.to_usd({"servo": cfg}, stage, "/World/Pendulum", overwrite_existing=True)
     assert lost == ["servo: delays from 0 to 2 steps: a prim has one delay, 2"]
-    assert groups_of(stage, "/World/Pendulum") == {"servo": cfg}
+    assert isaac_lab.groups_of(stage, "/World/Pendulum") == {"servo": cfg}
     motor = aa.motors_of(stage)["hinge"]
     assert isinstance(motor.controller, aa.ServoControlConfig) and motor.controller.kp == 8.0
     assert motor.armature == pytest.approx(0.004)

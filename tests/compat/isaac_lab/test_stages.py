@@ -1,31 +1,20 @@
 """Groups into a stage and back, and the same motion from either."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
 
 import checkpoint_files
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators.compat.isaac_lab import (
-    ActuatorNetGRUCfg,
-    ActuatorNetMLPCfg,
-    DCMotorCfg,
-    DelayedPDActuatorCfg,
-    ImplicitActuatorCfg,
-    RemotizedPDActuatorCfg,
-    groups_of,
-    to_usd,
-)
+from isaacsim.core.experimental.actuators.compat import isaac_lab
 from neural_twin import random_network, write_network
 from places import ROBOTS
 from pxr import Sdf, Usd
+from refusals import refused
 from stages import stage_of
 
 PANDA = "/World/Panda"
-SHOULDER = DCMotorCfg(
+SHOULDER = isaac_lab.DCMotorCfg(
     joint_names_expr=["panda_joint[12]"],
     stiffness={"panda_joint1": 300.0, "panda_joint2": 500.0},
     damping=20.0,
@@ -36,10 +25,10 @@ SHOULDER = DCMotorCfg(
     armature=0.2,
     friction=0.1,
 )
-ELBOW = ImplicitActuatorCfg(
+ELBOW = isaac_lab.ImplicitActuatorCfg(
     joint_names_expr=["panda_joint[345]"], stiffness=200.0, damping=None, effort_limit_sim=60.0, velocity_limit_sim=3.0
 )
-WRIST = DelayedPDActuatorCfg(
+WRIST = isaac_lab.DelayedPDActuatorCfg(
     joint_names_expr=["panda_joint6", "panda_joint7"],
     stiffness=40.0,
     damping=3.0,
@@ -47,14 +36,14 @@ WRIST = DelayedPDActuatorCfg(
     min_delay=2,
     max_delay=2,
 )
-GROUPS: dict[str, Any] = {"shoulder": SHOULDER, "elbow": ELBOW, "wrist": WRIST}
+GROUPS = {"shoulder": SHOULDER, "elbow": ELBOW, "wrist": WRIST}
 
 
-def driven(make: Any, file: Path) -> np.ndarray:
+def driven(make, file: Path) -> np.ndarray:
     """Positions over some steps towards a target."""
     with aa.Simulation(file) as sim:
         sim.play()
-        robot: Any = aa.Articulation(PANDA)
+        robot = aa.Articulation(PANDA)
         made = make()
         found: list[np.ndarray] = []
         for step in range(5):
@@ -66,22 +55,21 @@ def driven(make: Any, file: Path) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("written", "asked"), [("/World", PANDA), (PANDA, "/World"), (PANDA, PANDA)])
-def test_groups_are_found_wherever_the_robot_has_them(written: str, asked: str) -> None:
+def test_groups_are_found_wherever_the_robot_has_them(written, asked) -> None:
     """At its articulation root or a prim above it, as the robot's link is the root where it floats."""
     stage = stage_of(ROBOTS / "franka_panda.usda")
-    to_usd(GROUPS, stage, written, overwrite_existing=True)
-    assert groups_of(stage, asked).keys() == GROUPS.keys()
+    isaac_lab.to_usd(GROUPS, stage, written, overwrite_existing=True)
+    assert isaac_lab.groups_of(stage, asked).keys() == GROUPS.keys()
     Sdf.CopySpec(stage.GetRootLayer(), PANDA, stage.GetRootLayer(), "/World/Other")
     stage.GetPrimAtPath("/World/Other").RemoveProperty("isaacLab:actuatorGroups")
-    with pytest.raises(ValueError, match="Write groups into the stage"):
-        groups_of(stage, "/World/Other")
+    refused(ValueError, lambda: isaac_lab.groups_of(stage, "/World/Other"), "Write groups into the stage")
 
 
-def test_a_stage_with_groups_moves_as_the_groups_do(tmp_path: Path) -> None:
+def test_a_stage_with_groups_moves_as_the_groups_do(tmp_path) -> None:
     """The prims alone are enough where they can hold everything, delay and gear included."""
     file = tmp_path / "panda.usda"
     stage = stage_of(ROBOTS / "franka_panda.usda")
-    lost = to_usd(GROUPS, stage, PANDA, overwrite_existing=True)
+    lost = isaac_lab.to_usd(GROUPS, stage, PANDA, overwrite_existing=True)
     stage.Export(str(file))
     assert lost == [
         "shoulder: gear_ratio: limits are those at the joint",
@@ -90,9 +78,8 @@ def test_a_stage_with_groups_moves_as_the_groups_do(tmp_path: Path) -> None:
         "wrist: patterns of joint_names_expr, effort_limit: prims name each joint",
     ]
     by_groups = driven(lambda: aa.ArticulationActuators.from_groups(PANDA, GROUPS), ROBOTS / "franka_panda.usda")
-    by_prims = driven(lambda: aa.ArticulationActuators(PANDA), file)
-    np.testing.assert_allclose(by_prims, by_groups, atol=1e-6)
-    again = driven(lambda: aa.ArticulationActuators.from_groups(PANDA, groups_of(stage, PANDA)), file)
+    np.testing.assert_allclose(driven(lambda: aa.ArticulationActuators(PANDA), file), by_groups, atol=1e-6)
+    again = driven(lambda: aa.ArticulationActuators.from_groups(PANDA, isaac_lab.groups_of(stage, PANDA)), file)
     np.testing.assert_allclose(again, by_groups, atol=1e-6)
 
 
@@ -100,7 +87,7 @@ def test_what_prims_hold() -> None:
     """Limits at the joint, the longest delay; the drives of implicit groups; what no prim can hold comes back too."""
     stage = stage_of(ROBOTS / "franka_panda.usda")
     lookup = [[-1.0, 2.0, 30.0], [1.0, 3.0, 50.0]]
-    wrist = RemotizedPDActuatorCfg(
+    wrist = isaac_lab.RemotizedPDActuatorCfg(
         joint_names_expr=["panda_joint[67]"],
         stiffness=1.0,
         damping=0.1,
@@ -108,7 +95,9 @@ def test_what_prims_hold() -> None:
         max_delay=4,
         joint_parameter_lookup=lookup,
     )
-    lost = to_usd({"shoulder": SHOULDER, "wrist": wrist, "elbow": ELBOW}, stage, PANDA, overwrite_existing=True)
+    lost = isaac_lab.to_usd(
+        {"shoulder": SHOULDER, "wrist": wrist, "elbow": ELBOW}, stage, PANDA, overwrite_existing=True
+    )
     assert "wrist: delays from 1 to 4 steps: a prim has one delay, 4" in lost
     assert any("transmission ratios" in line for line in lost)
     motors = aa.motors_of(stage, PANDA)
@@ -124,46 +113,46 @@ def test_what_prims_hold() -> None:
     assert np.degrees(drive.GetAttribute("drive:angular:physics:stiffness").Get()) == pytest.approx(200.0)
     assert drive.GetAttribute("drive:angular:physics:maxForce").Get() == 60.0
     assert np.radians(drive.GetAttribute("physxJointAxis:angular:maxJointVelocity").Get()) == pytest.approx(3.0)
-    assert groups_of(stage, PANDA) == {"shoulder": SHOULDER, "wrist": wrist, "elbow": ELBOW}
+    assert isaac_lab.groups_of(stage, PANDA) == {"shoulder": SHOULDER, "wrist": wrist, "elbow": ELBOW}
 
 
 @pytest.mark.parametrize("said", [True, False])
-def test_a_normalization_that_the_file_of_a_gru_lacks(said: bool, tmp_path: Path) -> None:
+def test_a_normalization_that_the_file_of_a_gru_lacks(said, tmp_path) -> None:
     """Only that of the file is in the stage; one that changes nothing need not be there."""
     file = write_network(tmp_path / "net.safetensors", random_network("gru", 2), {})
-    cfg = ActuatorNetGRUCfg(
+    cfg = isaac_lab.ActuatorNetGRUCfg(
         joint_names_expr=["hinge"], network_file=str(file), vel_normalization=(0.0, 2.0) if said else (0.0, 1.0)
     )
     stage = stage_of(ROBOTS / "pendulum.usda")
-    lost = to_usd({"leg": cfg}, stage, "/World/Pendulum", overwrite_existing=True)
+    lost = isaac_lab.to_usd({"leg": cfg}, stage, "/World/Pendulum", overwrite_existing=True)
     assert [line.partition(":")[2].partition(":")[0] for line in lost] == ([" normalization"] if said else [])
-    assert groups_of(stage, "/World/Pendulum")["leg"].vel_normalization == [0.0, 2.0 if said else 1.0]
+    assert isaac_lab.groups_of(stage, "/World/Pendulum")["leg"].vel_normalization == [0.0, 2.0 if said else 1.0]
 
 
-def test_networks_whose_file_says_less_than_the_cfg(tmp_path: Path) -> None:
+def test_networks_whose_file_says_less_than_the_cfg(tmp_path) -> None:
     """The prim has a path only; scales that are not in the file are named."""
     file = tmp_path / "net.pt"
     said = {"pos_scale": 2.0, "vel_scale": 0.5, "torque_scale": 4.0, "input_order": "pos_vel", "input_idx": [0]}
     file.write_bytes(checkpoint_files.checkpoint_file("torchscript", "mlp", said))
-    fields: dict[str, Any] = {
+    fields = {
         **said,
         **{"joint_names_expr": ["hinge"], "network_file": str(file), "saturation_effort": 9.0, "velocity_limit": 9.0},
     }
     stage = stage_of(ROBOTS / "pendulum.usda")
-    cfg = ActuatorNetMLPCfg(**fields)
-    assert to_usd({"leg": cfg}, stage, "/World/Pendulum", overwrite_existing=True) == []
-    assert groups_of(stage, "/World/Pendulum") == {"leg": cfg}
+    cfg = isaac_lab.ActuatorNetMLPCfg(**fields)
+    assert isaac_lab.to_usd({"leg": cfg}, stage, "/World/Pendulum", overwrite_existing=True) == []
+    assert isaac_lab.groups_of(stage, "/World/Pendulum") == {"leg": cfg}
     other = cfg.replace(pos_scale=3.0, torque_scale=5.0)
-    (line,) = to_usd({"leg": other}, stage, "/World/Pendulum", overwrite_existing=True)
+    (line,) = isaac_lab.to_usd({"leg": other}, stage, "/World/Pendulum", overwrite_existing=True)
     assert line.startswith("leg: pos_scale, effort_scale: must be in the file of the network")
     filled = cfg.replace(history_fill="first")
-    (line,) = to_usd({"leg": filled}, stage, "/World/Pendulum", overwrite_existing=True)
+    (line,) = isaac_lab.to_usd({"leg": filled}, stage, "/World/Pendulum", overwrite_existing=True)
     assert line.startswith("leg: history_fill: must be in the file of the network")
-    assert groups_of(stage, "/World/Pendulum") == {"leg": filled}
+    assert isaac_lab.groups_of(stage, "/World/Pendulum") == {"leg": filled}
     # as Isaac Lab has its networks: the defaults of metadata would not fit this one
     file = write_network(tmp_path / "bare.safetensors", random_network("mlp", 6), {})
     bare = cfg.replace(network_file=str(file), input_idx=[0, 1, 2])
-    (line,) = to_usd({"leg": bare}, stage, "/World/Pendulum", overwrite_existing=True)
+    (line,) = isaac_lab.to_usd({"leg": bare}, stage, "/World/Pendulum", overwrite_existing=True)
     assert line.startswith("leg: pos_scale, vel_scale, input_order, history_fill, effort_scale, input_idx: must be")
 
 
@@ -171,19 +160,16 @@ def test_nothing_is_written_where_something_is_wrong() -> None:
     """Joints that are driven already, groups that share one, and a stage without groups."""
     stage = stage_of(ROBOTS / "franka_panda.usda")
     before = stage.GetRootLayer().ExportToString()
-    with pytest.raises(ValueError, match="is driven by"):
-        to_usd(GROUPS, stage, PANDA)
+    refused(ValueError, lambda: isaac_lab.to_usd(GROUPS, stage, PANDA), "is driven by")
     with pytest.raises(ValueError, match="is in groups 'a' and 'b'"):
-        to_usd({"a": WRIST, "b": WRIST}, stage, PANDA, overwrite_existing=True)
-    with pytest.raises(ValueError, match="Write groups into the stage with to_usd"):
-        groups_of(stage, PANDA)
+        isaac_lab.to_usd({"a": WRIST, "b": WRIST}, stage, PANDA, overwrite_existing=True)
+    refused(ValueError, lambda: isaac_lab.groups_of(stage, PANDA), "Write groups into the stage with to_usd")
     assert stage.GetRootLayer().ExportToString() == before
     # a stronger layer authors the armature: what was written before is taken back
     with Usd.EditContext(stage, stage.GetSessionLayer()):
         joint = stage.GetPrimAtPath(f"{PANDA}/joints/panda_joint1")
         joint.CreateAttribute("physxJointAxis:angular:armature", Sdf.ValueTypeNames.Float).Set(0.7)
-    with pytest.raises(RuntimeError, match="has no effect"):
-        to_usd(GROUPS, stage, PANDA, overwrite_existing=True)
+    refused(RuntimeError, lambda: isaac_lab.to_usd(GROUPS, stage, PANDA, overwrite_existing=True), "has no effect")
     assert stage.GetRootLayer().ExportToString() == before
 
 
@@ -195,7 +181,7 @@ def test_a_text_that_holds_no_groups() -> None:
     for wrong in ("{", "[]", '{"leg": {}}', '{"leg": {"class": "os.system"}}', '{"leg": {"class": "DCMotorCfg"}}'):
         text.Set(wrong)
         with pytest.raises(ValueError, match=r"must hold groups, but .* Write them anew with to_usd"):
-            groups_of(stage, "/World/Pendulum")
+            isaac_lab.groups_of(stage, "/World/Pendulum")
 
 
 def test_groups_in_place_of_a_motor_do_not_take_its_friction_for_the_joint() -> None:
@@ -205,7 +191,7 @@ def test_groups_in_place_of_a_motor_do_not_take_its_friction_for_the_joint() -> 
     joint.CreateAttribute("newton:friction", Sdf.ValueTypeNames.Float).Set(0.125)
     motor = [aa.PDControlConfig(20.0, 2.0), aa.FrictionConfig(0.5, 0.25)]
     aa.add_motors("/World/Pendulum", {"hinge": motor}, stage=stage, overwrite_existing=True)
-    leg = ImplicitActuatorCfg(joint_names_expr=["hinge"], stiffness=20.0, damping=2.0)
-    to_usd({"leg": leg}, stage, "/World/Pendulum", overwrite_existing=True)
+    leg = isaac_lab.ImplicitActuatorCfg(joint_names_expr=["hinge"], stiffness=20.0, damping=2.0)
+    isaac_lab.to_usd({"leg": leg}, stage, "/World/Pendulum", overwrite_existing=True)
     assert joint.GetAttribute("newton:friction").Get() == 0.125
     assert not joint.GetAttribute("newton:damping").HasAuthoredValue()

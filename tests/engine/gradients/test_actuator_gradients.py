@@ -3,12 +3,7 @@
 Every test runs on the core, and by Warp's adjoint, which is used without the core.
 """
 
-from __future__ import annotations
-
-import itertools
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as actuators
 import numpy as np
@@ -24,6 +19,7 @@ from isaacsim.core.experimental.actuators.laws.contract.late import LateComponen
 from isaacsim.core.experimental.actuators.specs.fields import parameters_of
 from isaacsim.core.experimental.actuators.specs.signals import SIGNALS as STAGE_SIGNALS
 from isaacsim.core.experimental.actuators.specs.stages import KINDS, acts_at_joint, parts_of
+from late_rollout import in_place, one_each, swapped
 from neural_twin import random_network, write_network
 from own_components import Loaded, OwnLimit
 from step_bench import FeedbackSkewed
@@ -118,10 +114,10 @@ pytestmark = pytest.mark.usefixtures("backend")
 
 
 # gradients by central differences, and how often limits acted
-KNOWN: dict[tuple[Any, ...], tuple[Values, np.ndarray]] = {}
+KNOWN: dict[tuple, tuple[Values, np.ndarray]] = {}
 
 
-def array(values: Any, grad: bool = True, dtype: Any = wp.float32) -> wp.array:
+def array(values, grad: bool = True, dtype=wp.float32) -> wp.array:
     return wp.array(np.asarray(values), dtype=dtype, device="cpu", requires_grad=grad)
 
 
@@ -152,7 +148,7 @@ class Rollout:
             q, qd = values[f"joint_q {k}"], values[f"joint_qd {k}"]
             source = np.maximum(k - self.lag, 0)
             command = [np.choose(source, [values[f"{name} {n}"] for n in range(self.steps)]) for name in SIGNALS[2:]]
-            effort: Any = None
+            effort = None
             motor, acting = (q, qd, *command), (q, qd)
             gears = [law for law in self.laws if law in oracle.MOTORS]
             for gear in gears:
@@ -198,7 +194,7 @@ class Rollout:
             found[name] = (ends[0] - ends[1]) / (2 * width)
         return found
 
-    def actuator(self, **more: Any) -> tuple[Actuator, dict[str, wp.array]]:
+    def actuator(self, **more) -> tuple[Actuator, dict[str, wp.array]]:
         """The actuator, and its parameters by the names here."""
         parameters = {name: array(self.values[name]) for name in self.values if name.split()[0] in self.laws}
         made = []
@@ -216,7 +212,7 @@ class Rollout:
         actuator = Actuator(indices, **parts, requires_grad=True, **more)
         return actuator, {name: value for name, value in parameters.items() if "before" not in name}
 
-    def on_tape(self, states: Callable[[Actuator, int], list[tuple[Any, Any]]]) -> Values:
+    def on_tape(self, states: Callable[[Actuator, int], list[tuple]]) -> Values:
         """The gradients on a tape of Warp; `states` gives those before and after each step."""
         actuator, parameters = self.actuator()
         pairs = states(actuator, self.steps)
@@ -244,23 +240,6 @@ class Rollout:
         return found | {name: state.grad.numpy().copy() for name, state in states_of_laws.items()}
 
 
-def swapped(actuator: Actuator, steps: int) -> list[tuple[Any, Any]]:
-    """Two states in turn."""
-    two = [actuator.state(), actuator.state()]
-    return [(two[k % 2], two[1 - k % 2]) for k in range(steps)]
-
-
-def in_place(actuator: Actuator, steps: int) -> list[tuple[Any, Any]]:
-    """One state."""
-    return [(state := actuator.state(), state)] + [(state, state)] * (steps - 1)
-
-
-def one_each(actuator: Actuator, steps: int) -> list[tuple[Any, Any]]:
-    """A state for each step."""
-    all_of_them = [actuator.state() for _ in range(steps + 1)]
-    return list(itertools.pairwise(all_of_them))
-
-
 def assert_same(found: Values, expected: Values, tolerance: float = 2e-4) -> None:
     for name, values in expected.items():
         scale = max(1.0, float(np.abs(values).max()))
@@ -270,7 +249,7 @@ def assert_same(found: Values, expected: Values, tolerance: float = 2e-4) -> Non
 @pytest.mark.parametrize("states", [swapped, in_place, one_each])
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.slow("Warp")
-def test_every_law_has_the_gradients_of_finite_differences(law: str, states: Any) -> None:
+def test_every_law_has_the_gradients_of_finite_differences(law, states) -> None:
     """Over more steps than the ring is deep, lags from none to all of it; limits and integrals act on some joints."""
     laws = [law] if law.startswith("Controller") else ["ControllerPID", law]
     rollout = Rollout(laws, 6, LAGS)
@@ -282,7 +261,7 @@ def test_every_law_has_the_gradients_of_finite_differences(law: str, states: Any
 
 @pytest.mark.parametrize("depth", [0, 1, 4])
 @pytest.mark.slow("Warp")
-def test_all_limits_together(depth: int) -> None:
+def test_all_limits_together(depth) -> None:
     """With no delay, the shortest ring, and one that is longer than there are steps."""
     clamps = [law for law in LAWS if law.startswith("Clamping")]
     rollout = Rollout(["ControllerGearedPID", *clamps], 3, depth, seed=1)
@@ -296,7 +275,7 @@ GEARED = ["ClampingDCMotor", "TransmissionGear", "ClampingPositionBased", "Passi
 @pytest.mark.parametrize("targets", [0.0, 1.0])
 @pytest.mark.parametrize("controller", ["ControllerPD", "ControllerPID"])
 @pytest.mark.slow
-def test_gear_between_motor_and_joint(controller: str, targets: float) -> None:
+def test_gear_between_motor_and_joint(controller, targets) -> None:
     """Turning either way, with targets of the joint and of the motor, behind a delay."""
     rollout = Rollout([controller, *GEARED], 12, LAGS, seed=5)
     rollout.values["TransmissionGear ratio"][::3] *= -1
@@ -362,7 +341,6 @@ def test_swing_of_geared_joints() -> None:
         ends = [loss(exact | {name: value + sign * width}) for sign in (1, -1)]
         expected[name] = (ends[0] - ends[1]) / (2 * width)
     assert limited.any() and (limited < len(exact) * 2 * steps).all()
-
     arrays = {name: array(value) for name, value in values.items()}
     law = actuators.ControllerPID(*(arrays.get(name) for name in names["ControllerPID"]))
     limits = [actuators.ClampingDCMotor(*(arrays[name] for name in names["ClampingDCMotor"]))]
@@ -386,14 +364,14 @@ def test_swing_of_geared_joints() -> None:
 
 @pytest.mark.parametrize("backend", ["core"], indirect=True)
 @pytest.mark.parametrize("isa", native.core.variants() if native.core else [])
-def test_every_instruction_set(isa: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_instruction_set(isa, monkeypatch) -> None:
     """Alike, for a number of joints that fills no vector."""
     monkeypatch.setenv("ACTUATORS_ISA", isa)
     rollout = Rollout(["ControllerPID", *GEARED], 4, 2, seed=2)
     assert_same(rollout.on_tape(in_place), rollout.differences())
 
 
-def pd(number: int = N, **more: Any) -> tuple[Actuator, dict[str, wp.array]]:
+def pd(number: int = N, **more) -> tuple[Actuator, dict[str, wp.array]]:
     """PD with a limit, and its arrays."""
     arrays = {name: array(np.linspace(-1, 1, number) * (1 + k)) for k, name in enumerate(SIGNALS)}
     arrays |= {"kp": array(np.full(number, 10.0)), "kd": array(np.ones(number)), "const": array(np.zeros(number))}
@@ -468,8 +446,7 @@ def test_computed_efforts_have_gradients() -> None:
 def test_indices_may_come_twice_and_in_any_order() -> None:
     """What several joints read gets the sum."""
     actuator, arrays = pd(4, requires_grad=True)
-    places = array([2, 0, 2, 3], False, wp.uint32)
-    actuator.pos_indices = places
+    actuator.pos_indices = array([2, 0, 2, 3], False, wp.uint32)
     arrays["limit"].fill_(1000.0)
     with wp.Tape() as tape:
         actuator.step(arrays, arrays)
@@ -478,7 +455,7 @@ def test_indices_may_come_twice_and_in_any_order() -> None:
 
 @pytest.mark.parametrize("kind", ["PID", "network"])
 @pytest.mark.slow("Warp")
-def test_two_tapes_in_a_row_do_not_know_of_each_other(kind: str, tmp_path: Path) -> None:
+def test_two_tapes_in_a_row_do_not_know_of_each_other(kind, tmp_path) -> None:
     """A state that goes on has no gradient of the tape before: ring and integral, hidden and cell state."""
     rollout = Rollout(["ControllerPID"], 1, LAGS)
     file = write_network(tmp_path / "knee.safetensors", random_network("lstm", 2, layers=2), {"effort_scale": 30.0})
@@ -507,7 +484,7 @@ def test_two_tapes_in_a_row_do_not_know_of_each_other(kind: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_reset_ends_what_goes_back(whole: bool) -> None:
+def test_reset_ends_what_goes_back(whole) -> None:
     """Integral and delay from before it have no gradient."""
     rollout = Rollout(["ControllerPID"], 1, LAGS)
     actuator, parameters = rollout.actuator()
@@ -532,7 +509,7 @@ def test_reset_ends_what_goes_back(whole: bool) -> None:
 
 @pytest.mark.parametrize("name", SIGNALS)
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_fault_has_no_gradient(name: str, value: float) -> None:
+def test_fault_has_no_gradient(name, value) -> None:
     """Of a joint with a fault all are zero for that step, and the others are what they were."""
     found: list[Values] = []
     for bad in (False, True):
@@ -569,7 +546,7 @@ def test_command_that_is_not_finite_leaves_the_one_before_its_gradient() -> None
 
 
 @pytest.mark.parametrize("held", [0, 1, 2, 3])
-def test_ring_that_is_not_full_gives_the_gradient_to_the_oldest_command(held: int) -> None:
+def test_ring_that_is_not_full_gives_the_gradient_to_the_oldest_command(held) -> None:
     """A state from outside, with fewer commands than rows; without one the command of the step acts."""
     _, arrays = pd(1)
     law = actuators.ControllerPD(arrays["kp"], arrays["kd"], arrays["const"])
@@ -605,7 +582,7 @@ def test_group_steps_each_on_the_tape() -> None:
 
 
 @pytest.mark.parametrize("kind", ["PD", "PID", "delay", "DC motor"])
-def test_gradients_are_newtons(kind: str) -> None:
+def test_gradients_are_newtons(kind) -> None:
     """Where newton has them: of one step, for over several with a delay it reads what it has overwritten."""
     newton = pytest.importorskip("newton.actuators", reason="newton is not installed")
     if not hasattr(newton, "DrivePD"):
@@ -653,7 +630,7 @@ def test_gradients_are_newtons(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["own law", "own limit", "column"])
-def test_what_has_no_gradients_is_refused(kind: str, tmp_path: Path) -> None:
+def test_what_has_no_gradients_is_refused(kind, tmp_path) -> None:
     """A component that computes arrays, and a network with a column of the caller's, by name of the argument."""
     law, clamping = pd()[0].controller, []
     if kind == "own law":
@@ -689,7 +666,7 @@ class FeedbackLate(LateComponent, Feedback):
         ([FeedbackSkewed, actuators.ImplicitEffort], r"a sensor of one's own \(FeedbackSkewed\) beside an effort of"),
     ],
 )
-def test_what_laws_of_ones_own_have_no_gradients_with_is_refused(stages: list[Any], why: str) -> None:
+def test_what_laws_of_ones_own_have_no_gradients_with_is_refused(stages, why) -> None:
     """By name: what only built-in laws have, and what would be evaluated at the end of the step."""
     ones, law = array(np.ones(N)), pd()[0].controller
     # none in the engine of a simulator

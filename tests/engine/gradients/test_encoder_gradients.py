@@ -1,9 +1,5 @@
 """Gradients through encoders, compared with central differences in float64."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
@@ -23,7 +19,7 @@ WITHOUT = "velocity", "seed", "resolution", "velocity_resolution", "targets"
 
 @pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize("states", [swapped, in_place, one_each])
-def test_every_gradient_is_that_of_central_differences(states: Any) -> None:
+def test_every_gradient_is_that_of_central_differences(states) -> None:
     """By bias, noise, latency in seconds and steps, filter, gains, limits, and the signals of each step."""
     laws = ["FeedbackEncoder", "ControllerPID", "ClampingMaxEffort"]
     rollout = LateRollout(laws, GAINS | ENCODER | LATE | {"seed": (0, 99)}, seed=3, whole=WHOLE)
@@ -39,7 +35,7 @@ def test_every_gradient_is_that_of_central_differences(states: Any) -> None:
 @pytest.mark.usefixtures("backend")
 @pytest.mark.slow
 @pytest.mark.parametrize("at_motor", [False, True])
-def test_before_a_delay_and_a_gear(at_motor: bool) -> None:
+def test_before_a_delay_and_a_gear(at_motor) -> None:
     """An encoder at the joint, or at the motor; controller and limit are in the coordinates of the motor."""
     laws = ["FeedbackEncoder", "DelayTimed", "ControllerPD", "ClampingMaxEffort", "TransmissionGear"]
     ranges = GAINS | ENCODER | LATE | {"seconds": (0.001, 0.03), "ratio": (0.5, 3.0), "offset": (-0.5, 0.5)}
@@ -70,7 +66,7 @@ def test_gradient_of_a_quantized_number_is_that_of_the_number() -> None:
 
 @pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize("name", ["joint_q", "joint_qd", "joint_target_q"])
-def test_fault_has_no_gradient(name: str) -> None:
+def test_fault_has_no_gradient(name) -> None:
     """Of one joint in one step; the difference of positions reaches over it. The other joints are what they were."""
     found = []
     for bad in (False, True):
@@ -132,7 +128,7 @@ def test_torch_has_the_gradients_of_differences_also_with_an_effort_of_the_end_o
     for mode in ([], [aa.ImplicitConfig(assumed_inertia=0.05)]):
         motor = {"j": [*stages, encoder, *mode]}
 
-        def loss(shift: Any, step: int, motor: Any = motor, grad: bool = True) -> Any:
+        def loss(shift, step: int, motor=motor, grad: bool = True):
             made = aa.ActuatedArrays(["j"], motor, 20, requires_grad=grad)
             total = torch.zeros(20, 1, dtype=torch.float64)
             for k, (q, qd, target) in enumerate(given):
@@ -152,7 +148,7 @@ def test_torch_has_the_gradients_of_differences_also_with_an_effort_of_the_end_o
 class Recorded:
     """A recorder of the rest that keeps what it is given."""
 
-    def note(self, _signals: Any, _indices: Any, parameters: Any, *_: Any) -> Any:
+    def note(self, _signals, _indices, parameters, *_):
         return parameters
 
 
@@ -169,8 +165,7 @@ def test_positions_are_rounded_as_in_the_step() -> None:
     given["resolution"][:] = resolution
     state = [*np.full((2, count), np.nan, np.float32), *np.zeros((2, count), np.float32)]
     rings = list(np.zeros((2, 4, count), np.float32))
-    index = np.arange(count, dtype=np.uint32)
-    signals, indices = [positions, zero[:, 0], None, None, None], [index] * 5
+    signals, indices = [positions, zero[:, 0], None, None, None], [np.arange(count, dtype=np.uint32)] * 5
     noted = Measured(Recorded(), count, 0).note(
         signals, indices, list(given.values()), (None, [*state, *rings]), None, 0.002
     )

@@ -1,9 +1,5 @@
 """Laws whose results are parameters, in the recorders of the core and of Warp."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import ClampingMaxEffort, ControllerPD
@@ -16,7 +12,7 @@ from isaacsim.core.experimental.actuators.engine.gradients.warp_gradients import
 N = 700
 
 
-def recorder(engine: str, controller: Any, sensor: Any) -> Any:
+def recorder(engine: str, controller, sensor):
     """Of a controller with a limit, and a sensor."""
     curves = [[], []] + ([[]] if sensor else [])
     if engine == "Warp":
@@ -30,7 +26,7 @@ def recorder(engine: str, controller: Any, sensor: Any) -> Any:
 
 @pytest.mark.parametrize("engine", ["core", "Warp"])
 @pytest.mark.parametrize("controller", [GivenEffort, ControllerPD])
-def test_given_numbers_act_in_the_place_of_a_law(engine: str, controller: Any, rng: np.random.Generator) -> None:
+def test_given_numbers_act_in_the_place_of_a_law(engine, controller, rng) -> None:
     """An effort in that of a controller, and a measurement in that of the signals of the joint; a fault has zeros."""
     is_effort = controller is GivenEffort
     signals = [rng.normal(size=N).astype(np.float32) for _ in range(5)]

@@ -1,9 +1,6 @@
 """Kernels of gradients as CUDA code, compiled without a GPU, and created once per pipeline."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import pytest
@@ -18,7 +15,7 @@ LIMITS = (ClampingSlew, aa.ClampingDCMotor, aa.ClampingPositionBased, aa.Clampin
 @pytest.mark.parametrize("controller", [aa.ControllerPID, ControllerLeaky])
 @pytest.mark.slow
 @pytest.mark.usefixtures("optimized_kernels")
-def test_pipeline_compiles_for_cuda(controller: Any, arch: int, tmp_path: Path) -> None:
+def test_pipeline_compiles_for_cuda(controller, arch, tmp_path) -> None:
     """Built-in and custom laws compile with their adjoints for the A100, and for the H100 and H200."""
     kernels = gradient_kernels(PipelineLaws(controller, LIMITS), True)
     (file, *_) = wp.compile_aot_module(kernels.efforts.module, arch=arch, module_dir=tmp_path, use_ptx=True)

@@ -1,10 +1,5 @@
 """Gradients through rates and effort delays, compared with central differences in float64."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import isaacsim.core.experimental.actuators as actuators
 import numpy as np
 import pytest
@@ -34,7 +29,7 @@ WITHOUT += ("resolution", "velocity_resolution", "velocity")
 @pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize("states", [swapped, in_place, one_each])
 @pytest.mark.parametrize("law", ["RateHold", "EffortDelayTimed"])
-def test_every_gradient_is_that_of_central_differences(law: str, states: Any) -> None:
+def test_every_gradient_is_that_of_central_differences(law, states) -> None:
     """Of a PID controller with a limit, which is of each step; joints differ in period, phase and delay."""
     rollout = LateRollout(["ControllerPID", law, "ClampingMaxEffort"], GAINS | LATE | RATE, seed=1, whole=WHOLE)
     expected = rollout.differences()
@@ -48,7 +43,7 @@ def test_every_gradient_is_that_of_central_differences(law: str, states: Any) ->
 
 
 @pytest.mark.parametrize("states", [swapped, in_place])
-def test_rate_that_steps_do_not_divide(states: Any) -> None:
+def test_rate_that_steps_do_not_divide(states) -> None:
     """Controllers get the period as their step, which is 2.4 physics steps."""
     ranges = GAINS | {"frequency": (1 / 0.048, 1 / 0.048), "decimation": (1.0, 1.0)}
     rollout = LateRollout(["ControllerPID", "RateHold", "ClampingMaxEffort"], ranges, steps=12, seed=2)
@@ -88,7 +83,7 @@ def test_friction_behind_the_effort_keeps_its_own_state() -> None:
 
 @pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize("name", ["joint_q", "joint_target_q", "max_effort"])
-def test_fault_has_no_gradient(name: str) -> None:
+def test_fault_has_no_gradient(name) -> None:
     """Of one joint in a step in which its controller does not run; the effort that is held acts again after it."""
     found = []
     for bad in (False, True):
@@ -134,7 +129,7 @@ def test_computed_efforts_are_those_that_are_held() -> None:
     assert kp.grad.numpy().tolist() == [55.5] * 3
 
 
-def test_network_runs_at_its_rate(tmp_path: Path) -> None:
+def test_network_runs_at_its_rate(tmp_path) -> None:
     """In Torch, by targets of each step, and by the state that an LSTM keeps between computations."""
     torch = pytest.importorskip("torch")
     file = write_network(tmp_path / "knee.safetensors", random_network("lstm", 2, layers=2), {"effort_scale": 30.0})
@@ -142,7 +137,7 @@ def test_network_runs_at_its_rate(tmp_path: Path) -> None:
     rng = np.random.default_rng(8)
     given = torch.tensor(rng.normal(size=(6, 3, 4, 1)).astype(np.float32))
 
-    def loss(targets: Any) -> Any:
+    def loss(targets):
         made = ActuatedArrays(["j"], motor, 4, requires_grad=True)
         # without gradients all steps return one tensor
         efforts = (made.step(q, qd, one, 0.005).double() for (q, qd, _), one in zip(given, targets, strict=True))

@@ -1,9 +1,6 @@
 """Gradients of efforts at the end of the step, compared with central differences of a float64 solution."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -40,7 +37,7 @@ def solved(values: dict[str, np.ndarray]) -> np.ndarray:
             rest = rest + values["load_share"] * (seen - rest)
         free = qd + gain * rest
 
-        def law(tau: np.ndarray, now: Any = (q, free, q_target, qd_target, feedforward)) -> np.ndarray:
+        def law(tau: np.ndarray, now=(q, free, q_target, qd_target, feedforward)) -> np.ndarray:
             start, left, target, speed, fed = now
             v = left + gain * tau
             demand = oracle.pd_effort(start + h * v, v, target, speed, fed, values["kp"], values["kd"], 0.0)
@@ -107,7 +104,7 @@ def by_tape(values: dict[str, np.ndarray], weights: np.ndarray) -> tuple[np.ndar
 
 @pytest.mark.usefixtures("backend")
 @pytest.mark.slow
-def test_gradients_equal_central_differences(rng: np.random.Generator) -> None:
+def test_gradients_equal_central_differences(rng) -> None:
     """By all signals of all steps, the gains, the inertia and the share of the load; with and without limits acting."""
     values = given(rng)
     weights = rng.normal(size=(STEPS, N))
@@ -124,7 +121,7 @@ def test_gradients_equal_central_differences(rng: np.random.Generator) -> None:
         assert near.mean() < 0.02, (name, gradient[near][:5], wanted[near][:5])
 
 
-def refusing(motor: list[Any]) -> Callable[[], object]:
+def refusing(motor: list) -> Callable[[], object]:
     """Makes actuators with gradients in Torch."""
     return lambda: aa.ActuatedArrays(["j"], {"j": motor}, requires_grad=True)
 
@@ -137,7 +134,7 @@ def test_friction_behind_is_refused_by_name() -> None:
         refusing(motor)()
 
 
-def test_torch_has_the_same_gradients(rng: np.random.Generator) -> None:
+def test_torch_has_the_same_gradients(rng) -> None:
     """Of a PID controller with a limit, by positions and gains, against differences of the step itself."""
     torch = pytest.importorskip("torch")
     motor = [
@@ -147,7 +144,7 @@ def test_torch_has_the_same_gradients(rng: np.random.Generator) -> None:
     ]
     q, qd, target = (torch.tensor(rng.uniform(-0.3, 0.3, (40, 1)), dtype=torch.float32) for _ in range(3))
 
-    def loss(shift: float, *, grad: bool) -> Any:
+    def loss(shift: float, *, grad: bool):
         made = aa.ActuatedArrays(["j"], {"j": motor}, 40, requires_grad=grad)
         x = (q + shift).requires_grad_(grad)
         efforts = [made.step(x, qd, target, 0.005), made.step(x, qd, target, 0.005)]

@@ -1,9 +1,5 @@
 """Gradients through delays in seconds or between steps, compared with central differences in float64."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import ActuatedArrays, PDControlConfig, TimedDelayConfig
@@ -20,7 +16,7 @@ DRAWING = ("random_steps", "redraw_steps", "hold_probability", "seed")
 @pytest.mark.parametrize("states", [swapped, in_place, one_each])
 @pytest.mark.parametrize("drawn", [False, True])
 @pytest.mark.slow("Warp")
-def test_every_gradient_is_that_of_central_differences(drawn: bool, states: Any) -> None:
+def test_every_gradient_is_that_of_central_differences(drawn, states) -> None:
     """By the delay in seconds and in steps, gains, and the commands of each step; with a part that is drawn."""
     ranges = GAINS | {"seconds": (0.001, 0.03), "DelayTimed steps": (0.1, 1.4)}
     ranges |= {"random_steps": (0.6, 2.4), "redraw_steps": (1.0, 3.0), "hold_probability": (0.0, 0.5)} if drawn else {}
@@ -33,7 +29,7 @@ def test_every_gradient_is_that_of_central_differences(drawn: bool, states: Any)
     assert_same(found, expected, DRAWING)
 
 
-def loss_of(values: dict[str, Any], targets: Any) -> Any:
+def loss_of(values: dict, targets):
     """A weighted sum of the efforts of a motion, in which the controller squares nothing: it is linear in targets."""
     torch = pytest.importorskip("torch")
     motors = {".*": [PDControlConfig(20.0, 1.0), TimedDelayConfig(seconds=0.0075, steps=0.5, max_steps=8)]}
@@ -47,7 +43,7 @@ def loss_of(values: dict[str, Any], targets: Any) -> Any:
 
 
 @pytest.mark.parametrize(("name", "value"), [("seconds", 0.0081), ("seconds", 0.0002), ("steps", 1.3)])
-def test_by_the_delay_as_by_differences(name: str, value: float) -> None:
+def test_by_the_delay_as_by_differences(name, value) -> None:
     """In Torch. Within a step the acting command is linear in the delay, so a difference within it is exact."""
     torch = pytest.importorskip("torch")
     targets = torch.tensor(np.random.default_rng(4).normal(size=(STEPS, *SIZE)).astype(np.float32))

@@ -1,7 +1,5 @@
 """Rings of results that act late, and their gradients, step by step."""
 
-from __future__ import annotations
-
 import numpy as np
 from isaacsim.core.experimental.actuators.engine.gradients.late_ring import LateStep
 from isaacsim.core.experimental.actuators.laws.contract.late import SPARE_ROWS

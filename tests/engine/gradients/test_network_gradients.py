@@ -1,9 +1,6 @@
 """Gradients of a law with a network: which arrays are zeroed and added to. Tests of the pipeline check the values."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +13,7 @@ from neural_twin import random_network, write_network
 N = 5
 
 
-def array(values: Any) -> wp.array:
+def array(values) -> wp.array:
     return wp.array(np.asarray(values, np.float32), dtype=wp.float32, device="cpu")
 
 
@@ -31,7 +28,7 @@ def made(kind: str, folder: Path) -> tuple[NetworkGradients, list[wp.array]]:
 
 
 @pytest.mark.parametrize("kind", ["mlp", "lstm"])
-def test_gradients_of_states_are_taken_and_left(kind: str, tmp_path: Path) -> None:
+def test_gradients_of_states_are_taken_and_left(kind, tmp_path) -> None:
     """Into arrays of their own or into the same; of a row with a fault they stay what they are."""
     back, state = made(kind, tmp_path)
     signals = array(np.random.default_rng(1).normal(size=(5, N)))
@@ -57,7 +54,7 @@ def test_gradients_of_states_are_taken_and_left(kind: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("kind", ["mlp", "lstm"])
-def test_states_without_gradients_are_left_alone(kind: str, tmp_path: Path) -> None:
+def test_states_without_gradients_are_left_alone(kind, tmp_path) -> None:
     """Gradients by signals do not depend on them."""
     back, state = made(kind, tmp_path)
     signals, found = array(np.random.default_rng(1).normal(size=(5, N))), []
@@ -72,7 +69,7 @@ def test_states_without_gradients_are_left_alone(kind: str, tmp_path: Path) -> N
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("optimized_kernels")
-def test_compiles_for_cuda(tmp_path: Path) -> None:
+def test_compiles_for_cuda(tmp_path) -> None:
     """The kernels around the network."""
     module = wp.get_module(network_gradients.__name__)
     (file, *_) = wp.compile_aot_module(module, arch=90, module_dir=tmp_path, use_ptx=True)

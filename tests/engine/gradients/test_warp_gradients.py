@@ -1,10 +1,8 @@
 """Gradients by Warp's adjoint: custom laws compared with float64 differences, built-in laws with the core."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import isaacsim.core.experimental.actuators as actuators
 import numpy as np
@@ -89,11 +87,11 @@ class Grip(actuators.Clamping):
     PREPARE = grip_prepare
     LAW = grip_clamp
 
-    def curve(self, name: str) -> Any:
+    def curve(self, name: str):
         return TABLE
 
 
-def array(values: Any, dtype: Any = wp.float32, device: str = "cpu") -> wp.array:
+def array(values, dtype=wp.float32, device: str = "cpu") -> wp.array:
     return wp.array(np.asarray(values), dtype=dtype, device=device, requires_grad=dtype is wp.float32)
 
 
@@ -143,7 +141,7 @@ def differences(loss: Callable[[Values], np.ndarray], values: Values) -> Values:
     }
 
 
-def states_of(actuator: actuators.Actuator, kind: str) -> list[tuple[Any, Any]]:
+def states_of(actuator: actuators.Actuator, kind: str) -> list[tuple]:
     """Before and after each step: two in turn, one, or one for each step."""
     if kind == "one each":
         return list(itertools.pairwise(actuator.state() for _ in range(STEPS + 1)))
@@ -155,7 +153,7 @@ def states_of(actuator: actuators.Actuator, kind: str) -> list[tuple[Any, Any]]:
 @pytest.mark.parametrize("depth", [0, DEPTH])
 @pytest.mark.parametrize("device", ["cpu", "cuda:0"])
 @pytest.mark.slow
-def test_laws_of_ones_own_have_the_gradients_of_finite_differences(device: str, depth: int, states: str) -> None:
+def test_laws_of_ones_own_have_the_gradients_of_finite_differences(device, depth, states) -> None:
     """States, prepared parameters and a curve; a limit of this package behind, and a delay before them."""
     if device != "cpu" and not wp.is_cuda_available():
         pytest.skip("this machine has no GPU")
@@ -164,7 +162,6 @@ def test_laws_of_ones_own_have_the_gradients_of_finite_differences(device: str, 
     lag = rng.integers(0, depth + 1, N)
     expected = differences(lambda changed: own_loss(changed, lag, weights), values)
     assert all(0 < (expected[name] != 0).sum() for name in values if not name.startswith("joint_target_qd"))
-
     given = {name: array(value, device=device) for name, value in values.items()}
     soft = Soft(given["gain"], given["damping"])
     clamping = [Grip(given["share"], given["most"], given["rate"]), actuators.ClampingMaxEffort(given["limit"])]
@@ -232,7 +229,7 @@ def rolled_out(laws: Sequence[str], values: Values, states: str, weights: np.nda
 @pytest.mark.parametrize("special", [0.0, 1e-3, 1e30, np.inf, -np.inf, np.nan])
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.slow
-def test_gradients_are_the_cores(law: str, special: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gradients_are_the_cores(law, special, monkeypatch) -> None:
     """For special values, in place and not: no gradient by an infinite limit, none on a fault."""
     if native.core is None:
         pytest.skip("the native core was not built")
@@ -320,7 +317,6 @@ def test_parameter_that_is_none_has_no_gradient_whatever_the_law_makes_of_it() -
 
 
 def test_one_array_as_two_parameters_gets_both_gradients() -> None:
-    """Their sum."""
     shared, zero = array(np.full(4, 10.0)), np.zeros(4)
     arrays = {name: array(zero) for name in (*SIGNALS, "joint_f")} | {"joint_target_q": array(np.full(4, 0.5))}
     arrays["joint_qd"] = array(np.full(4, -0.25))
@@ -358,7 +354,7 @@ def test_launches_stay_off_the_tape_and_arrays_where_they_are() -> None:
     for law in (pid, soft):
         actuator = actuators.Actuator(array([1, 0], wp.uint32), law, clamping=[motor], requires_grad=True)
         state = actuator.state()
-        arrays: dict[str, Any] = {name: np.zeros(2, np.float32) for name in SIGNALS[:4]}
+        arrays = {name: np.zeros(2, np.float32) for name in SIGNALS[:4]}
         arrays |= {"joint_act": None, "joint_f": array(np.zeros(2)), "joint_target_q": array([0.1, 0.2])}
         with wp.Tape() as tape:
             actuator.step(arrays, arrays, state, state, DT)

@@ -1,8 +1,5 @@
 """Friction of coupled joints, solved with the mass matrix: it rests where joint by joint takes long."""
 
-from __future__ import annotations
-
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -34,7 +31,7 @@ def test_sweeps_keep_to_the_levels() -> None:
     assert found[0, 0] == -0.1 and after[0] > 0 and abs(after[1]) < 1e-12
 
 
-def test_steps_are_those_of_the_equations(rng: np.random.Generator) -> None:
+def test_steps_are_those_of_the_equations(rng) -> None:
     """Of several robots whose levels grow with the load, in float64; a reset forgets the step before of its robot."""
     robots, joints, h = 3, 4, 0.01
     masses, kp = mass_matrices(robots, joints).astype(np.float32), 2.0
@@ -71,7 +68,7 @@ def test_steps_are_those_of_the_equations(rng: np.random.Generator) -> None:
 
 @pytest.mark.parametrize("load", [0.0, LOAD])
 @pytest.mark.slow
-def test_light_chain_rests(tmp_path: Path, load: float) -> None:
+def test_light_chain_rests(tmp_path, load) -> None:
     """Six links with hardly any armature at 5 ms, which shake at 0.1 rad/s for long, joint by joint."""
     found = rest(chain(tmp_path, armature=0.001), BASE, "mujoco", 0.005, load, sweeps=5)
     assert found.rms <= 2e-3

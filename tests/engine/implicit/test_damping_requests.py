@@ -1,27 +1,23 @@
 """Efforts that a simulator is to take over, where none is attached."""
 
-from __future__ import annotations
-
+import isaacsim.core.experimental.actuators as aa
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators import ActuatedArrays, Actuator, ImplicitConfig, PDControlConfig
-from isaacsim.core.experimental.actuators.laws.controller_pd import ControllerPD
-from isaacsim.core.experimental.actuators.laws.implicit_effort import ImplicitEffort
 
 
 def test_loop_of_arrays_refuses_it() -> None:
     """No simulator is attached there."""
     with pytest.raises(ValueError, match=r"ImplicitConfig.in_engine = True of joints a: must be False here"):
-        ActuatedArrays(["a"], {".*": [PDControlConfig(10.0, 1.0), ImplicitConfig(in_engine=True)]})
+        aa.ActuatedArrays(["a"], {".*": [aa.PDControlConfig(10.0, 1.0), aa.ImplicitConfig(in_engine=True)]})
 
 
 def test_actuator_of_its_own_refuses_it() -> None:
     """None is attached there either."""
     one = wp.ones(1, dtype=wp.float32, device="cpu")
     with pytest.raises(ValueError, match=r"ImplicitConfig.in_engine = True of joints knee: must be False here"):
-        Actuator(
+        aa.Actuator(
             wp.zeros(1, dtype=wp.uint32, device="cpu"),
-            ControllerPD(one, one, None),
+            aa.ControllerPD(one, one, None),
             label="knee",
-            others=[ImplicitEffort(one, one, one)],
+            others=[aa.ImplicitEffort(one, one, one)],
         )

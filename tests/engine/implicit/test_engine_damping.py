@@ -1,12 +1,7 @@
 """Efforts of the end of the step of which the simulator takes over the slope: steps, contacts, and the end of it."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -15,7 +10,6 @@ import warp as wp
 from isaacsim.core.experimental.actuators.base.errors import HostError
 from isaacsim.core.experimental.actuators.engine.implicit.engine_damping import hand_damping_over
 from isaacsim.core.experimental.actuators.laws.contract.coupling import inertias_of
-from isaacsim.core.experimental.actuators.laws.implicit_effort import ImplicitEffort
 from laden import hold
 from physics_engines import ENGINES, ROOT, floating_pair, installed, telescope, weightless
 from pxr import UsdPhysics
@@ -29,13 +23,13 @@ def engine(request: pytest.FixtureRequest) -> str:
     return installed(request.param)
 
 
-def in_engine(*limits: Any, kp: float = KP, **mode: Any) -> dict[str, list[Any]]:
+def in_engine(*limits, kp: float = KP, **mode) -> dict[str, list]:
     """Stiff motors of all joints."""
     return {".*": [aa.PDControlConfig(kp, KD), *limits, aa.ImplicitConfig(in_engine=True, **mode)]}
 
 
 @contextmanager
-def running(engine: str, motors: dict[str, Any], made: Any = None, num_envs: int = 1) -> Iterator[SimpleNamespace]:
+def running(engine: str, motors: dict, made=None, num_envs: int = 1):
     """A simulation that plays, its robot and its actuators."""
     stage = (telescope() if made is None else made).stage
     with aa.Simulation(stage, DT, num_envs, engine=engine) as sim:
@@ -44,12 +38,12 @@ def running(engine: str, motors: dict[str, Any], made: Any = None, num_envs: int
         yield SimpleNamespace(sim=sim, actuators=actuators, robot=sim.articulation(ROOT))
 
 
-def numbers(array: Any) -> np.ndarray:
+def numbers(array) -> np.ndarray:
     return np.asarray(array.numpy(), np.float64)
 
 
 @pytest.mark.parametrize("made", [telescope, floating_pair])
-def test_step_is_the_backward_euler_step_of_the_robot(engine: str, made: Any, rng: np.random.Generator) -> None:
+def test_step_is_the_backward_euler_step_of_the_robot(engine, made, rng) -> None:
     """(M + h·kd + h²·kp)·(v⁺ − v) = h·(kp·(target − q − h·v) − kd·v − bias), with all joints and a free base."""
     small = made()
     weightless(small)
@@ -83,7 +77,7 @@ BALANCED = """
 
 @pytest.mark.parametrize("num_envs", [1, 3])
 @pytest.mark.parametrize("engine", ["mujoco", "mujoco_warp"])
-def test_link_may_be_balanced(engine: str, num_envs: int, tmp_path: Path) -> None:
+def test_link_may_be_balanced(engine, num_envs, tmp_path) -> None:
     """MuJoCo takes the inertia of a body with its center of mass on its joint from constants of the model."""
     if engine == "mujoco_warp":
         pytest.importorskip(engine)
@@ -93,9 +87,7 @@ def test_link_may_be_balanced(engine: str, num_envs: int, tmp_path: Path) -> Non
     file.write_text(BALANCED)
     kp, target, inertias = 2e4, 0.02, {"left": 0.1, "right": 0.3}
     with aa.Simulation(file, DT, num_envs, engine=engine) as sim:
-        robots: dict[str, Any] = {
-            name: sim.articulation(f"/{name}" if num_envs == 1 else f"/envs/.*/{name}") for name in inertias
-        }
+        robots = {name: sim.articulation(f"/{name}" if num_envs == 1 else f"/envs/.*/{name}") for name in inertias}
         sets = [
             aa.ArticulationActuators.from_configs(
                 robot.paths, {".*": [aa.PDControlConfig(kp, KD)]}, effort_mode="in_engine"
@@ -150,7 +142,7 @@ def held(mode: aa.ImplicitConfig, engine: str, steps: int) -> np.ndarray:
         return np.array(efforts) / (kp * error)
 
 
-def test_joint_that_is_held_has_its_effort_at_once(engine: str) -> None:
+def test_joint_that_is_held_has_its_effort_at_once(engine) -> None:
     """Else it begins with 1/(1 + S) of it and needs thousands of steps."""
     np.testing.assert_allclose(held(aa.ImplicitConfig(in_engine=True), engine, 5), 1.0, rtol=1e-4)
     alone = held(aa.ImplicitConfig(), engine, 100)
@@ -178,7 +170,7 @@ def test_humanoid_stands_with_stiff_gains() -> None:
     assert not found.chatters and not found.faults and abs(found.fallen) < 0.005
 
 
-def test_limit_ends_it_where_it_acts(engine: str) -> None:
+def test_limit_ends_it_where_it_acts(engine) -> None:
     """There the effort is the limit, whatever the velocity, and the joint has no armature of it."""
     with running(engine, in_engine(aa.MaxEffortClampingConfig(3.0))) as its:
         its.robot.set_dof_position_targets(5.0)
@@ -190,7 +182,7 @@ def test_limit_ends_it_where_it_acts(engine: str) -> None:
         np.testing.assert_allclose(numbers(its.robot.get_dof_velocities())[0], wanted, rtol=5e-3)
 
 
-def test_signals_and_properties_are_those_of_the_robot_alone(engine: str) -> None:
+def test_signals_and_properties_are_those_of_the_robot_alone(engine) -> None:
     """Armature, mass matrix and inertias leave out what the simulator has for the step; setting one keeps it."""
     # PhysX simulates the stage as it is
     with running(engine, in_engine(), num_envs=2 if engine == "mujoco" else 1) as its:
@@ -215,7 +207,7 @@ def test_signals_and_properties_are_those_of_the_robot_alone(engine: str) -> Non
 
 
 @pytest.mark.parametrize("how", ["close", "no steps", "reset"])
-def test_simulator_gives_it_back(engine: str, how: str) -> None:
+def test_simulator_gives_it_back(engine, how) -> None:
     """After a close, the end of automatic steps and a reset, joints have the inertia of their own."""
     with running(engine, in_engine()) as its:
         robot, sim, actuators = its.robot, its.sim, its.actuators
@@ -240,7 +232,7 @@ def test_simulator_gives_it_back(engine: str, how: str) -> None:
 
 
 @pytest.mark.parametrize("of", ["target", "gain"])
-def test_fault_hands_nothing_over(engine: str, of: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fault_hands_nothing_over(engine, of, monkeypatch) -> None:
     """A joint of which a number is not finite has no effort, and no armature of the step before."""
     with running(engine, in_engine()) as its:
         given: list[np.ndarray] = []
@@ -276,7 +268,7 @@ def test_file_has_it() -> None:
     with aa.Simulation(made.stage, DT) as sim:
         actuators = aa.ArticulationActuators(ROOT)
         sim.play()
-        (mode,) = (one for one in actuators.actuators[0].others if isinstance(one, ImplicitEffort))
+        (mode,) = (one for one in actuators.actuators[0].others if isinstance(one, aa.ImplicitEffort))
         np.testing.assert_array_equal(mode.in_engine.numpy(), 1.0)
 
 
@@ -296,11 +288,11 @@ def test_mode_of_the_wrapper_is_the_config() -> None:
 def test_simulator_without_armatures_per_step_refuses_it() -> None:
     """It names the class of the articulation."""
     one = wp.ones(1, dtype=wp.float32, device="cpu")
-    mode = ImplicitEffort(one, one, one)
-    assembly: Any = SimpleNamespace()
-    entry: Any = SimpleNamespace(stages=[mode], dof_names=["knee"])
+    mode = aa.ImplicitEffort(one, one, one)
+    assembly = SimpleNamespace()
+    entry = SimpleNamespace(stages=[mode], dof_names=["knee"])
     with pytest.raises(HostError, match=r"joints knee: must be False on object, which takes no armatures per physics"):
         hand_damping_over(assembly, object(), [entry])
-    on_gpu: Any = SimpleNamespace(device=SimpleNamespace(is_cpu=False))
+    on_gpu = SimpleNamespace(device=SimpleNamespace(is_cpu=False))
     with pytest.raises(HostError, match="must be in CPU memory"):
         hand_damping_over(on_gpu, SimpleNamespace(takes_step_armatures=True), [entry])

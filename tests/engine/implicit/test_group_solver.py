@@ -1,9 +1,6 @@
 """Newton's method for impulses of coupled joints, with laws written in NumPy."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -25,7 +22,7 @@ class Problem:
         options: Options of the solver.
     """
 
-    def __init__(self, joints: list[int], law: Law, **options: Any) -> None:
+    def __init__(self, joints: list[int], law: Law, **options) -> None:
         most = max(joints)
         self.block = np.repeat(np.arange(len(joints)), joints)
         self.place = np.concatenate([np.arange(number) for number in joints])
@@ -52,7 +49,7 @@ class Problem:
         self.solver.solve(floats(self.inverse), DT, given, self._compute)
         return self.solver.impulse.numpy() / DT
 
-    def left(self, effort: np.ndarray, bias: Any = 0.0) -> np.ndarray:
+    def left(self, effort: np.ndarray, bias=0.0) -> np.ndarray:
         """What the law would add to efforts at the end of the step, in float64."""
         whole = np.where(
             self.block[:, None] == self.block, self.inverse[self.block[:, None], self.place[:, None], self.place], 0
@@ -71,7 +68,7 @@ def curved(q: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("law", [stiff, curved])
 @pytest.mark.parametrize("warm_start", ["explicit", "zero"])
-def test_efforts_are_those_of_the_law_at_the_end(law: Law, warm_start: Any) -> None:
+def test_efforts_are_those_of_the_law_at_the_end(law, warm_start) -> None:
     """Of matrices of different sizes, with and without a bias force."""
     problem = Problem([3, 1, 2], law, max_iters=30, warm_start=ImplicitOptions.WarmStart(warm_start))
     bias = np.linspace(-3.0, 3.0, 6).astype(np.float32)
@@ -93,8 +90,7 @@ def test_steps_are_halved_where_whole_ones_jump() -> None:
     found = {}
     for tries in (0, 12):
         problem = Problem([2], lambda q, v: 40.0 * np.tanh(9.0 * (-1.5 - v) ** 3), max_iters=12, ls_iterations=tries)
-        effort = problem.solve()
-        found[tries] = np.abs(problem.left(effort)).max()
+        found[tries] = np.abs(problem.left(problem.solve())).max()
     assert found[12] < 1e-2 < found[0]
 
 

@@ -1,33 +1,20 @@
 """Networks in the implicit effort mode: linear about the start of the step, and advanced once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
 from chains import floats, indices
 from isaacsim.core.experimental import actuators as ours
 from isaacsim.core.experimental.actuators import Actuator, ClampingMaxEffort, JointSpaceResponse
-from isaacsim.core.experimental.actuators.base import native
 from isaacsim.core.experimental.actuators.laws.networks.network import Linear, Network
 from neural_twin import random_network, write_network
 
 DT, OWN = 0.01, np.array([4.0, 9.0])
 
 
-@pytest.fixture(params=["native", "warp"])
-def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """How the network is evaluated."""
-    if request.param == "warp":
-        monkeypatch.setattr(native, "core", None)
-    elif native.core is None:
-        pytest.skip("the native core was not built")
-
-
-def actuator_of(path: Path, kind: str, **parts: Any) -> Actuator:
+def actuator_of(path: Path, kind: str, **parts) -> Actuator:
     return Actuator(indices([0, 1]), getattr(ours, f"ControllerNeural{kind.upper()}")(path), **parts)
 
 
@@ -35,7 +22,7 @@ def response() -> JointSpaceResponse:
     return JointSpaceResponse.from_matrices((1 / OWN)[:, None, None])
 
 
-def stepped(actuator: Actuator, q: Any, v: Any, states: Any = None) -> np.ndarray:
+def stepped(actuator: Actuator, q, v, states=None) -> np.ndarray:
     """Efforts at positions and velocities, with the targets at 1."""
     state = SimpleNamespace(joint_q=floats(q), joint_qd=floats(v))
     control = SimpleNamespace(
@@ -60,7 +47,7 @@ def expected_of(actuator: Actuator) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("kind", ["mlp", "lstm", "gru"])
-def test_efforts_are_those_of_the_linear_law(engine: None, kind: str, tmp_path: Path) -> None:
+def test_efforts_are_those_of_the_linear_law(backend, kind, tmp_path) -> None:
     """To what differences of the network resolve; states are those that an explicit step leaves."""
     path = write_network(tmp_path / "net.safetensors", random_network(kind, 2), {"effort_scale": 20.0})
     actuator, explicit = (actuator_of(path, kind) for _ in range(2))
@@ -78,7 +65,7 @@ def test_efforts_are_those_of_the_linear_law(engine: None, kind: str, tmp_path: 
             np.testing.assert_array_equal(own.numpy(), expected.numpy())
 
 
-def test_a_linear_network_is_solved_exactly(engine: None, tmp_path: Path) -> None:
+def test_a_linear_network_is_solved_exactly(backend, tmp_path) -> None:
     """As the PD law that it is; limits act at the end of the step."""
     weights = np.array([[400.0, -8.0]], np.float32)
     path = write_network(tmp_path / "net.safetensors", Network(2, (Linear(0, weights, np.float32([2.5])),)), {})
@@ -92,7 +79,7 @@ def test_a_linear_network_is_solved_exactly(engine: None, tmp_path: Path) -> Non
     np.testing.assert_allclose(stepped(limited, Q, V), [wanted[0], 30.0], rtol=1e-4)
 
 
-def test_a_network_that_drives_itself_is_bounded(tmp_path: Path) -> None:
+def test_a_network_that_drives_itself_is_bounded(tmp_path) -> None:
     """Its slopes are scaled joint by joint, so that the equations stay regular."""
     path = write_network(
         tmp_path / "net.safetensors", Network(2, (Linear(0, np.float32([[0.0, 400.0]]), np.float32([0.0])),)), {}
@@ -106,7 +93,7 @@ def test_a_network_that_drives_itself_is_bounded(tmp_path: Path) -> None:
     assert actuator.drive.IMPLICIT_JACOBIAN_MARGIN == 0.1
 
 
-def test_an_effort_of_a_network_that_is_not_finite_is_a_fault(tmp_path: Path) -> None:
+def test_an_effort_of_a_network_that_is_not_finite_is_a_fault(tmp_path) -> None:
     """And a joint with a bad input has no effort."""
     path = write_network(tmp_path / "net.safetensors", random_network("mlp", 2), {"effort_scale": 20.0})
     actuator = actuator_of(path, "mlp")

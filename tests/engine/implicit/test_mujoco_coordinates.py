@@ -1,9 +1,5 @@
 """Inverse mass matrices of MuJoCo in newton's velocities, by the words of both libraries in NumPy."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 import warp as wp
@@ -11,14 +7,14 @@ from isaacsim.core.experimental.actuators import JointSpaceResponse
 from isaacsim.core.experimental.actuators.base.quiet_warp import quiet_warp
 
 
-def rotation(quaternion: Any) -> np.ndarray:
+def rotation(quaternion) -> np.ndarray:
     """Rotation matrix of a quaternion, its real part last."""
     x, y, z, w = (float(one) for one in quaternion)
     cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
     return np.eye(3) + 2 * w * cross + 2 * cross @ cross
 
 
-def turned(axis: Any, angle: float) -> wp.quat:
+def turned(axis, angle: float) -> wp.quat:
     return wp.quat_from_axis_angle(wp.normalize(wp.vec3(*axis)), angle)
 
 
@@ -53,7 +49,6 @@ def test_free_and_ball_joints_are_converted() -> None:
     state = model.state()
     newton.eval_fk(model, state.joint_q, state.joint_qd, state)
     expected = np.linalg.inv(newton.eval_mass_matrix(model, state).numpy()[0].astype(float))
-
     parent, body = rotation(frames[0]), rotation(state.body_q.numpy()[0][3:])
     x, y, z = body @ center
     across = np.array([[0, z, -y], [-z, 0, x], [y, -x, 0]])

@@ -1,9 +1,6 @@
 """Gradients of joints that stick: those of a smooth surrogate, with the efforts of the law."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -18,7 +15,7 @@ SPEEDS, LEVELS = [0.0, 0.3, 1.0], [1.5, 0.8, 1.1]
 Values = dict[str, np.ndarray]
 
 
-def array(values: Any, dtype: Any = wp.float32) -> wp.array:
+def array(values, dtype=wp.float32) -> wp.array:
     return wp.array(np.asarray(values), dtype=dtype, device="cpu", requires_grad=dtype is wp.float32)
 
 
@@ -55,12 +52,12 @@ def surrogate(given: Mapping[str, np.ndarray], whole: bool) -> np.ndarray:
     return motor - viscous * (free + DT * (dry - carried) / damped) + dry
 
 
-def made(kind: str, given: Values, **more: Any) -> tuple[aa.Actuator, Values]:
+def made(kind: str, given: Values, **more) -> tuple[aa.Actuator, Values]:
     """A joint for each number, and its parameters."""
     if kind == "friction":
         usual = dict(zip(aa.PassiveFriction.PARAMETERS, aa.PassiveFriction.NEUTRAL, strict=True))
         values = {name: array(given.get(name, np.full(N, one, np.float32))) for name, one in usual.items()}
-        stage: Any = aa.PassiveFriction(**values)
+        stage = aa.PassiveFriction(**values)
     else:
         values, stage = {}, aa.PassiveFrictionCurve(SPEEDS, LEVELS, array(np.ones(N)))
     values["kp"] = array(given["kp"])
@@ -68,7 +65,7 @@ def made(kind: str, given: Values, **more: Any) -> tuple[aa.Actuator, Values]:
     return aa.Actuator(array(np.arange(N), wp.uint32), law, others=[stage], requires_grad=True, **more), values
 
 
-def stepped(kind: str, given: Values, whole: bool, **more: Any) -> tuple[np.ndarray, Values]:
+def stepped(kind: str, given: Values, whole: bool, **more) -> tuple[np.ndarray, Values]:
     """Efforts of a step, and their gradients."""
     actuator, found = made(kind, given, **more)
     actuator.signals["inertia"].assign(given["inertia"])
@@ -93,7 +90,7 @@ def stepped(kind: str, given: Values, whole: bool, **more: Any) -> tuple[np.ndar
 
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("kind", ["friction", "curve"])
-def test_gradients_are_those_of_the_surrogate(kind: str, whole: bool) -> None:
+def test_gradients_are_those_of_the_surrogate(kind, whole) -> None:
     """By targets, velocity, state and parameters, against central differences; joints stick, slide or are about to."""
     given = numbers(kind)
     efforts, found = stepped(kind, given, whole, smooth_stick=True)
@@ -109,7 +106,7 @@ def test_gradients_are_those_of_the_surrogate(kind: str, whole: bool) -> None:
 
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("kind", ["friction", "curve"])
-def test_efforts_are_those_of_the_law(kind: str, whole: bool) -> None:
+def test_efforts_are_those_of_the_law(kind, whole) -> None:
     """Bit for bit; without the option a joint that sticks has no gradient by its target."""
     given = numbers(kind, seed=1)
     (hard, zero), (soft, leaking) = (stepped(kind, given, whole, smooth_stick=one) for one in (False, True))

@@ -1,31 +1,22 @@
 """Laws of an actuator at states that are only tried, and what has none."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 import warp as wp
 from chains import floats, indices
 from isaacsim.core.experimental import actuators as ours
 from isaacsim.core.experimental.actuators import Actuator, ClampingMaxEffort, ControllerPD, ControllerPID, Delay
-from isaacsim.core.experimental.actuators.engine.implicit.trial_laws import (
-    TrialArrays,
-    TrialLaws,
-    overrides_preparation,
-    require_solvable,
-)
+from isaacsim.core.experimental.actuators.engine.implicit import trial_laws
 from isaacsim.core.experimental.actuators.laws.contract import catalogue
 
 DT = 0.01
 
 
-def arrays(count: int) -> TrialArrays:
+def arrays(count: int) -> trial_laws.TrialArrays:
     def zeros() -> wp.array:
         return floats(np.zeros(count))
 
-    return TrialArrays((zeros(), zeros()), (zeros(), zeros()), [zeros() for _ in range(3)], zeros())
+    return trial_laws.TrialArrays((zeros(), zeros()), (zeros(), zeros()), [zeros() for _ in range(3)], zeros())
 
 
 def test_an_integral_is_held_while_states_are_tried() -> None:
@@ -34,7 +25,7 @@ def test_an_integral_is_held_while_states_are_tried() -> None:
     actuator = Actuator(indices([0, 1]), law, clamping=[ClampingMaxEffort(floats([9.0, 90.0]))])
     given, state = arrays(2), actuator.state()
     state.controller_state.integral.assign([0.25, -0.125])
-    laws = TrialLaws(actuator, given)
+    laws = trial_laws.TrialLaws(actuator, given)
     laws.hold(state)
     given.commands[0].fill_(0.75)
     given.commands[2].assign([0.0, 2.0])
@@ -56,7 +47,7 @@ def test_impulses_are_applied_behind_the_limits() -> None:
     )
     given, output = arrays(2), floats([10.0, 20.0, 30.0])
     given.commands[2].fill_(100.0)
-    laws = TrialLaws(actuator, given)
+    laws = trial_laws.TrialLaws(actuator, given)
     impulse = wp.array([0.03, -0.07], dtype=wp.float64, device="cpu")
     for _ in range(2):
         laws.apply(impulse, DT, output, indices([2, 0]))
@@ -74,7 +65,7 @@ class Kept(ours.Controller):
     LAW = ControllerPID.LAW
 
 
-def timed_delay() -> Any:
+def timed_delay():
     return catalogue.build(ours.TimedDelayConfig(steps=1), 1, "cpu")
 
 
@@ -85,31 +76,33 @@ def timed_delay() -> Any:
         ({"controller": lambda: Kept(*[floats([1.0])] * 5)}, "Kept remembers what no step may advance twice"),
     ],
 )
-def test_what_remembers_more_than_an_integral_is_refused(parts: dict[str, Any], said: str) -> None:
+def test_what_remembers_more_than_an_integral_is_refused(parts, said) -> None:
     """By the name of its class."""
     pd = ControllerPD(floats([1.0]), floats([1.0]))
     made = {"controller": pd} | {name: make() for name, make in parts.items()}
     with pytest.raises(NotImplementedError, match=f"{said}: must be a controller or limit with a law and no memory"):
-        require_solvable(Actuator(indices([0]), **made))
+        trial_laws.require_solvable(Actuator(indices([0]), **made))
 
 
 def test_what_has_no_controller_is_refused() -> None:
     """There is nothing to solve."""
     friction = catalogue.build(ours.FrictionConfig(1.0), 1, "cpu")
     with pytest.raises(NotImplementedError, match="hip has no controller: must have one"):
-        require_solvable(Actuator(indices([0]), others=[friction], label="hip"))
+        trial_laws.require_solvable(Actuator(indices([0]), others=[friction], label="hip"))
 
 
 def test_controllers_limits_and_delays_are_let_pass() -> None:
     """And tell whether they prepare their parameters."""
     delay = Delay(wp.array([1], dtype=wp.int32, device="cpu"), max_delay=1)
-    require_solvable(Actuator(indices([0]), ControllerPD(floats([1.0]), floats([1.0])), delay))
+    trial_laws.require_solvable(Actuator(indices([0]), ControllerPD(floats([1.0]), floats([1.0])), delay))
 
     class Prepared(ControllerPD):
-        def prepare_implicit(self, *arguments: Any, **named: Any) -> None:
+        def prepare_implicit(self, *arguments, **named) -> None:
             """Do nothing of use."""
 
-    assert [overrides_preparation(kind(floats([1.0]), floats([1.0]))) for kind in (ControllerPD, Prepared)] == [
+    assert [
+        trial_laws.overrides_preparation(kind(floats([1.0]), floats([1.0]))) for kind in (ControllerPD, Prepared)
+    ] == [
         False,
         True,
     ]

@@ -1,7 +1,5 @@
 """Random numbers of laws in NumPy: those of the functions of Warp."""
 
-from __future__ import annotations
-
 import numpy as np
 import warp as wp
 from isaacsim.core.experimental.actuators.engine.random.law_numbers import gaussian, uniform
@@ -22,7 +20,7 @@ def draw(
     gaussians[n] = functions.gaussian(seed[n], place[n], count[n])
 
 
-def test_numbers_are_those_of_the_laws(rng: np.random.Generator) -> None:
+def test_numbers_are_those_of_the_laws(rng) -> None:
     """Uniform ones to the bit."""
     given = [rng.integers(0, most, 5000).astype(np.float32) for most in (2**20, 4096, 2**22)]
     given[2] *= 2

@@ -1,9 +1,6 @@
 """Randomized parameters: drawn values act and follow the requested distribution; other parameters do not change."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -23,7 +20,7 @@ PANDA = "/World/Panda"
 PD, LIMIT = aa.PDControlConfig(100.0, 10.0), aa.MaxEffortClampingConfig("joint")
 
 
-def motors() -> dict[str, Any]:
+def motors() -> dict:
     return {
         "hip": [aa.PDControlConfig(80.0, 2.0, 1.0), aa.DCMotorClampingConfig(120.0, 20.0, 80.0), aa.DelayConfig(3)],
         "knee": [aa.PIDControlConfig(60.0, 5.0, 1.0), aa.MaxEffortClampingConfig(40.0)],
@@ -31,22 +28,22 @@ def motors() -> dict[str, Any]:
     }
 
 
-def made(num_robots: int = N, given: Any = None) -> aa.ActuatedArrays:
+def made(num_robots: int = N, given=None) -> aa.ActuatedArrays:
     return aa.ActuatedArrays(NAMES, motors() if given is None else given, num_robots)
 
 
-def kp(actuated: Any, joint: int) -> np.ndarray:
+def kp(actuated, joint: int) -> np.ndarray:
     return actuated.actuators[joint].controller.read("kp").copy()
 
 
-def standing(numbers: np.ndarray, cdf: Any) -> float:
+def standing(numbers: np.ndarray, cdf) -> float:
     """Kolmogorov and Smirnov's statistic, times the root of the count: above 1.95 in one of 1000 cases."""
     ordered = np.sort(numbers.astype(float))
     expected, ranks = cdf(ordered), np.arange(len(ordered) + 1) / len(ordered)
     return math.sqrt(len(ordered)) * float(max((ranks[1:] - expected).max(), (expected - ranks[:-1]).max()))
 
 
-def normal_cdf(mean: float, std: float) -> Any:
+def normal_cdf(mean: float, std: float):
     """Of a normal distribution cut off at three standard deviations."""
     phi = np.vectorize(lambda x: 0.5 * (1 + math.erf(x / math.sqrt(2))))
     low, high = phi(-3.0), phi(3.0)
@@ -67,7 +64,7 @@ def normal_cdf(mean: float, std: float) -> Any:
     ids=lambda value: repr(value) if isinstance(value, aa.Distribution) else "",
 )
 @pytest.mark.usefixtures("engine_kind")
-def test_values_come_from_their_distribution(given: Any, cdf: Any) -> None:
+def test_values_come_from_their_distribution(given, cdf) -> None:
     """By the Kolmogorov–Smirnov test; other parameters stay unchanged."""
     actuated = made()
     actuated.randomize({"kp": {"hip": given}}, seed=3)
@@ -115,8 +112,7 @@ def test_a_reset_draws_for_its_robots_only() -> None:
     np.testing.assert_array_equal(before, kp(twin, 0))
     actuated.reset(indices=[3, 7])
     after = kp(actuated, 0)
-    changed = np.flatnonzero(before != after).tolist()
-    assert changed == [3, 7]
+    assert np.flatnonzero(before != after).tolist() == [3, 7]
     twin.reset(indices=[7])
     twin.reset(indices=[3, 0])
     np.testing.assert_array_equal(kp(twin, 0)[[3, 7]], after[[3, 7]])
@@ -233,7 +229,7 @@ def test_values_read_through_an_attribute_are_those_drawn() -> None:
     ],
     ids=str,
 )
-def test_what_cannot_be_drawn_is_refused(given: Any, words: str) -> None:
+def test_what_cannot_be_drawn_is_refused(given, words) -> None:
     """Before anything is changed."""
     actuated = made(5)
     actuated.randomize({"kp": aa.Uniform(1.0, 2.0)}, seed=0)
@@ -247,7 +243,7 @@ def test_what_cannot_be_drawn_is_refused(given: Any, words: str) -> None:
 
 @pytest.mark.parametrize("name", ["seed", "first_robot"])
 @pytest.mark.parametrize("value", [-1, 0.5, "1", True, None])
-def test_seeds_are_whole_numbers(name: str, value: Any) -> None:
+def test_seeds_are_whole_numbers(name, value) -> None:
     given = {"seed": 0, "first_robot": 0} | {name: value}
     with pytest.raises(ValueError, match=rf"{name} = {value!r}: must be an integer >= 0"):
         made(2).randomize({}, **given)
@@ -285,9 +281,7 @@ def test_strength_needs_a_law_that_is_known() -> None:
 @pytest.mark.parametrize("out_type", [np.float32, np.int32])
 @pytest.mark.parametrize("operation", ["set", "scale", "add"])
 @pytest.mark.parametrize("given", [aa.Uniform(1, 9), aa.LogUniform(0.01, 100.0), aa.Normal(3.0, 2.0)], ids=str)
-def test_natively_and_in_numpy_the_same(
-    given: Any, operation: str, out_type: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_natively_and_in_numpy_the_same(given, operation, out_type, monkeypatch) -> None:
     """Numbers of every kind, for some robots, with strides; the others stay."""
     if random_numbers.core is None:
         pytest.skip("the native core was not built")
@@ -310,7 +304,7 @@ def test_natively_and_in_numpy_the_same(
     assert found[0][0, 1] == found[0][0, 2]
 
 
-def test_numpy_draws_where_the_core_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_numpy_draws_where_the_core_is_missing(monkeypatch) -> None:
     """As `test_values_come_from_their_distribution` asks for it of the native draw."""
     monkeypatch.setattr(random_numbers, "core", None)
     actuated = made()
@@ -321,7 +315,7 @@ def test_numpy_draws_where_the_core_is_missing(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("early", [True, False])
-def test_armature_and_friction_are_drawn_in_the_simulator_and_given_back(early: bool) -> None:
+def test_armature_and_friction_are_drawn_in_the_simulator_and_given_back(early) -> None:
     """Drawn before or while physics runs, after each reset and each play."""
     with aa.Simulation(ROBOTS / "franka_panda.usda", num_envs=6) as sim:
         given = {
@@ -331,7 +325,7 @@ def test_armature_and_friction_are_drawn_in_the_simulator_and_given_back(early: 
         given["viscous_friction"] = aa.Uniform(0.3, 0.4)
         if not early:
             sim.play()
-        robot: Any = aa.Articulation(PANDA)
+        robot = aa.Articulation(PANDA)
         actuators = aa.ArticulationActuators.from_configs(
             PANDA, {"panda_joint.*": aa.MotorConfig(PD, [LIMIT], armature=0.2)}
         )
@@ -365,7 +359,7 @@ def test_armature_and_friction_are_drawn_in_the_simulator_and_given_back(early: 
 def test_properties_that_somebody_set_since_stay_at_close() -> None:
     with aa.Simulation(ROBOTS / "franka_panda.usda", num_envs=2) as sim:
         sim.play()
-        robot: Any = aa.Articulation(PANDA)
+        robot = aa.Articulation(PANDA)
         actuators = aa.ArticulationActuators.from_configs(PANDA, {"panda_joint.*": aa.MotorConfig(PD, [LIMIT])})
         actuators.randomize({"armature": aa.Uniform(0.3, 0.5)}, seed=0)
         robot.set_dof_armatures(0.7, indices=[1], dof_indices=[2])
@@ -378,7 +372,7 @@ def test_properties_that_somebody_set_since_stay_at_close() -> None:
 def test_none_ends_armature_too() -> None:
     with aa.Simulation(ROBOTS / "franka_panda.usda", num_envs=2) as sim:
         sim.play()
-        robot: Any = aa.Articulation(PANDA)
+        robot = aa.Articulation(PANDA)
         actuators = aa.ArticulationActuators.from_configs(PANDA, {"panda_joint.*": aa.MotorConfig(PD, [LIMIT])})
         actuators.randomize({"armature": aa.Uniform(0.3, 0.5)}, seed=0)
         actuators.randomize({"armature": None}, seed=0)
@@ -437,8 +431,7 @@ def test_joints_made_anew_can_be_too_light_for_what_is_taken_off() -> None:
 def test_ratios_are_drawn_and_inertias_of_rotors_are_armatures() -> None:
     """A ratio is never 0; what no law takes is refused with what has its effect."""
     gear = aa.TransmissionConfig(-10.0, rotor_inertia=1e-4, efficiency=0.9, backdriving_efficiency=0.9)
-    motor = [aa.PDControlConfig(1.0, 0.0), gear]
-    joints = aa.ActuatedArrays(["j"], {"j": motor}, num_robots=64)
+    joints = aa.ActuatedArrays(["j"], {"j": [aa.PDControlConfig(1.0, 0.0), gear]}, num_robots=64)
     joints.randomize({"ratio": aa.Uniform(0.9, 1.1, operation="scale"), "offset": aa.Uniform(-0.1, 0.1)}, seed=2)
     (stage,) = [one for one in joints.actuators[0].stages if isinstance(one, aa.TransmissionGear)]
     assert -11.0 <= stage.ratio.numpy().min() < -10.5 and -9.5 < stage.ratio.numpy().max() <= -9.0

@@ -1,7 +1,5 @@
 """Array stages on both engines: efforts, states, faults, resets, errors."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -32,13 +30,13 @@ def _engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(ENGINE, "kind", request.param)
 
 
-def around(plan: Plan, entries: list[ActuatorEntry]) -> Any:
+def around(plan: Plan, entries: list[ActuatorEntry]):
     """The step of a plan, in C++ where it knows all laws."""
     native = ENGINE["kind"] == "native" and all(map(is_built_in, entries))
     return NativeStep(plan) if native else WarpStep(plan, "cpu")
 
 
-def full(value: float, dtype: Any = wp.float32) -> wp.array:
+def full(value: float, dtype=wp.float32) -> wp.array:
     return wp.full(ROBOTS, value, dtype=dtype, device="cpu")
 
 
@@ -64,7 +62,7 @@ def knee(own: tuple[bool, ...]) -> ActuatorEntry:
     return made
 
 
-def step_of(entries: list[ActuatorEntry]) -> Any:
+def step_of(entries: list[ActuatorEntry]):
     """The step of some actuators, with or without components between its phases."""
     plan = compile_plan(entries, ROBOTS)
     step = around(plan, entries)
@@ -128,8 +126,7 @@ def run(own: tuple[bool, ...], kind: str = "columns", faults: bool = False) -> t
         inputs = inputs[:, :, 1:] if alone else inputs
         if step == 17:
             bench.step.reset([1])
-        efforts = bench.take(inputs)
-        found.append([efforts, bench.step.observed()[0].copy()])
+        found.append([bench.take(inputs), bench.step.observed()[0].copy()])
         if kind == "indices":
             np.testing.assert_array_equal(bench.computed, found[-1][1])
     return np.array(found), bench.step.faults()
@@ -138,7 +135,7 @@ def run(own: tuple[bool, ...], kind: str = "columns", faults: bool = False) -> t
 @pytest.mark.parametrize("kind", ["columns", "indices"])
 @pytest.mark.parametrize("own", list(itertools.product((False, True), repeat=4))[1:])
 @pytest.mark.slow("warp")
-def test_whoever_computes_the_efforts_are_the_same(own: tuple[bool, ...], kind: str) -> None:
+def test_whoever_computes_the_efforts_are_the_same(own, kind) -> None:
     """Bit for bit but for sums in another order, with delays, an integral, limits, resets and faults."""
     expected, expected_faults = run((False,) * 4, faults=True)
     found, faults = run(own, kind, faults=True)
@@ -152,7 +149,7 @@ def test_whoever_computes_the_efforts_are_the_same(own: tuple[bool, ...], kind: 
 
 
 @pytest.mark.parametrize("own", [(False, False, True, False), (False, True, False, True), (True, True, True, True)])
-def test_from_one_state_into_another_the_bits_are_the_same(own: tuple[bool, ...]) -> None:
+def test_from_one_state_into_another_the_bits_are_the_same(own) -> None:
     """States from outside, those of the public `Actuator`; also when one state is both."""
     found = []
     for how in ("own", "apart", "same"):
@@ -183,13 +180,13 @@ OWN = (False, True, True, False)
 
 @pytest.mark.parametrize("call", ["compute", "modify_forces", "update_state"])
 @pytest.mark.parametrize("how", ["own", "apart"])
-def test_an_error_in_a_component_advances_nothing(how: str, call: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_in_a_component_advances_nothing(how, call, monkeypatch) -> None:
     """Ring, integral and steps are as before, also in the first step and in one after a reset; then it goes on."""
     bench, clean = Bench(OWN), Bench(OWN)
     states = bench.step.new_state(), bench.step.new_state()
     owner = OwnMotor if call == "modify_forces" else OwnController
 
-    def fail(*_: Any, **__: Any) -> None:
+    def fail(*_, **__) -> None:
         raise RuntimeError("the user's component failed")
 
     for number, inputs in enumerate(draws(8, faults=True)):
@@ -219,7 +216,7 @@ def test_an_error_in_a_component_advances_nothing(how: str, call: str, monkeypat
         ((True, True, False, False), (True, True, True, True)),
     ],
 )
-def test_a_saved_state_knows_nothing_of_who_computes(own: tuple[bool, ...], other: tuple[bool, ...]) -> None:
+def test_a_saved_state_knows_nothing_of_who_computes(own, other) -> None:
     """Saved with components between the phases, restored without, and the other way round."""
     first, second = Bench(own), Bench(other)
     inputs = draws(20, faults=True)
@@ -234,7 +231,7 @@ def test_a_saved_state_knows_nothing_of_who_computes(own: tuple[bool, ...], othe
     ("own", "told"),
     [((False, False, True, False), {"OwnMotor", "ClampingMaxEffort"}), ((False, False, True, True), {"OwnLimit"})],
 )
-def test_components_are_told_among_what_limits(own: tuple[bool, ...], told: set[str]) -> None:
+def test_components_are_told_among_what_limits(own, told) -> None:
     """The class of the last clamp between the phases, unless a later one limited further."""
     bench = Bench(own)
     bench.step.observe(True)
@@ -281,21 +278,21 @@ class Recurrent(aa.Controller):
     def is_stateful(self) -> bool:
         return True
 
-    def state(self, num_actuators: int, device: Any) -> Any:
+    def state(self, num_actuators: int, device):
         shape = (2, num_actuators, HIDDEN)
         return self.State(
             wp.zeros(shape, dtype=float, device=device), wp.zeros(num_actuators, dtype=int, device=device)
         )
 
-    def finalize(self, device: Any, num_actuators: int) -> None:
+    def finalize(self, device, num_actuators: int) -> None:
         self.next = self.state(num_actuators, device)
 
-    def compute(self, positions: wp.array, *rest: Any, device: Any = None) -> None:
+    def compute(self, positions: wp.array, *rest, device=None) -> None:
         inputs = [positions, rest[4], *vars(rest[9]).values()]
         outputs = [rest[8], *vars(self.next).values()]
         wp.launch(_recur_kernel, self.next.hidden.shape, inputs, outputs, device=device)
 
-    def update_state(self, current_state: Any, next_state: Any) -> None:
+    def update_state(self, current_state, next_state) -> None:
         for name, array in vars(self.next).items():
             wp.copy(getattr(next_state, name), array)
 
@@ -312,12 +309,12 @@ class RecurrentAxis(Recurrent):
         hidden: wp.array
         counts: wp.array
 
-    def state(self, num_actuators: int, device: Any) -> Any:
+    def state(self, num_actuators: int, device):
         made = super().state(num_actuators, device)
         made.counts = wp.zeros((1, num_actuators), dtype=int, device=device)
         return made
 
-    def compute(self, positions: wp.array, *rest: Any, device: Any = None) -> None:
+    def compute(self, positions: wp.array, *rest, device=None) -> None:
         hidden, counts = vars(rest[9]).values()
         inputs = [positions, rest[4], hidden, counts.flatten()]
         outputs = [rest[8], self.next.hidden, self.next.counts.flatten()]
@@ -333,7 +330,7 @@ def recurrent(controller: aa.Controller) -> tuple[Any, list[np.ndarray]]:
 
 
 @pytest.mark.parametrize("controller", [Recurrent, RecurrentAxis])
-def test_a_recurrent_state_is_held_and_reset_robot_by_robot(controller: Any) -> None:
+def test_a_recurrent_state_is_held_and_reset_robot_by_robot(controller) -> None:
     """In every layer and unit: a joint with a fault keeps its own, no other does; a reset clears its own."""
     step, inputs = recurrent(controller())
 
@@ -368,10 +365,10 @@ class Overflowing(aa.Controller):
 
     STATE: ClassVar = ("count",)
 
-    def compute(self, *arguments: Any, device: Any = None) -> None:
+    def compute(self, *arguments, device=None) -> None:
         arguments[9].fill_(1.0)
 
-    def update_state(self, current_state: Any, next_state: Any) -> None:
+    def update_state(self, current_state, next_state) -> None:
         wp.launch(_overflow_kernel, ROBOTS, [current_state.count], [next_state.count], device="cpu")
 
 
@@ -407,7 +404,7 @@ class Beyond(Recurrent):
 class InNumPy(Recurrent):
     """It keeps what Warp cannot hold."""
 
-    def state(self, num_actuators: int, device: Any) -> Any:
+    def state(self, num_actuators: int, device):
         made = super().state(num_actuators, device)
         made.counts = np.zeros(num_actuators)
         return made
@@ -421,7 +418,7 @@ class InNumPy(Recurrent):
         (InNumPy, "controller_state.counts is a ndarray: must be a Warp array"),
     ],
 )
-def test_a_state_that_cannot_be_held_is_refused(controller: Any, words: str) -> None:
+def test_a_state_that_cannot_be_held_is_refused(controller, words) -> None:
     """By name, when the step is made."""
     with pytest.raises(ValueError, match=words):
         recurrent(controller())
@@ -474,7 +471,7 @@ def test_a_limit_with_a_state_comes_after_those_that_compute_arrays() -> None:
 class Halving(aa.Clamping):
     """A clamp of the user's own with nothing but a method."""
 
-    def modify_forces(self, src_forces: wp.array, dst_forces: wp.array, *_: Any, device: Any = None) -> None:
+    def modify_forces(self, src_forces: wp.array, dst_forces: wp.array, *_, device=None) -> None:
         dst_forces.assign(src_forces.numpy() / 2)
 
 
@@ -496,7 +493,7 @@ def test_an_actuator_of_several_joints_stands_between_the_phases() -> None:
 
 
 @pytest.mark.parametrize("length", [1, 2])
-def test_a_graph_with_an_own_limit_replays_as_eager_steps(length: int) -> None:
+def test_a_graph_with_an_own_limit_replays_as_eager_steps(length) -> None:
     """The plan's state is where it was after every step, so a graph may hold any number of steps."""
     if ENGINE["kind"] == "native":
         pytest.skip("graphs hold what Warp launches")

@@ -3,10 +3,7 @@
 Each class here computes the law of its built-in base class in an overridden method.
 """
 
-from __future__ import annotations
-
 import itertools
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -17,11 +14,10 @@ from isaacsim.core.experimental.actuators.engine.entry import ActuatorEntry
 from own_components import OwnController, OwnDelay, OwnLimit, OwnMotor
 
 pytestmark = pytest.mark.usefixtures("engine_kind")
-
 ROBOTS, STEPS, DT = 3, 30, 0.01
 
 
-def full(value: float, dtype: Any = wp.float32) -> wp.array:
+def full(value: float, dtype=wp.float32) -> wp.array:
     return wp.full(ROBOTS, value, dtype=dtype, device="cpu")
 
 
@@ -50,7 +46,7 @@ def engine_with(own: tuple[bool, ...]) -> Assembly:
     return Assembly([others[0], knee, others[1]], ROBOTS, "cpu")
 
 
-def run(engine: Assembly, faults: bool) -> tuple[np.ndarray, list[Any]]:
+def run(engine: Assembly, faults: bool) -> tuple[np.ndarray, list]:
     """Efforts of random steps with resets and, on request, inputs that are not finite; and what was recorded."""
     rng = np.random.default_rng(7)
     inputs, efforts = [np.zeros((ROBOTS, 3), np.float32) for _ in range(5)], np.zeros((ROBOTS, 3), np.float32)
@@ -74,7 +70,7 @@ def run(engine: Assembly, faults: bool) -> tuple[np.ndarray, list[Any]]:
 @pytest.mark.parametrize("faults", [False, True])
 @pytest.mark.parametrize("own", list(itertools.product([False, True], repeat=4)), ids=str)
 @pytest.mark.slow("warp")
-def test_efforts_do_not_depend_on_what_computes_them(own: tuple[bool, ...], faults: bool) -> None:
+def test_efforts_do_not_depend_on_what_computes_them(own, faults) -> None:
     """Delay, law and limits give the same as arrays, between the phases, as in the plan: faults and telemetry too."""
     found, records = run(engine_with(own), faults)
     expected, expected_records = run(engine_with((False,) * 4), faults)
@@ -116,13 +112,13 @@ def test_saved_state_of_both_sides_resumes_bit_for_bit() -> None:
     np.testing.assert_array_equal(*results)
 
 
-def test_an_error_between_the_phases_leaves_all_state_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_between_the_phases_leaves_all_state_as_it_was(monkeypatch) -> None:
     """Delay and integral of the plan too, also in the first step and in one after a reset."""
     engine = engine_with((False, False, True, False))
     inputs, efforts = [np.ones((ROBOTS, 3), np.float32) for _ in range(5)], np.zeros((ROBOTS, 3), np.float32)
     engine.bind([0, 1, 2], inputs, efforts)
 
-    def fail(*_: Any, **__: Any) -> None:
+    def fail(*_, **__) -> None:
         raise RuntimeError("the user's limit failed")
 
     for step in range(6):

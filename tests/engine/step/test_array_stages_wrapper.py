@@ -1,9 +1,6 @@
 """Custom components in a wrapper: results, faults, resets, errors at every call."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -57,7 +54,7 @@ class GrowingSpring(aa.Controller):
     def is_stateful(self) -> bool:
         return True
 
-    def state(self, num_actuators: int, device: Any) -> State:
+    def state(self, num_actuators: int, device) -> State:
         return self.State(wp.zeros(num_actuators, dtype=wp.float32, device=device))
 
     def compute(self, positions, velocities, target_pos, target_vel, feedforward, pos_indices, *rest, device=None):
@@ -79,11 +76,11 @@ class GrowingSpring(aa.Controller):
 class Halving(aa.Clamping):
     """A clamp that halves whatever it gets."""
 
-    def modify_forces(self, src_forces, dst_forces, *_: Any, device: Any = None) -> None:
+    def modify_forces(self, src_forces, dst_forces, *_, device=None) -> None:
         dst_forces.assign(src_forces.numpy() / 2)
 
 
-def full(value: float, dtype: Any = wp.float32) -> wp.array:
+def full(value: float, dtype=wp.float32) -> wp.array:
     return wp.full(N, value, dtype=dtype, device="cpu")
 
 
@@ -107,7 +104,7 @@ def mixed() -> list[tuple[aa.ActuatorConfig, str]]:
     ]
 
 
-def law_of(wrapper: aa.ArticulationActuators) -> Any:
+def law_of(wrapper: aa.ArticulationActuators):
     return wrapper.actuators[1].controller
 
 
@@ -115,7 +112,7 @@ def efforts(host: ArraysHost) -> np.ndarray:
     return host.arrays().efforts.reshape(N, 3).copy()
 
 
-def test_own_and_known_laws_act_together(host: ArraysHost) -> None:
+def test_own_and_known_laws_act_together(host) -> None:
     """Each joint gets the effort of its own pipeline, with state and delay."""
     with aa.ArticulationActuators.from_actuators("/Robot_.*", mixed()):
         found = []
@@ -126,7 +123,7 @@ def test_own_and_known_laws_act_together(host: ArraysHost) -> None:
     assert found == [[5, 10, 4], [10, 11, 8], [15, 24, 12], [20, 39, 16]]
 
 
-def test_bad_input_never_reaches_the_users_law(host: ArraysHost) -> None:
+def test_bad_input_never_reaches_the_users_law(host) -> None:
     """Its joint gets 0 and a fault; the other robots have the same bits as without."""
     with aa.ArticulationActuators.from_actuators("/Robot_.*", mixed()) as wrapper:
         host.arrays().position_targets[:] = 1.0
@@ -137,7 +134,7 @@ def test_bad_input_never_reaches_the_users_law(host: ArraysHost) -> None:
         assert (fault.robot_path, fault.dof_name, fault.inputs) == ("/Robot_1", "knee", ("position",))
 
 
-def test_effort_that_is_not_finite_is_a_fault(host: ArraysHost) -> None:
+def test_effort_that_is_not_finite_is_a_fault(host) -> None:
     """A law that returns infinity gives 0, whatever clamps come after it."""
     pairs = [(aa.ActuatorConfig(GrowingSpring(full(np.inf)), [Halving()]), "knee")]
     with aa.ArticulationActuators.from_actuators("/Robot_.*", pairs) as wrapper:
@@ -147,7 +144,7 @@ def test_effort_that_is_not_finite_is_a_fault(host: ArraysHost) -> None:
         assert {fault.inputs for fault in wrapper.faults} == {("effort",)}
 
 
-def test_reset_of_a_robot_resets_its_own_law(host: ArraysHost) -> None:
+def test_reset_of_a_robot_resets_its_own_law(host) -> None:
     """Memory and delay of that robot start over."""
     with aa.ArticulationActuators.from_actuators("/Robot_.*", mixed()) as wrapper:
         for target in (1.0, 2.0):
@@ -160,7 +157,7 @@ def test_reset_of_a_robot_resets_its_own_law(host: ArraysHost) -> None:
 
 
 @pytest.mark.parametrize("call", range(1, 9))
-def test_law_that_raises_leaves_no_effort_and_no_half_step(host: ArraysHost, call: int) -> None:
+def test_law_that_raises_leaves_no_effort_and_no_half_step(host, call) -> None:
     """Whichever call fails: efforts are 0, nothing steps, and after reset the results are those of a fresh start."""
     with aa.ArticulationActuators.from_actuators("/Robot_.*", mixed()) as wrapper:
         law_of(wrapper).fails_at = call
@@ -179,7 +176,7 @@ def test_law_that_raises_leaves_no_effort_and_no_half_step(host: ArraysHost, cal
         assert efforts(host)[0].tolist() == [5, 10, 4]
 
 
-def test_parameters_of_an_own_law_are_live(host: ArraysHost) -> None:
+def test_parameters_of_an_own_law_are_live(host) -> None:
     """Writing one robot's value acts at the next step."""
     with aa.ArticulationActuators.from_actuators("/Robot_.*", mixed()) as wrapper:
         law_of(wrapper).stiffness.numpy()[0] = 20.0
@@ -189,7 +186,7 @@ def test_parameters_of_an_own_law_are_live(host: ArraysHost) -> None:
 
 
 @pytest.mark.parametrize("steps", [1, 2, 5])
-def test_saved_state_resumes_bit_for_bit(host: ArraysHost, steps: int) -> None:
+def test_saved_state_resumes_bit_for_bit(host, steps) -> None:
     """Delays, integrals and the memory of an own law, through a file and into another wrapper."""
     pid = aa.ActuatorConfig(aa.ControllerPID(full(5), full(50), full(1), full(1)), delay=aa.Delay(full(2, wp.int32), 3))
     pairs = [*mixed()[1:], (pid, "hip")]
@@ -215,7 +212,7 @@ def test_saved_state_resumes_bit_for_bit(host: ArraysHost, steps: int) -> None:
         assert run(wrapper, steps, steps + 6) == expected
 
 
-def test_state_of_other_actuators_is_refused(host: ArraysHost) -> None:
+def test_state_of_other_actuators_is_refused(host) -> None:
     """The message names what differs, and nothing is changed."""
     with aa.ArticulationActuators.from_actuators("/Robot_.*", mixed()) as wrapper:
         saved = wrapper.save_state()
@@ -234,16 +231,16 @@ class StatefulLaw(aa.Controller):
         def __init__(self, num_actuators: int) -> None:
             self.history = wp.zeros((3, num_actuators), dtype=wp.float32, device="cpu")
 
-        def reset(self, mask: Any = None) -> None:
+        def reset(self, mask=None) -> None:
             self.history.zero_()
 
     def is_stateful(self) -> bool:
         return True
 
-    def state(self, num_actuators: int, device: Any) -> State:
+    def state(self, num_actuators: int, device) -> State:
         return self.State(num_actuators)
 
-    def compute(self, positions: wp.array, *rest: Any, device: Any = None) -> None:
+    def compute(self, positions: wp.array, *rest, device=None) -> None:
         self.newest = positions.numpy()[rest[4].numpy()]
         rest[8].zero_()
 
@@ -267,7 +264,7 @@ def test_a_history_keeps_what_it_was_where_an_input_is_bad() -> None:
 
 
 @pytest.mark.parametrize("bad", ["positions", "velocities"])
-def test_own_delay_takes_commands_in_while_a_measurement_is_bad(host: ArraysHost, bad: str) -> None:
+def test_own_delay_takes_commands_in_while_a_measurement_is_bad(host, bad) -> None:
     """The first step after a reset has a good command and a bad measurement: that command fills the delay."""
 
     def efforts(delay: type[aa.Delay]) -> list[float]:

@@ -1,7 +1,5 @@
 """The kernel of a plan as CUDA code, compiled without a GPU: it compiles, fits into registers and spills nothing."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess
@@ -57,7 +55,7 @@ def ptxas() -> str | None:
 
 
 @pytest.mark.slow
-def test_what_stands_between_the_phases_compiles_for_cuda(tmp_path: Path) -> None:
+def test_what_stands_between_the_phases_compiles_for_cuda(tmp_path) -> None:
     """Networks, what hands their efforts on, and what is published and added up, in modules of their own."""
     for module in (network_run, warp_evaluator, warp_functions, totals):
         folder = tmp_path / module.__name__
@@ -67,7 +65,7 @@ def test_what_stands_between_the_phases_compiles_for_cuda(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("phase", ["step", "command", "limit"])
 @pytest.mark.slow
-def test_stages_of_all_kinds_compile_for_cuda(phase: str, tmp_path: Path) -> None:
+def test_stages_of_all_kinds_compile_for_cuda(phase, tmp_path) -> None:
     """Sensors, electrical, thermal and passive laws, and laws that ask for signals, with what is observed."""
     heating = [heated.entry(name) for name in heated.NAMES]
     plan = compile_plan([*joint_entries(), *asking_entries(), *sensing_entries(), *heating], ROBOTS)
@@ -81,7 +79,7 @@ def test_stages_of_all_kinds_compile_for_cuda(phase: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize(("binding", "phase"), [("columns", "step"), ("columns", "limit"), ("indices", "step")])
 @pytest.mark.parametrize("arch", [80, 90])
 @pytest.mark.slow
-def test_mixed_plan_compiles_for_cuda(arch: int, binding: str, phase: str, tmp_path: Path) -> None:
+def test_mixed_plan_compiles_for_cuda(arch, binding, phase, tmp_path) -> None:
     """For the processors of the A100 and of the H100 and H200, in one go and in two phases, with both bindings."""
     plan = mixed_plan()
     stages = tuple(stage.law for stage in plan.stages)

@@ -1,7 +1,5 @@
 """Choice of the engine of a plan, and of array stages."""
 
-from __future__ import annotations
-
 import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators.engine.plan import array_stages, compile_plan
@@ -14,7 +12,7 @@ from step_bench import ROBOTS, built_in_plan, entries
 
 
 @pytest.mark.parametrize(("on_core", "engine"), [(True, NativeStep), (False, WarpStep)])
-def test_either_engine_runs_a_plan_of_built_in_laws(on_core: bool, engine: type) -> None:
+def test_either_engine_runs_a_plan_of_built_in_laws(on_core, engine) -> None:
     """The caller chooses the engine."""
     if on_core and not has_native_core():
         pytest.skip("the native core was not built")

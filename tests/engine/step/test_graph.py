@@ -1,7 +1,5 @@
 """The Warp step in a graph: captured once, replayed repeatedly. The tests run on the CPU; CUDA runs the same kernel."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import warp as wp
@@ -30,7 +28,7 @@ def make() -> tuple[WarpStep, list[wp.array]]:
 
 
 @pytest.mark.parametrize("length", [1, 2, 3])
-def test_graph_of_odd_and_even_length_equals_eager_steps(length: int, rng: np.random.Generator) -> None:
+def test_graph_of_odd_and_even_length_equals_eager_steps(length, rng) -> None:
     """State is updated in place: one graph suffices, however many steps it holds and wherever a reset falls."""
     eager, graphed = make(), make()
     with wp.ScopedCapture(device="cpu") as capture:
@@ -71,7 +69,7 @@ def test_faults_in_a_replayed_graph_tell_their_step() -> None:
         assert {step for *_, step in engine.faults()} == {before + 6}
 
 
-def test_steps_are_counted_where_warp_answers_with_its_captures(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_steps_are_counted_where_warp_answers_with_its_captures(monkeypatch) -> None:
     """As it does on CUDA: a container of captures, which is empty after the capture."""
     captures = {"graph": 1}
     monkeypatch.setattr(type(wp.get_device("cpu")), "is_capturing", property(lambda self: captures))
@@ -89,7 +87,7 @@ def test_steps_are_counted_where_warp_answers_with_its_captures(monkeypatch: pyt
 
 
 @pytest.mark.parametrize("mask", [[True, False, True], [False] * 3])
-def test_a_mask_on_the_device_resets_its_robots(mask: list[bool], rng: np.random.Generator) -> None:
+def test_a_mask_on_the_device_resets_its_robots(mask, rng) -> None:
     """It gives what indices give, and is not fetched to the host."""
     found = []
     for given in (np.flatnonzero(mask).tolist(), wp.array(mask, dtype=wp.bool, device="cpu")):

@@ -1,7 +1,5 @@
 """The steps of all engines have the interface `Step`."""
 
-from __future__ import annotations
-
 import pytest
 from isaacsim.core.experimental.actuators.engine.step.array_stages import ArrayStagesStep
 from isaacsim.core.experimental.actuators.engine.step.interface import Step
@@ -13,7 +11,7 @@ SET = {"plan", "signals", "step"}
 
 
 @pytest.mark.parametrize("engine", [NativeStep, WarpStep, ArrayStagesStep])
-def test_every_engine_has_the_members_of_a_step(engine: type) -> None:
+def test_every_engine_has_the_members_of_a_step(engine) -> None:
     """Methods and properties have docstrings, too, as the interface has."""
     members = {name for name in vars(Step) if not name.startswith("_")} - SET
     assert {name for name in members if not hasattr(engine, name)} == set()

@@ -4,8 +4,6 @@ No shipped law has two states, and no shipped limit has a state. These tests cov
 limits use gather and scatter in every layout.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import importlib.util
 import shutil
@@ -16,7 +14,6 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import curved_laws
 import heated
@@ -170,7 +167,7 @@ class FilteredConfig(Config):
 class OwnDrag(PassiveDrag):
     """A passive law computed by a method."""
 
-    def modify_forces(self, *args: Any, **kwargs: Any) -> None:
+    def modify_forces(self, *args, **kwargs) -> None:
         super().modify_forces(*args, **kwargs)
 
 
@@ -297,7 +294,7 @@ def install(patch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def built_in(compiled: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Any:
+def built_in(compiled: ModuleType, monkeypatch: pytest.MonkeyPatch):
     """All of it in place."""
     monkeypatch.delenv("ACTUATORS_ISA", raising=False)
     install(monkeypatch)
@@ -306,7 +303,7 @@ def built_in(compiled: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Any:
     return compiled
 
 
-def test_core_knows_them(built_in: Any) -> None:
+def test_core_knows_them(built_in) -> None:
     """With their kinds and sizes."""
     known = {law.__name__: built_in.laws()[law.__name__] for law in step_bench.MADE_UP}
     assert {name: told["kind"] for name, told in known.items()} == {
@@ -317,7 +314,7 @@ def test_core_knows_them(built_in: Any) -> None:
 
 
 @pytest.mark.usefixtures("built_in")
-def test_bits_of_warp_and_the_numbers_of_float64(rng: np.random.Generator) -> None:
+def test_bits_of_warp_and_the_numbers_of_float64(rng) -> None:
     """With inputs that are not finite, through resets and an exchange of saved states; robots differ."""
     core, warp = NativeStep(mixed_plan()), WarpStep(mixed_plan(), "cpu")
     benches = Bench(core), Bench(warp)
@@ -342,7 +339,7 @@ def test_bits_of_warp_and_the_numbers_of_float64(rng: np.random.Generator) -> No
 
 @pytest.mark.usefixtures("built_in")
 @pytest.mark.parametrize("observed", [False, True])
-def test_bits_of_warp_across_gaps(observed: bool, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
+def test_bits_of_warp_across_gaps(observed, monkeypatch, rng) -> None:
     """Where robots share all parameters, and their columns are read along with what lies between."""
     monkeypatch.setattr(step_bench, "COLUMNS", (0, 2, 3, 5))
     shared = [dataclasses.replace(entry, shared=True) for entry in entries()]
@@ -360,7 +357,7 @@ def test_bits_of_warp_across_gaps(observed: bool, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.usefixtures("built_in")
-def test_public_actuator_runs_them_natively(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
+def test_public_actuator_runs_them_natively(monkeypatch, rng) -> None:
     """State in and state out by pointer, the limit's beside the controller's."""
     count = 3
     floats = {name: wp.zeros(count, dtype=wp.float32, device="cpu") for name in ("q", "v", "tq", "tv", "ff", "f")}
@@ -396,7 +393,7 @@ def test_public_actuator_runs_them_natively(monkeypatch: pytest.MonkeyPatch, rng
 
 @pytest.mark.usefixtures("built_in")
 @pytest.mark.parametrize("kind", ["columns", "gaps"])
-def test_stages_around_the_limits(kind: str, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
+def test_stages_around_the_limits(kind, monkeypatch, rng) -> None:
     """Bits of Warp and numbers of float64, with faults, resets and saved states; a passive joint starts from 0."""
     given = joint_entries()
     if kind == "gaps":
@@ -442,10 +439,10 @@ def test_stages_around_the_limits(kind: str, monkeypatch: pytest.MonkeyPatch, rn
 
 
 @pytest.mark.usefixtures("built_in")
-def test_stages_around_the_limits_and_components_between(rng: np.random.Generator) -> None:
+def test_stages_around_the_limits_and_components_between(rng) -> None:
     """A limit that computes arrays stands before a passive law; so does a controller of the same kind."""
 
-    def made(step: Any) -> Any:
+    def made(step):
         given = joint_entries()
         given[0].clamping.append(OwnLimit(step_bench.full(8)))
         given[3] = dataclasses.replace(given[3], controller=OwnController(*map(step_bench.full, (30, 20, 2, 0.05))))
@@ -485,7 +482,7 @@ def test_stages_around_the_limits_and_components_between(rng: np.random.Generato
 
 @pytest.mark.usefixtures("built_in")
 @pytest.mark.parametrize("engine", [NativeStep, lambda plan: WarpStep(plan, "cpu")])
-def test_motor_efforts_before_a_passive_law_that_computes_arrays(engine: Any, rng: np.random.Generator) -> None:
+def test_motor_efforts_before_a_passive_law_that_computes_arrays(engine, rng) -> None:
     """They come from between the phases then, limits included; a fault has none."""
     entry = joint_entries()[0]
     entry.others[:] = [OwnDrag(step_bench.full(2))]
@@ -511,7 +508,7 @@ def test_motor_efforts_before_a_passive_law_that_computes_arrays(engine: Any, rn
 
 
 @pytest.mark.usefixtures("built_in")
-def test_wrapper_runs_them_natively(rng: np.random.Generator) -> None:
+def test_wrapper_runs_them_natively(rng) -> None:
     """One step of the core for all joints, the passive one among them, and what it observes and records."""
     assembly = Assembly(joint_entries(), ROBOTS, "cpu")
     assert [type(step) for _, step in assembly.parts] == [NativeStep]
@@ -539,9 +536,7 @@ def test_wrapper_runs_them_natively(rng: np.random.Generator) -> None:
 @pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("controlled", [True, False])
 @pytest.mark.parametrize("on_core", [True, False])
-def test_public_actuator_with_passive_laws(
-    controlled: bool, on_core: bool, built_in: Any, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
-) -> None:
+def test_public_actuator_with_passive_laws(controlled, on_core, built_in, monkeypatch, rng) -> None:
     """Efforts and gradients, with a controller or without one; those of the core and of Warp agree."""
     monkeypatch.setattr(native, "core", built_in if on_core else None)
     q, qd, target, ff, out = (wp.zeros(ROBOTS, dtype=wp.float32, device="cpu", requires_grad=True) for _ in range(5))
@@ -583,7 +578,7 @@ def draw_signals(rng: np.random.Generator, faults: bool = True) -> dict[str, np.
 
 @pytest.mark.usefixtures("built_in")
 @pytest.mark.parametrize("kind", ["columns", "gaps"])
-def test_signals_have_the_bits_of_warp(kind: str, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
+def test_signals_have_the_bits_of_warp(kind, monkeypatch, rng) -> None:
     """With faults of signals, inputs and both; a signal that no law of a joint asks for is no fault of it."""
     given = asking_entries()
     if kind == "gaps":
@@ -621,7 +616,7 @@ def test_signals_have_the_bits_of_warp(kind: str, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.usefixtures("built_in")
-def test_signals_have_the_numbers_of_float64(rng: np.random.Generator) -> None:
+def test_signals_have_the_numbers_of_float64(rng) -> None:
     """Neutral ones at first, those that a host writes from then on."""
     assembly = Assembly(asking_entries(), ROBOTS, "cpu")
     arrays = [np.zeros((ROBOTS, len(NAMES)), np.float32) for _ in range(6)]
@@ -657,9 +652,7 @@ def test_signals_have_the_numbers_of_float64(rng: np.random.Generator) -> None:
 
 
 @pytest.mark.parametrize("on_core", [True, False])
-def test_public_actuator_asks_for_signals(
-    on_core: bool, built_in: Any, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
-) -> None:
+def test_public_actuator_asks_for_signals(on_core, built_in, monkeypatch, rng) -> None:
     """Neutral without a host; a program writes them, and gradients flow into them."""
     monkeypatch.setattr(native, "core", built_in if on_core else None)
     zero, out = (wp.zeros(ROBOTS, dtype=wp.float32, device="cpu", requires_grad=True) for _ in range(2))
@@ -723,10 +716,10 @@ def test_unknown_signal_is_named() -> None:
 
 @pytest.mark.usefixtures("built_in")
 @pytest.mark.parametrize("kind", ["columns", "gaps", "between"])
-def test_sensors_have_the_bits_of_warp(kind: str, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
+def test_sensors_have_the_bits_of_warp(kind, monkeypatch, rng) -> None:
     """With faults, sensors that fail, resets and saved states; a controller that computes arrays sees the same."""
 
-    def made(engine: Any) -> Any:
+    def made(engine):
         given = sensing_entries()
         if kind == "gaps":
             given = [dataclasses.replace(entry, shared=True) for entry in given]
@@ -764,7 +757,7 @@ def test_sensors_have_the_bits_of_warp(kind: str, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.usefixtures("built_in")
-def test_sensors_have_the_numbers_of_float64(rng: np.random.Generator) -> None:
+def test_sensors_have_the_numbers_of_float64(rng) -> None:
     """The controller sees what they give, limits and passive laws the joint as it is; a failure keeps all state."""
     assembly = Assembly(sensing_entries(), ROBOTS, "cpu")
     arrays = [np.zeros((ROBOTS, len(NAMES)), np.float32) for _ in range(6)]
@@ -794,7 +787,7 @@ def test_sensors_have_the_numbers_of_float64(rng: np.random.Generator) -> None:
 
 
 @pytest.mark.usefixtures("built_in")
-def test_networks_see_what_sensors_give(rng: np.random.Generator) -> None:
+def test_networks_see_what_sensors_give(rng) -> None:
     """With and without a history; the core and Warp agree, and a network behind a skewed sensor sees a skewed joint."""
     columns = {"input_idx": [0, 1], "effort_scale": 9.0, "pos_scale": 2.0}
     mlp = Checkpoint(random_network("mlp", 4, layers=2), columns, "onnx", "a")
@@ -817,8 +810,7 @@ def test_networks_see_what_sensors_give(rng: np.random.Generator) -> None:
         inputs[1, :, 1] *= np.float32(1.5)
         found, other = (bench.step(inputs) for bench in benches)
         np.testing.assert_allclose(found, other, atol=1e-5, rtol=1e-5)
-        good = np.isfinite(inputs[:, :, 0]).all(axis=0)
-        seen = np.where(good, found[:, 1] - 0.5 * inputs[1, :, 0], 0)
+        seen = np.where(np.isfinite(inputs[:, :, 0]).all(axis=0), found[:, 1] - 0.5 * inputs[1, :, 0], 0)
         np.testing.assert_allclose(found[:, 0], seen, atol=1e-4)
     for one, two in zip(steps[0].now.laws, steps[1].now.laws, strict=True):
         for values, others in zip(one, two, strict=True):
@@ -826,9 +818,7 @@ def test_networks_see_what_sensors_give(rng: np.random.Generator) -> None:
     assert steps[0].faults() == steps[1].faults() != []
 
 
-def test_public_actuator_with_a_sensor(
-    built_in: Any, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
-) -> None:
+def test_public_actuator_with_a_sensor(built_in, monkeypatch, rng) -> None:
     """Its state is among those of other kinds; the core and Warp agree."""
     at = wp.array(np.arange(ROBOTS), dtype=wp.uint32, device="cpu")
     made = []
@@ -857,7 +847,6 @@ def test_public_actuator_with_a_sensor(
 
 
 def test_sensors_without_a_law_are_refused() -> None:
-    """By name."""
     entry = sensing_entries()[0]
     beside = dataclasses.replace(entry, clamping=[OwnLimit(step_bench.full(8))])
     with pytest.raises(TypeError, match="FeedbackFiltered beside OwnLimit, which computes arrays"):
@@ -916,11 +905,9 @@ SPREADS = {
 
 
 @pytest.mark.parametrize("supplied", [heated.NAMES, ("hip", "toe"), ("knee",)], ids=["all", "some", "one"])
-def test_what_laws_publish_acts_in_the_next_step(
-    supplied: Sequence[str], built_in: Any, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
-) -> None:
+def test_what_laws_publish_acts_in_the_next_step(supplied, built_in, monkeypatch, rng) -> None:
     """Numbers of float64; the same bits on both engines, over however many wrappers and in whichever order."""
-    made: list[tuple[str, Any, Robots, list[int]]] = []
+    made: list[tuple] = []
     for core in (built_in, None):
         monkeypatch.setattr(native, "core", core)
         for name, (spread, order) in SPREADS.items():
@@ -964,10 +951,10 @@ def test_what_laws_publish_acts_in_the_next_step(
 
 @pytest.mark.usefixtures("built_in")
 @pytest.mark.parametrize("observed", [False, True])
-def test_laws_that_change_no_effort_beside_others(observed: bool, rng: np.random.Generator) -> None:
+def test_laws_that_change_no_effort_beside_others(observed, rng) -> None:
     """Bits of Warp where components compute arrays, where efforts are observed, and where a controller is a network."""
 
-    def made(engine: Any) -> Any:
+    def made(engine):
         own = OwnController(*map(step_bench.full, (30, 20, 2, 0.05)))
         given = [heated.entry(name) for name in heated.NAMES]
         given[1] = dataclasses.replace(given[1], controller=own)
@@ -1008,9 +995,7 @@ def test_laws_that_change_no_effort_beside_others(observed: bool, rng: np.random
 
 
 @pytest.mark.parametrize("on_core", [True, False])
-def test_public_actuator_publishes(
-    on_core: bool, built_in: Any, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
-) -> None:
+def test_public_actuator_publishes(on_core, built_in, monkeypatch, rng) -> None:
     """Of states that take turns; a total is what the program writes, and gradients are refused by name."""
     monkeypatch.setattr(native, "core", built_in if on_core else None)
     at = wp.array(np.arange(ROBOTS), dtype=wp.uint32, device="cpu")
@@ -1044,7 +1029,7 @@ def test_public_actuator_publishes(
 
 @pytest.mark.usefixtures("built_in")
 @pytest.mark.parametrize("volts", [np.nan, -np.inf, np.inf])
-def test_infinity_is_no_fault_of_a_signal_without_a_bound(volts: float) -> None:
+def test_infinity_is_no_fault_of_a_signal_without_a_bound(volts) -> None:
     """A voltage without a supply is infinite, and nothing else that is not finite; of the power it is a fault."""
     given = [heated.entry(name, supplied=False) for name in heated.NAMES]
     for one in given:
@@ -1086,7 +1071,7 @@ def test_state_that_is_not_finite_is_a_fault() -> None:
 # ---- between motor and joint
 
 
-def engines(given: list[ActuatorEntry]) -> list[Any]:
+def engines(given: list[ActuatorEntry]) -> list:
     """Both of them, with what computes arrays between the phases."""
     found = []
     for engine in (NativeStep, lambda plan: WarpStep(plan, "cpu")):
@@ -1099,7 +1084,7 @@ def engines(given: list[ActuatorEntry]) -> list[Any]:
 @pytest.mark.usefixtures("built_in")
 @pytest.mark.parametrize("kind", ["columns", "gaps", "between"])
 @pytest.mark.parametrize("observed", [True, False])
-def test_transmissions(kind: str, observed: bool, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
+def test_transmissions(kind, observed, monkeypatch, rng) -> None:
     """Bits of Warp and numbers of float64, with faults, resets and saved states; in one go and in two phases."""
     soft = kind != "gaps"
     given = geared_entries(soft=soft)
@@ -1154,7 +1139,7 @@ def test_transmissions(kind: str, observed: bool, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.usefixtures("built_in")
-def test_two_phases_of_motors_have_the_bits_of_one(rng: np.random.Generator) -> None:
+def test_two_phases_of_motors_have_the_bits_of_one(rng) -> None:
     """Arrays between the phases are those of the motor; written efforts are those at the joint."""
     for engine in (NativeStep, lambda plan: WarpStep(plan, "cpu")):
         whole, halves = (engine(compile_plan(geared_entries(), ROBOTS)) for _ in range(2))
@@ -1182,9 +1167,7 @@ def test_two_phases_of_motors_have_the_bits_of_one(rng: np.random.Generator) -> 
 
 @pytest.mark.parametrize("on_core", [True, False])
 @pytest.mark.parametrize("rubs", [True, False])
-def test_gear_agrees_with_the_law_that_has_one(
-    on_core: bool, rubs: bool, built_in: Any, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
-) -> None:
+def test_gear_agrees_with_the_law_that_has_one(on_core, rubs, built_in, monkeypatch, rng) -> None:
     """PD, limit and gear are `ControllerGearedPD` with the limit times the ratio, and friction acts on the joint.
 
     Targets and feedforward are the motor's; the bias of that law has no counterpart. Bound by indices.
@@ -1233,7 +1216,7 @@ def test_gear_agrees_with_the_law_that_has_one(
 
 @pytest.mark.usefixtures("built_in")
 @pytest.mark.parametrize("engine", [0, 1], ids=["core", "warp"])
-def test_fault_of_a_motor_is_that_of_its_joint_alone(engine: int, rng: np.random.Generator) -> None:
+def test_fault_of_a_motor_is_that_of_its_joint_alone(engine, rng) -> None:
     """Of a signal or of the transmission; the state is kept, and all others have the bits that they had."""
     good, bad = (Bench(engines(geared_entries())[engine]) for _ in range(2))
     kept = ("/A/ankle.transmission.twist", "/A/ankle.clamping.0.last", "/A/ankle.controller.level")
@@ -1258,7 +1241,7 @@ def test_fault_of_a_motor_is_that_of_its_joint_alone(engine: int, rng: np.random
 
 
 @pytest.mark.usefixtures("built_in")
-def test_networks_see_motors(rng: np.random.Generator) -> None:
+def test_networks_see_motors(rng) -> None:
     """With and without a history, in one phase of the core and two of Warp."""
     columns = {"input_idx": [0, 1], "effort_scale": 9.0, "pos_scale": 2.0}
     mlp = Checkpoint(random_network("mlp", 4, layers=2), columns, "onnx", "a")
@@ -1286,7 +1269,7 @@ def test_networks_see_motors(rng: np.random.Generator) -> None:
 def test_transmissions_that_cannot_be_are_refused() -> None:
     """By name: without a law, beside what computes arrays of the joint, two of them."""
     entry = geared_entries()[0]
-    own: list[tuple[str, dict[str, Any]]] = [
+    own: list[tuple[str, dict]] = [
         ("OwnLimit", {"clamping": [OwnLimit(step_bench.full(8))]}),
         ("OwnDrag", {"others": [*entry.others, OwnDrag(step_bench.full(1))]}),
         ("OwnController", {"controller": OwnController(*map(step_bench.full, (30, 20, 2, 0.05)))}),
@@ -1310,9 +1293,7 @@ def test_transmissions_that_cannot_be_are_refused() -> None:
 
 @pytest.mark.parametrize("in_place", [True, False])
 @pytest.mark.parametrize("on_core", [True, False])
-def test_gradients_go_through_sensors_and_transmissions(
-    on_core: bool, in_place: bool, built_in: Any, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
-) -> None:
+def test_gradients_go_through_sensors_and_transmissions(on_core, in_place, built_in, monkeypatch, rng) -> None:
     """Those of finite differences: by what each remembers, and by the load; sensor or gear of two joints fail."""
     monkeypatch.setattr(native, "core", built_in if on_core else None)
     count, steps = 40, 6
@@ -1394,7 +1375,7 @@ def test_gradients_go_through_sensors_and_transmissions(
 # ---- curves, and what is prepared for the step
 
 
-def test_core_knows_their_curves(built_in: Any) -> None:
+def test_core_knows_their_curves(built_in) -> None:
     """How many they are, and what is prepared for the step."""
     known = [built_in.laws()[law.__name__] for law in curved_laws.CURVED]
     assert [(told["kind"], told["curves"], told["timed"]) for told in known] == [
@@ -1407,7 +1388,7 @@ def test_core_knows_their_curves(built_in: Any) -> None:
     ]
 
 
-def test_preparation_alone_takes_the_step(built_in: Any) -> None:
+def test_preparation_alone_takes_the_step(built_in) -> None:
     """Behind the parameters, in the core as in Warp; a law without it looks at none."""
     one = np.array([2.0, 3.0], np.float32)
     dt = np.array([0.5, 0.25], np.float32)
@@ -1419,9 +1400,7 @@ def test_preparation_alone_takes_the_step(built_in: Any) -> None:
 @pytest.mark.usefixtures("built_in")
 @pytest.mark.parametrize("kind", ["columns", "gaps", "between"])
 @pytest.mark.parametrize("sensed", [False, True])
-def test_curves_have_the_bits_of_warp_and_the_numbers_of_float64(
-    sensed: bool, kind: str, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
-) -> None:
+def test_curves_have_the_bits_of_warp_and_the_numbers_of_float64(sensed, kind, monkeypatch, rng) -> None:
     """In laws of every kind, far outside their tables too; the step changes, and acts at once on what is prepared."""
     given = curved_entries(sensed=sensed)
     if kind == "gaps":
@@ -1431,7 +1410,7 @@ def test_curves_have_the_bits_of_warp_and_the_numbers_of_float64(
         own = OwnController(*map(step_bench.full, (30, 20, 2, 0.05)))
         given[3] = dataclasses.replace(given[3], controller=own)
 
-    def made(engine: Any) -> Any:
+    def made(engine):
         for entry in given:
             for component in entry.stages:
                 component.finalize("cpu", ROBOTS)
@@ -1467,7 +1446,7 @@ def test_curves_have_the_bits_of_warp_and_the_numbers_of_float64(
 
 @pytest.mark.usefixtures("built_in")
 @pytest.mark.parametrize("sensed", [False, True])
-def test_curves_of_joints_that_are_found_by_index(sensed: bool, rng: np.random.Generator) -> None:
+def test_curves_of_joints_that_are_found_by_index(sensed, rng) -> None:
     """Each joint alone, as public actuators are run."""
     given = curved_entries(sensed=sensed)
     plans = [[compile_plan([entry], ROBOTS) for entry in given] for _ in range(2)]
@@ -1493,9 +1472,7 @@ def test_curves_of_joints_that_are_found_by_index(sensed: bool, rng: np.random.G
 
 
 @pytest.mark.parametrize("on_core", [True, False])
-def test_gradients_go_through_curves_and_what_is_prepared(
-    on_core: bool, built_in: Any, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
-) -> None:
+def test_gradients_go_through_curves_and_what_is_prepared(on_core, built_in, monkeypatch, rng) -> None:
     """Those of finite differences, by position and velocity of either sign, and by parameters."""
     monkeypatch.setattr(native, "core", built_in if on_core else None)
     count, dt = 40, 0.05
@@ -1508,7 +1485,7 @@ def test_gradients_go_through_curves_and_what_is_prepared(
     }
     values = {name: value.astype(np.float32).astype(np.float64) for name, value in values.items()}
 
-    def effort(q: Any, qd: Any, target: Any, gain: Any, most: Any, scale: Any) -> np.ndarray:
+    def effort(q, qd, target, gain, most, scale) -> np.ndarray:
         found = gain * stiffness(q) * (target - q) - droop(np.abs(qd)) * qd + 20 * gain * dt
         bound = (most - 4 * dt) * share(q) - fade(np.abs(qd))
         return np.clip(found, -bound, bound) - (scale + 10 * dt) * cogging(q) - 0.5 * viscous(qd)
@@ -1538,7 +1515,7 @@ def test_gradients_go_through_curves_and_what_is_prepared(
         np.testing.assert_allclose(given[name].grad.numpy(), expected, atol=2e-4, rtol=1e-4, err_msg=name)
 
 
-def test_without_the_step_what_is_prepared_for_it_is_refused(built_in: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_step_what_is_prepared_for_it_is_refused(built_in, monkeypatch) -> None:
     """On both engines, in an actuator without a state."""
     at = wp.array(np.arange(ROBOTS), dtype=wp.uint32, device="cpu")
     zero, out = (wp.zeros(ROBOTS, dtype=wp.float32, device="cpu") for _ in range(2))

@@ -1,7 +1,5 @@
 """The native core holds no lock while Python runs: callbacks may step, reset and read."""
 
-from __future__ import annotations
-
 import os
 
 import pytest
@@ -122,7 +120,7 @@ def run(code: str, *arguments: str) -> None:
     ["actuators.faults", "saved = actuators.save_state(); actuators.restore_state(saved)", "actuators.limited_by"],
     ids=["faults", "state", "observed"],
 )
-def test_a_step_amid_a_reading_does_not_block(who: str, what: str) -> None:
+def test_a_step_amid_a_reading_does_not_block(who, what) -> None:
     """A callback or a finaliser that the collector runs while faults or states are made into Python objects."""
     run(COLLECTED.replace("{what}", what), who)
 
@@ -133,7 +131,7 @@ def test_arrays_that_go_away_amid_binding_do_not_block() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
-def test_a_forked_process_steps_without_the_second_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_forked_process_steps_without_the_second_thread(monkeypatch) -> None:
     """The helper is a thread of its parent; nobody waits for it there."""
     monkeypatch.setenv("ACTUATORS_HELPER", "1")
     run(FORKED)

@@ -1,13 +1,9 @@
 """Edge cases of the step: each test detects a small change of the code that no other test detects."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import sys
-from collections.abc import Iterator
 from types import SimpleNamespace
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -26,11 +22,11 @@ DT = 0.01
 class OwnPD(aa.ControllerPD):
     """A law that computes arrays, so that components stand between the phases of the step."""
 
-    def compute(self, *args: Any, **named: Any) -> None:
+    def compute(self, *args, **named) -> None:
         super().compute(*args, **named)
 
 
-def full(count: int, value: Any, dtype: Any = wp.float32) -> wp.array:
+def full(count: int, value, dtype=wp.float32) -> wp.array:
     return wp.array(np.broadcast_to(value, count), dtype=dtype, device="cpu")
 
 
@@ -41,8 +37,8 @@ class Legs:
         self,
         robots: int,
         joints: int = 1,
-        clamps: Any = (),
-        delay: tuple[Any, int] | None = None,
+        clamps=(),
+        delay=None,
         law: type = aa.ControllerPD,
     ) -> None:
         self.names = [f"joint_{number}" for number in range(joints)]
@@ -54,7 +50,7 @@ class Legs:
             self.wrapper = aa.ArticulationActuators.from_actuators("/Robot.*", [(config, name) for name in self.names])
         self.shape = robots, joints
 
-    def step(self, target: Any = 0.0, position: Any = 0.0, velocity: Any = 0.0) -> np.ndarray:
+    def step(self, target=0.0, position=0.0, velocity=0.0) -> np.ndarray:
         """Efforts `(robots, joints)`; inputs broadcast."""
         arrays = self.host.arrays()
         for name, values in (("position_targets", target), ("positions", position), ("velocities", velocity)):
@@ -68,7 +64,7 @@ class Legs:
 
 @pytest.mark.parametrize("joints", [1, 13])
 @pytest.mark.parametrize("lag", [3, 4, 5, 99, 2**31 - 1])
-def test_lag_beyond_the_largest_acts_as_the_largest(lag: int, joints: int, engine_kind: str) -> None:
+def test_lag_beyond_the_largest_acts_as_the_largest(lag, joints, engine_kind) -> None:
     """Of one robot, written while it runs; the lags of the others stay what they are."""
     legs = Legs(5, joints, delay=(1, 3))
     for actuator in legs.wrapper.actuators:
@@ -79,7 +75,7 @@ def test_lag_beyond_the_largest_acts_as_the_largest(lag: int, joints: int, engin
 
 
 @pytest.mark.parametrize("lag", [-1, -3, -(2**31)])
-def test_lag_below_zero_acts_as_none(lag: int, engine_kind: str) -> None:
+def test_lag_below_zero_acts_as_none(lag, engine_kind) -> None:
     """It reaches neither into the future nor into other rows."""
     legs = Legs(5, 3, delay=(1, 3))
     for actuator in legs.wrapper.actuators:
@@ -88,7 +84,7 @@ def test_lag_below_zero_acts_as_none(lag: int, engine_kind: str) -> None:
 
 
 @pytest.mark.parametrize("lag", [4, 99, 2**31 - 1])
-def test_lag_of_all_beyond_the_largest_acts_as_the_largest(lag: int, engine_kind: str) -> None:
+def test_lag_of_all_beyond_the_largest_acts_as_the_largest(lag, engine_kind) -> None:
     """Read from a prim, where all robots share it; written through the attribute."""
     stage = Usd.Stage.CreateInMemory()
     UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim("/Robot", "Xform"))
@@ -106,7 +102,7 @@ def test_lag_of_all_beyond_the_largest_acts_as_the_largest(lag: int, engine_kind
     assert seen == [[target] * 3 for target in (1, 1, 1, 2, 3)]
 
 
-def test_restored_delay_still_waits_for_its_first_command(engine_kind: str) -> None:
+def test_restored_delay_still_waits_for_its_first_command(engine_kind) -> None:
     """A first command that was not finite is none: the next one fills the delay, after a restore too."""
     legs, other = (Legs(4, 2, delay=(2, 2)) for _ in range(2))
     first = np.full((4, 2), 1.0)
@@ -119,7 +115,7 @@ def test_restored_delay_still_waits_for_its_first_command(engine_kind: str) -> N
         assert seen == [[[1, 1], [2, 1]], [[1, 1], [2, 1]], [[2, 2], [2, 2]], [[3, 3], [3, 3]]]
 
 
-def test_step_that_failed_leaves_delays_waiting(engine_kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_step_that_failed_leaves_delays_waiting(engine_kind, monkeypatch) -> None:
     """A step in which a custom component raises has no effect."""
     legs = Legs(4, 2, delay=(2, 2), law=OwnPD)
     legs.wrapper.disable_auto_step_pre_physics()
@@ -142,7 +138,7 @@ def test_step_that_failed_leaves_delays_waiting(engine_kind: str, monkeypatch: p
 
 @pytest.mark.parametrize("law", [aa.ControllerPD, OwnPD], ids=["native", "components"])
 @pytest.mark.parametrize("before", [None, 2**31 - 1, 2**30], ids=["fresh", "largest", "large"])
-def test_count_of_commands_is_bounded(before: int | None, law: type) -> None:
+def test_count_of_commands_is_bounded(before, law) -> None:
     """The number of commands of a public state is limited to its rows, for any written value."""
     at = wp.array(np.arange(3), dtype=wp.uint32, device="cpu")
     actuator = aa.Actuator(at, law(full(3, 1.0), full(3, 0.0)), aa.Delay(full(3, 2, wp.int32), 4))
@@ -170,7 +166,7 @@ TABLE = [-1.0, -0.25, 0.5, 0.5, 0.5, 2.0], [3.0, 8.0, 5.0, 9.0, 1.0, 4.0]
 
 
 @pytest.mark.parametrize("joints", [1, 8, 12])
-def test_rows_of_a_table_hold_at_their_positions(joints: int, engine_kind: str) -> None:
+def test_rows_of_a_table_hold_at_their_positions(joints, engine_kind) -> None:
     """To the bit, at each row and beside it; where rows share a position, the first of them holds there."""
     rows = np.float32(sorted(set(TABLE[0])))
     positions = np.concatenate([rows, np.nextafter(rows, np.float32(-9)), np.nextafter(rows, np.float32(9)), [-5, 5]])
@@ -236,7 +232,7 @@ print("done")
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is guarded as Linux does")
 @pytest.mark.parametrize("variant", native.core.variants() if native.core else [])
-def test_nothing_is_read_beyond_the_last_row(variant: str) -> None:
+def test_nothing_is_read_beyond_the_last_row(variant) -> None:
     """Twelve of nineteen columns and other choices; the last row ends at a page that cannot be read."""
     done = warm_python().run(["-c", GUARDED], env={**os.environ, "ACTUATORS_ISA": variant}, timeout=120)
     assert done.returncode == 0 and done.stdout.endswith("done\n"), done.stderr
@@ -245,7 +241,7 @@ def test_nothing_is_read_beyond_the_last_row(variant: str) -> None:
 # faults and resets
 
 
-def test_reset_unlatches_faults_and_counts_anew(engine_kind: str) -> None:
+def test_reset_unlatches_faults_and_counts_anew(engine_kind) -> None:
     """A joint that faults again after a reset is reported again, with steps counted from that reset."""
     legs = Legs(3, 2)
     bad = np.zeros((3, 2))
@@ -260,7 +256,7 @@ def test_reset_unlatches_faults_and_counts_anew(engine_kind: str) -> None:
         assert legs.wrapper.faults == []
 
 
-def test_reset_of_some_robots_unlatches_their_faults_alone(engine_kind: str) -> None:
+def test_reset_of_some_robots_unlatches_their_faults_alone(engine_kind) -> None:
     """Theirs are reported again, the first of the others stays; steps go on being counted since the reset of all."""
     legs = Legs(3, 2)
     legs.step(velocity=np.nan)
@@ -271,7 +267,7 @@ def test_reset_of_some_robots_unlatches_their_faults_alone(engine_kind: str) -> 
     assert found == {(robot, name): 0 if robot == 1 else 2 for robot, name in itertools.product(range(3), legs.names)}
 
 
-def test_restored_faults_stay_latched(engine_kind: str) -> None:
+def test_restored_faults_stay_latched(engine_kind) -> None:
     """The first fault of a joint is kept through a restore; others are found as before."""
     legs, other = Legs(3, 2), Legs(3, 2)
     bad = np.zeros((3, 2))
@@ -288,7 +284,7 @@ def test_restored_faults_stay_latched(engine_kind: str) -> None:
 # what limited an effort
 
 
-def test_clamp_that_limited_last_is_named(engine_kind: str) -> None:
+def test_clamp_that_limited_last_is_named(engine_kind) -> None:
     """By robot, among several clamps in a user's order, two of one class among them."""
     robots = 5
     clamps = [
@@ -306,7 +302,7 @@ def test_clamp_that_limited_last_is_named(engine_kind: str) -> None:
     assert legs.wrapper.computed_efforts.tolist() == [[10.0] * 3] + [[20.0] * 3] * 4
 
 
-def test_clamps_of_different_joints_are_distinguished(engine_kind: str) -> None:
+def test_clamps_of_different_joints_are_distinguished(engine_kind) -> None:
     """Joints with different clamps share stages; each is named by its own."""
     host = ArraysHost(["a", "b", "c", "d"], 2)
     clamps = {
@@ -342,7 +338,7 @@ class Staggered(aa.ClampingMaxEffort):
 
 
 @pytest.fixture
-def _forget_registrations() -> Iterator[None]:
+def _forget_registrations():
     """Registrations of a test end with it."""
     yield
     catalogue._registered.clear()
@@ -350,7 +346,7 @@ def _forget_registrations() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_forget_registrations")
-def test_values_that_robots_share_are_those_of_the_first(engine_kind: str) -> None:
+def test_values_that_robots_share_are_those_of_the_first(engine_kind) -> None:
     """One prim says the same of all robots, whose actuators then have what those of the first robot have."""
     stage = Usd.Stage.CreateInMemory()
     UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim("/Robot", "Xform"))

@@ -1,9 +1,6 @@
 """Networks as laws of a plan: both engines agree in every layout, and networks of one file are evaluated together."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -59,7 +56,7 @@ def plan_of(robots: int) -> Plan:
 class Bench:
     """A step bound to arrays of `columns`."""
 
-    def __init__(self, step: Any, columns: Sequence[int], width: int) -> None:
+    def __init__(self, step, columns: Sequence[int], width: int) -> None:
         self.step, robots = step, step.plan.num_robots
         self.columns = list(columns)
         self.inputs = [np.zeros((robots, width), np.float32) for _ in range(5)]
@@ -110,7 +107,7 @@ def test_those_of_one_network_are_one_law() -> None:
     ids=["direct", "gaps", "eights"],
 )
 @pytest.mark.parametrize("robots", [1, 60, 97])
-def test_engines_agree(columns: Sequence[int], width: int, layout: str, robots: int, rng: np.random.Generator) -> None:
+def test_engines_agree(columns, width, layout, robots, rng) -> None:
     """Efforts, faults and states agree, with faults and resets; each engine continues from the state of the other."""
     steps = NativeStep(plan_of(robots)), WarpStep(plan_of(robots), "cpu")
     benches = [Bench(step, columns, width) for step in steps]
@@ -136,12 +133,11 @@ def test_engines_agree(columns: Sequence[int], width: int, layout: str, robots: 
     for name, values in of_native.items():
         if values.dtype == np.float32:
             np.testing.assert_allclose(values, of_warp[name], atol=1e-5, rtol=1e-5, err_msg=name)
-    gap = [column for column in range(width) if column not in columns]
-    assert (benches[0].efforts[:, gap] == 7.0).all()
+    assert (benches[0].efforts[:, [column for column in range(width) if column not in columns]] == 7.0).all()
 
 
 @native_only
-def test_number_of_robots_and_threads_change_no_bit(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
+def test_number_of_robots_and_threads_change_no_bit(monkeypatch, rng) -> None:
     """A robot among many, with a second thread or without, is as it is alone."""
     robots = 9500
     signals = signals_of(rng, robots, 6)
@@ -157,7 +153,7 @@ def test_number_of_robots_and_threads_change_no_bit(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("kind", ["native", "warp"])
-def test_observed_effort_is_that_of_the_network(kind: str, rng: np.random.Generator) -> None:
+def test_observed_effort_is_that_of_the_network(kind, rng) -> None:
     """Before the limits, and the limit that acted is named."""
     if kind == "native" and core is None:
         pytest.skip("the native core was not built")
@@ -189,12 +185,12 @@ def test_observed_effort_is_that_of_the_network(kind: str, rng: np.random.Genera
         ({"slots": [2]}, "slots of a network: 2: must be one of the slots"),
     ],
 )
-def test_core_refuses_what_would_lead_out_of_its_arrays(change: dict[str, Any], message: str) -> None:
+def test_core_refuses_what_would_lead_out_of_its_arrays(change, message) -> None:
     """By name, before anything runs."""
     from isaacsim.core.experimental.actuators.laws.networks.evaluator import core_of
     from isaacsim.core.experimental.actuators.laws.networks.program import Program
 
-    given: dict[str, Any] = {
+    given = {
         "network": core_of(Program(MLP.network)),
         "features": [(2, back % 4, 0, 0.0, 1.0) for back in range(6)],
         "histories": [2, 3],

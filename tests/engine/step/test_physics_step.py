@@ -1,10 +1,7 @@
 """What laws require of the physics step."""
 
-from __future__ import annotations
-
 import gc
 import weakref
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -28,7 +25,7 @@ PD = aa.PDControlConfig(10.0, 1.0)
         ([aa.EffortDelayConfig(seconds=0.01, max_steps=5), aa.RateConfig(decimation=4)], 0.002),
     ],
 )
-def test_a_step_that_is_too_short_for_what_is_kept_is_refused(stages: list[Any], longest: float) -> None:
+def test_a_step_that_is_too_short_for_what_is_kept_is_refused(stages, longest) -> None:
     """Half of the shortest step is; a rate in Hz has its own step."""
     arrays, zeros = aa.ActuatedArrays(["hip"], {".*": [PD, *stages]}), np.zeros(1, np.float32)
     arrays.step(zeros, zeros, zeros, longest)
@@ -41,7 +38,7 @@ def test_a_step_that_is_too_short_for_what_is_kept_is_refused(stages: list[Any],
 
 
 @pytest.mark.skipif(core is None, reason="the native core was not built")
-def test_delays_are_checked_once_per_physics_step(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_delays_are_checked_once_per_physics_step(monkeypatch) -> None:
     """Not in each step, and by nothing that keeps the actuators alive."""
     checked: list[float | None] = []
     monkeypatch.setattr(KeptDelays, "require_dt", lambda _, dt: checked.append(dt))

@@ -1,9 +1,5 @@
 """The native step and Warp on the CPU are bit-identical, and each continues from the state of the other."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
@@ -36,12 +32,12 @@ def floats(*values: float) -> wp.array:
     return wp.array(values, dtype=wp.float32, device="cpu")
 
 
-LAWS: dict[str, Any] = {
+LAWS = {
     "PD": lambda: aa.ControllerPD(floats(30, 0, 1e-3), floats(2, 1, 0)),
     "PD const": lambda: aa.ControllerPD(floats(30, 20, 10), floats(2, 1, 3), floats(1, -2, 1e30)),
     "PID": lambda: aa.ControllerPID(floats(30, 20, 10), floats(2, 90, 0), floats(1, 0, 3), floats(0.05, np.inf, 0)),
 }
-LIMITS: dict[str, Any] = {
+LIMITS = {
     "max": lambda: aa.ClampingMaxEffort(floats(4, 0, np.inf)),
     "motor": lambda: aa.ClampingDCMotor(floats(9, 20, 0), floats(2, 0.3, 1e-3), floats(7, 30, 5)),
     # a brake, no slope, no speed to speak of
@@ -56,7 +52,7 @@ LIMITS: dict[str, Any] = {
 class Pair:
     """A native step and one by Warp of equal plans."""
 
-    def __init__(self, plan: Any) -> None:
+    def __init__(self, plan) -> None:
         self.steps = NativeStep(plan()), WarpStep(plan(), "cpu")
         self.benches = [Bench(step) for step in self.steps]
 
@@ -74,7 +70,7 @@ class Pair:
 
 
 @pytest.mark.parametrize("per_robot", [False, True])
-def test_all_laws_together_give_the_same_bits(per_robot: bool, rng: np.random.Generator) -> None:
+def test_all_laws_together_give_the_same_bits(per_robot, rng) -> None:
     """With delays, inputs that are not finite, resets, and parameters that robots share or have of their own."""
 
     def plan() -> Plan:
@@ -93,7 +89,7 @@ def test_all_laws_together_give_the_same_bits(per_robot: bool, rng: np.random.Ge
     assert len(pair.steps[0].faults()) > 3
 
 
-def joint(law: str, limits: tuple[str, ...], delay: Any) -> ActuatorEntry:
+def joint(law: str, limits: tuple[str, ...], delay) -> ActuatorEntry:
     lags = None if delay is None else aa.Delay(wp.array(delay[0], dtype=wp.int32, device="cpu"), delay[1])
     return ActuatorEntry("a", ("a",), LAWS[law](), [LIMITS[name]() for name in limits], lags)
 
@@ -101,7 +97,7 @@ def joint(law: str, limits: tuple[str, ...], delay: Any) -> ActuatorEntry:
 class OneJoint:
     """A step of one joint per robot, by columns or by indices, with what it read last."""
 
-    def __init__(self, made: Any, entry: ActuatorEntry, kind: str) -> None:
+    def __init__(self, made, entry: ActuatorEntry, kind: str) -> None:
         self.step, self.kind = made(compile_plan([entry], ROBOTS, live=kind == "indices")), kind
         self.step.observe(True)
         self.inputs = [np.zeros((ROBOTS, 1), np.float32) for _ in range(5)]
@@ -137,7 +133,7 @@ class OneJoint:
     ],
     ids=str,
 )
-def test_each_law_gives_the_same_bits(law: str, limits: tuple[str, ...], delay: Any, kind: str) -> None:
+def test_each_law_gives_the_same_bits(law, limits, delay, kind) -> None:
     """Efforts, those before the limits and what limited them, over good and bad inputs, small and huge."""
     rng = np.random.default_rng(5)
     one, other = (OneJoint(made, joint(law, limits, delay), kind) for made in (native, warp))
@@ -155,7 +151,7 @@ def test_each_law_gives_the_same_bits(law: str, limits: tuple[str, ...], delay: 
 
 @pytest.mark.parametrize(("position", "limit"), [(-1.0, 5), (0.0, 20), (1e-7, 9), (1.0, 10), (2.0, 10), (-3.0, 5)])
 @pytest.mark.parametrize("made", [native, warp])
-def test_where_two_rows_share_a_point_the_first_holds_there(made: Any, position: float, limit: float) -> None:
+def test_where_two_rows_share_a_point_the_first_holds_there(made, position, limit) -> None:
     """Just beyond it the second does; the end rows hold outside."""
     table = aa.ClampingPositionBased(None, [-1.0, 0.0, 0.0, 1.0], [5.0, 20.0, 9.0, 10.0])
     law = aa.ControllerPD(floats(0, 0, 0), floats(0, 0, 0), floats(1000, 1000, 1000))
@@ -168,7 +164,7 @@ def test_where_two_rows_share_a_point_the_first_holds_there(made: Any, position:
 
 @pytest.mark.parametrize("steps", [0, 1, 4, 23])
 @pytest.mark.parametrize(("first", "second"), [(native, warp), (warp, native)])
-def test_what_one_saved_the_other_continues(first: Any, second: Any, steps: int, rng: np.random.Generator) -> None:
+def test_what_one_saved_the_other_continues(first, second, steps, rng) -> None:
     """Bit for bit, with delays that wait for a first command and faults on the way."""
     source, target = (Bench(made(built_in_plan())) for made in (first, second))
     for _ in range(steps):

@@ -1,9 +1,6 @@
 """Saved states: one layout per actuator, restored completely or not at all."""
 
-from __future__ import annotations
-
 import io
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,16 +8,9 @@ import warp as wp
 from isaacsim.core.experimental.actuators import ControllerPD, Delay
 from isaacsim.core.experimental.actuators.engine.entry import ActuatorEntry
 from isaacsim.core.experimental.actuators.engine.plan import compile_plan
+from isaacsim.core.experimental.actuators.engine.step import state
 from isaacsim.core.experimental.actuators.engine.step.binding import Columns
 from isaacsim.core.experimental.actuators.engine.step.native import NativeStep, has_native_core
-from isaacsim.core.experimental.actuators.engine.step.state import (
-    LAYOUT,
-    StepState,
-    copy_state,
-    new_state,
-    restore,
-    save,
-)
 from isaacsim.core.experimental.actuators.engine.step.warp import WarpStep
 from step_bench import NAMES, ROBOTS, Bench, built_in_entries, draw, entries, full, mixed_plan
 
@@ -51,7 +41,7 @@ WARP = entries, warp
 class Whole:
     """All joints in one step."""
 
-    def __init__(self, entries: Any, engine: Any) -> None:
+    def __init__(self, entries, engine) -> None:
         step = engine(entries())
         self.bench, self.parts = Bench(step), [(list(range(len(NAMES))), step)]
 
@@ -62,7 +52,7 @@ class Whole:
 class Split:
     """The same actuators in two steps, in another order, so that rings have other depths and rows other places."""
 
-    def __init__(self, entries: Any, engine: Any) -> None:
+    def __init__(self, entries, engine) -> None:
         made, self.parts, self.arrays = entries(), [], []
         for joints in ([2, 0], [3, 1]):
             step = engine([made[joint] for joint in joints])
@@ -81,14 +71,14 @@ class Split:
         return efforts
 
 
-def through_a_file(saved: dict[str, np.ndarray]) -> Any:
+def through_a_file(saved: dict[str, np.ndarray]):
     file = io.BytesIO()
     np.savez(file, **saved)
     file.seek(0)
     return np.load(file)
 
 
-def faults(made: Any) -> list[tuple[int, int, int, int]]:
+def faults(made) -> list[tuple[int, int, int, int]]:
     return sorted((robot, joints[slot], *rest) for joints, part in made.parts for robot, slot, *rest in part.faults())
 
 
@@ -96,7 +86,7 @@ def faults(made: Any) -> list[tuple[int, int, int, int]]:
 @pytest.mark.parametrize(("first", "second"), [(Whole, Whole), (Whole, Split), (Split, Whole)])
 @ENGINES
 @pytest.mark.slow("warp")
-def test_it_goes_on_bit_for_bit(engines: Any, first: Any, second: Any, steps: int, rng: np.random.Generator) -> None:
+def test_it_goes_on_bit_for_bit(engines, first, second, steps, rng) -> None:
     """Through a file, into another set-up of the same actuators or another engine, after which both save the same."""
     of, before, after = engines
     source, target = first(of, before), second(of, after)
@@ -104,18 +94,18 @@ def test_it_goes_on_bit_for_bit(engines: Any, first: Any, second: Any, steps: in
         source.step(draw(rng))
     for _ in range(3):
         target.step(draw(rng))
-    restore(target.parts, through_a_file(save(source.parts)))
+    state.restore(target.parts, through_a_file(state.save(source.parts)))
     for _ in range(8):
         inputs = draw(rng)
         np.testing.assert_array_equal(target.step(inputs), source.step(inputs))
     assert faults(source) == faults(target) and len(faults(source)) > 2
-    saved, other = save(source.parts), save(target.parts)
+    saved, other = state.save(source.parts), state.save(target.parts)
     assert {*saved} == {*other}
     for name in saved:
         np.testing.assert_array_equal(saved[name], other[name], err_msg=name)
 
 
-def test_names_say_whose_what_is(rng: np.random.Generator) -> None:
+def test_names_say_whose_what_is(rng) -> None:
     """Label, part and name; the ring has the actuator's own length, newest last."""
     made = Whole(*WARP)
     commands = []
@@ -123,7 +113,7 @@ def test_names_say_whose_what_is(rng: np.random.Generator) -> None:
         inputs = draw(rng, faults=False)
         commands.append(inputs[2, :, 1])
         made.step(inputs)
-    saved = save(made.parts)
+    saved = state.save(made.parts)
     ring = [f"delay.{name}" for name in ("buffer_act", "buffer_pos", "buffer_vel", "num_pushes")]
     assert sorted(saved) == sorted(
         [
@@ -138,14 +128,14 @@ def test_names_say_whose_what_is(rng: np.random.Generator) -> None:
     assert saved["/A/ankle.delay.buffer_pos"].shape == (5, ROBOTS)
     assert saved["/A/ankle.delay.num_pushes"].tolist() == [5] * ROBOTS
     assert saved["/A/ankle.controller.count"].tolist() == [4] * ROBOTS
-    assert saved["steps"].tolist() == [4] and saved["layout"].tolist() == [LAYOUT]
+    assert saved["steps"].tolist() == [4] and saved["layout"].tolist() == [state.LAYOUT]
 
 
-def without(name: str) -> Any:
+def without(name: str):
     return lambda saved: {key: values for key, values in saved.items() if key != name}
 
 
-def with_(**changed: Any) -> Any:
+def with_(**changed):
     return lambda saved: saved | changed
 
 
@@ -179,20 +169,18 @@ KNEE = "/A/knee.controller.integral"
         (with_(faults=np.array([1, 2, 3])), "saved faults"),
     ],
 )
-def test_what_does_not_fit_is_refused_and_changes_nothing(
-    change: Any, words: str, engine: Any, rng: np.random.Generator
-) -> None:
+def test_what_does_not_fit_is_refused_and_changes_nothing(change, words, engine, rng) -> None:
     """A ValueError that names what differs; in two steps the first is as untouched as the second."""
     made = Split(built_in_entries, engine)
     for _ in range(3):
         made.step(draw(rng))
-    wrong = change(save(made.parts))
+    wrong = change(state.save(made.parts))
     for _ in range(3):
         made.step(draw(rng))
-    before = save(made.parts)
+    before = state.save(made.parts)
     with pytest.raises(ValueError, match=words):
-        restore(made.parts, wrong)
-    after = save(made.parts)
+        state.restore(made.parts, wrong)
+    after = state.save(made.parts)
     assert {*before} == {*after} and all(np.array_equal(before[name], after[name]) for name in before)
 
 
@@ -202,22 +190,22 @@ def test_another_longest_delay_is_refused() -> None:
         delay = Delay(wp.array([2] * ROBOTS, dtype=wp.int32, device="cpu"), longest)
         step = WarpStep(compile_plan([ActuatorEntry("a", ("a",), ControllerPD(full(1), full(0)), [], delay)], 3), "cpu")
         if longest == 3:
-            saved = save([([0], step)])
+            saved = state.save([([0], step)])
     with pytest.raises(ValueError, match=r"a.delay.buffer_pos is float32 \(3, 3\), not float32 \(4, 3\)"):
-        restore([([0], step)], saved)
+        state.restore([([0], step)], saved)
 
 
 def test_nothing_to_save_is_saved_too() -> None:
     """An articulation without actuators."""
-    saved = save([])
-    restore([], saved)
+    saved = state.save([])
+    state.restore([], saved)
     assert saved["steps"].tolist() == [0] and saved["faults"].shape == (0, 4)
 
 
 def test_states_of_both_kinds_of_arrays_are_laid_out_alike() -> None:
     """NumPy for native code, Warp for the rest."""
     plan = mixed_plan()
-    native, on_device = new_state(plan), new_state(plan, "cpu")
+    native, on_device = state.new_state(plan), state.new_state(plan, "cpu")
     for mine, other in zip(native.arrays(), on_device.arrays(), strict=True):
         assert isinstance(mine, np.ndarray) and isinstance(other, wp.array)
         np.testing.assert_array_equal(mine, other.numpy())
@@ -227,14 +215,14 @@ def test_states_of_both_kinds_of_arrays_are_laid_out_alike() -> None:
 
 
 @pytest.mark.parametrize("device", [None, "cpu"])
-def test_states_are_copied_whole(device: Any) -> None:
+def test_states_are_copied_whole(device) -> None:
     """Every array of every law."""
     plan = mixed_plan()
-    source, target = new_state(plan, device), new_state(plan, device)
+    source, target = state.new_state(plan, device), state.new_state(plan, device)
     for number, array in enumerate(source.arrays()):
         (array.fill if device is None else array.fill_)(number)
-    copy_state(source, target)
-    assert isinstance(target, StepState)
+    state.copy_state(source, target)
+    assert isinstance(target, state.StepState)
     for number, array in enumerate(target.arrays()):
         assert (np.asarray(array if device is None else array.numpy()) == number).all()
 
@@ -244,4 +232,4 @@ def test_two_actuators_of_one_name_are_ambiguous() -> None:
     entry = ActuatorEntry("/A/knee", ("knee",), ControllerPD(full(1), full(0)), [], None)
     parts = [([joint], WarpStep(compile_plan([entry], ROBOTS), "cpu")) for joint in range(2)]
     with pytest.raises(ValueError, match="two actuators are called '/A/knee'"):
-        save(parts)
+        state.save(parts)

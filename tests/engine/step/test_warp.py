@@ -1,7 +1,5 @@
 """The Warp step: comparison with float64, bit-identical in all ways to call it."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import isaacsim.core.experimental.actuators as aa
@@ -25,7 +23,7 @@ def made(kind: str = "columns") -> tuple[WarpStep, Bench]:
 
 
 @KINDS
-def test_efforts_agree_with_float64(kind: str, rng: np.random.Generator) -> None:
+def test_efforts_agree_with_float64(kind, rng) -> None:
     """Delays, integrals, own laws, limits with a state, through bad inputs and resets of single robots."""
     step, bench = made(kind)
     twins = [Twin(robot) for robot in range(ROBOTS)]
@@ -68,7 +66,7 @@ def run(kind: str = "columns", apart: bool = False, phases: bool = False) -> tup
     "other",
     [{"kind": "indices"}, {"apart": True}, {"phases": True}, {"kind": "indices", "apart": True, "phases": True}],
 )
-def test_however_it_is_called_the_bits_are_the_same(other: Any) -> None:
+def test_however_it_is_called_the_bits_are_the_same(other) -> None:
     """By columns or indices, in place or from one state into another, in one go or in two phases."""
     efforts, faults = run()
     others, other_faults = run(**other)
@@ -76,7 +74,7 @@ def test_however_it_is_called_the_bits_are_the_same(other: Any) -> None:
     assert other_faults == faults and len(faults) > 3
 
 
-def test_the_state_before_a_step_is_only_read(rng: np.random.Generator) -> None:
+def test_the_state_before_a_step_is_only_read(rng) -> None:
     """Also where a joint has a fault, and every number after the step is written."""
     step, bench = made()
     states = [step.new_state() for _ in range(2)]
@@ -97,7 +95,7 @@ def test_the_state_before_a_step_is_only_read(rng: np.random.Generator) -> None:
             np.testing.assert_array_equal(array.numpy(), expected.numpy())
 
 
-def test_outside_states_lead_nowhere_else(rng: np.random.Generator) -> None:
+def test_outside_states_lead_nowhere_else(rng) -> None:
     """A row beyond the ring and counts beyond its depth are brought back into it."""
     step, bench = made()
     step.now.write_idx.fill_(2**31 - 1)
@@ -127,7 +125,7 @@ def test_a_ring_that_is_not_full_gives_its_oldest_command() -> None:
 
 
 @pytest.mark.parametrize("signal", [2, 3, 4])
-def test_first_command_that_is_not_finite_waits(signal: int) -> None:
+def test_first_command_that_is_not_finite_waits(signal) -> None:
     """Nothing enters the delay before all three are good, then that command fills it."""
     delay = aa.Delay(wp.array([2] * ROBOTS, dtype=wp.int32, device="cpu"), 2)
     step = WarpStep(
@@ -147,7 +145,7 @@ def test_first_command_that_is_not_finite_waits(signal: int) -> None:
 
 
 @KINDS
-def test_faults_are_latched_until_a_reset(kind: str, rng: np.random.Generator) -> None:
+def test_faults_are_latched_until_a_reset(kind, rng) -> None:
     """Robot, slot, code and step of the first fault; a reset clears it, that of all counts from 0."""
     step, bench = made(kind)
     inputs = draw(rng, faults=False)
@@ -172,7 +170,7 @@ def test_faults_are_latched_until_a_reset(kind: str, rng: np.random.Generator) -
     assert step.faults() == [] and step.steps == 0
 
 
-def test_indices_add_to_what_is_there(rng: np.random.Generator) -> None:
+def test_indices_add_to_what_is_there(rng) -> None:
     """Efforts and efforts before the limits; a joint with a fault adds nothing."""
     step, bench = made("indices")
     inputs = draw(rng, faults=False)
@@ -187,11 +185,10 @@ def test_indices_add_to_what_is_there(rng: np.random.Generator) -> None:
     found = bench.arrays[5].numpy()
     np.testing.assert_allclose(found[bench.at].reshape(ROBOTS, -1).ravel()[1:], 100 + expected.ravel()[1:], rtol=1e-6)
     assert found[bench.at[0]] == 100 and bench.computed.numpy()[bench.at[0]] == 0
-    others = np.setdiff1d(np.arange(len(found)), bench.at)
-    assert (found[others] == 100).all()
+    assert (found[np.setdiff1d(np.arange(len(found)), bench.at)] == 100).all()
 
 
-def test_columns_write_their_own_only(rng: np.random.Generator) -> None:
+def test_columns_write_their_own_only(rng) -> None:
     """What stands in other columns of the efforts stays."""
     step, bench = made()
     bench.feed(draw(rng))
@@ -213,7 +210,6 @@ def test_feedforward_may_be_absent() -> None:
 
 
 def test_joints_that_share_a_place_add_up() -> None:
-    """Both efforts arrive."""
     step = WarpStep(
         compile_plan([ActuatorEntry("a", ("a",), aa.ControllerPD(full(1), full(0)), [], None)], ROBOTS), "cpu"
     )
@@ -224,7 +220,7 @@ def test_joints_that_share_a_place_add_up() -> None:
     assert efforts.numpy().tolist() == [3, 3]
 
 
-def test_indices_that_grow_too_large_are_refused_before_anything_is_written(rng: np.random.Generator) -> None:
+def test_indices_that_grow_too_large_are_refused_before_anything_is_written(rng) -> None:
     """On the CPU at the next step."""
     step, bench = made("indices")
     bench.step(draw(rng))
@@ -259,7 +255,7 @@ def test_live_parameters_are_read_at_every_step() -> None:
     assert efforts.numpy().tolist() == [10, 2, 0.5]
 
 
-def test_spread_row_acts_at_the_next_step(rng: np.random.Generator) -> None:
+def test_spread_row_acts_at_the_next_step(rng) -> None:
     """A value per robot, also of a delay."""
     step, bench = made()
     row = step.plan.control["kp"]
@@ -271,7 +267,7 @@ def test_spread_row_acts_at_the_next_step(rng: np.random.Generator) -> None:
 
 
 @pytest.mark.parametrize("lag", [-5, 9])
-def test_a_lag_out_of_range_is_brought_into_the_ring(lag: int) -> None:
+def test_a_lag_out_of_range_is_brought_into_the_ring(lag) -> None:
     """A robot's own one that is written later; too long a one is the longest, a negative one none."""
     delay = aa.Delay(wp.array([1] * ROBOTS, dtype=wp.int32, device="cpu"), 2)
     plan = compile_plan([ActuatorEntry("a", ("a",), aa.ControllerPD(full(1), full(0)), [], delay)], ROBOTS)
@@ -289,7 +285,7 @@ def test_a_lag_out_of_range_is_brought_into_the_ring(lag: int) -> None:
 
 
 @pytest.mark.parametrize(("position", "limit"), [(-1.0, 5), (0.0, 20), (1e-7, 9), (1.0, 10), (2.0, 10), (-3.0, 5)])
-def test_where_two_rows_share_a_point_the_first_holds_there(position: float, limit: float) -> None:
+def test_where_two_rows_share_a_point_the_first_holds_there(position, limit) -> None:
     """Just beyond it the second does; the end rows hold outside."""
     table = aa.ClampingPositionBased(None, [-1.0, 0.0, 0.0, 1.0], [5.0, 20.0, 9.0, 10.0])
     entry = ActuatorEntry("a", ("a",), aa.ControllerPD(full(0), full(0), full(1000)), [table], None)
@@ -302,7 +298,7 @@ def test_where_two_rows_share_a_point_the_first_holds_there(position: float, lim
     np.testing.assert_allclose(efforts, limit, rtol=1e-6)
 
 
-def test_what_limited_is_told_by_number(rng: np.random.Generator) -> None:
+def test_what_limited_is_told_by_number(rng) -> None:
     """Efforts before the limits, 0 for a fault, and the last stage that changed them, counted from 1."""
     step, bench = made()
     step.observe(True)
@@ -420,7 +416,7 @@ def test_a_mask_that_does_not_fit_is_refused(mask: wp.array, words: str) -> None
 
 
 @pytest.mark.parametrize("length", [1, 2, 3])
-def test_a_graph_replays_as_eager_steps(length: int, rng: np.random.Generator) -> None:
+def test_a_graph_replays_as_eager_steps(length, rng) -> None:
     """In place it may hold any number of steps; rows of the delay and steps go on on the device."""
     (eager, eager_bench), (graphed, graphed_bench) = made(), made()
     with wp.ScopedCapture(device="cpu") as capture:
@@ -442,7 +438,7 @@ def test_a_graph_replays_as_eager_steps(length: int, rng: np.random.Generator) -
     assert graphed.faults() == eager.faults() and graphed.steps == eager.steps == 6 * length
 
 
-def test_steps_allocate_nothing(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_steps_allocate_nothing(rng, monkeypatch) -> None:
     """From the second step on there is no new array and no new launch."""
     step, bench = made("indices")
     states = step.new_state(), step.new_state()

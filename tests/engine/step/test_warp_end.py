@@ -1,7 +1,5 @@
 """The solver of one law at the end of the step, in Warp; `tests/laws/test_implicit_effort.py` has whole steps."""
 
-from __future__ import annotations
-
 import numpy as np
 import warp as wp
 from isaacsim.core.experimental.actuators.engine.step.warp_end import ROUNDS, acts_at_end, bounded_slope, improved
@@ -26,7 +24,7 @@ def solve(
     rounds[i] = round
 
 
-def test_solver_finds_efforts_of_any_stiffness(rng: np.random.Generator) -> None:
+def test_solver_finds_efforts_of_any_stiffness(rng) -> None:
     """In a few rounds, also where the first slope is that of a limit which does not act in the end."""
     count = 4000
     stiff, most, gain = (10.0 ** rng.uniform(*range, count) for range in ((-2, 4), (-1, 3), (-4, 1)))

@@ -1,10 +1,7 @@
 """Files are plain data: small, flat, unique keys, no tags and no references; any violation is one error."""
 
-from __future__ import annotations
-
 import builtins
 import sys
-from typing import Any
 
 import pytest
 from isaacsim.core.experimental.actuators.files.motor_files import formats
@@ -19,7 +16,7 @@ from isaacsim.core.experimental.actuators.files.motor_files.formats import parse
         *(("7", 7), ("-7", -7), ("true", True), ("~", None), ("", None), ("2020-01-01", "2020-01-01"), ("<<", "<<")),
     ],
 )
-def test_yaml_reads_words_and_numbers_as_yaml_1_2_does(text: str, value: Any) -> None:
+def test_yaml_reads_words_and_numbers_as_yaml_1_2_does(text, value) -> None:
     """PyYAML reads 1e-3 as text, `on` as true and 1:30 as ninety."""
     found = parse(f"a: {text}", ".yaml")["a"]
     assert found == value
@@ -58,7 +55,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize(("ending", "text", "message"), HOSTILE.values(), ids=HOSTILE)
-def test_hostile_files_are_one_error(ending: str, text: str, message: str) -> None:
+def test_hostile_files_are_one_error(ending, text, message) -> None:
     """A ValueError of one short line, independent of the library."""
     with pytest.raises(ValueError, match=message) as caught:
         parse(text, ending)
@@ -72,11 +69,11 @@ def test_many_numbers_in_a_line_of_toml_are_no_long_key() -> None:
 
 
 @pytest.mark.parametrize(("ending", "library"), [(".yaml", "yaml"), (".yml", "yaml"), (".toml", "tomli_w")])
-def test_a_missing_library_is_named_with_its_extra(ending: str, library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_library_is_named_with_its_extra(ending, library, monkeypatch) -> None:
     """JSON needs no library."""
     real = builtins.__import__
 
-    def without(name: str, *arguments: Any, **named: Any) -> Any:
+    def without(name: str, *arguments, **named):
         if name in ("yaml", "tomli_w"):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
         return real(name, *arguments, **named)

@@ -1,7 +1,5 @@
 """A sample of the broken ONNX files of `tests/hardening/files.py`: each is evaluated or gives one error."""
 
-from __future__ import annotations
-
 import sys
 import zlib
 from pathlib import Path
@@ -32,13 +30,13 @@ def end_of(file: Path) -> str:
     return "fine"
 
 
-def test_networks_are_evaluated_while_they_are_whole(networks: list[Path]) -> None:
+def test_networks_are_evaluated_while_they_are_whole(networks) -> None:
     """Refusals below are then due to the damage."""
     assert {end_of(file) for file in networks} == {"fine"}
 
 
 @pytest.mark.slow
-def test_some_broken_networks(networks: list[Path]) -> None:
+def test_some_broken_networks(networks) -> None:
     """Four hundred files of the script's random sequence."""
     ends = set()
     for number in range(400):

@@ -1,7 +1,5 @@
 """The command line: output, exit codes, and the commands of the documentation."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os
@@ -29,7 +27,7 @@ def knee(tmp_path: Path) -> Path:
     return tmp_path / "knee.pt"
 
 
-def test_commands_of_the_page_run(monkeypatch: pytest.MonkeyPatch, knee: Path) -> None:
+def test_commands_of_the_page_run(monkeypatch, knee) -> None:
     """The commands run as written."""
     if importlib.util.find_spec("onnx") is None:
         pytest.skip("onnx is not installed")
@@ -40,7 +38,7 @@ def test_commands_of_the_page_run(monkeypatch: pytest.MonkeyPatch, knee: Path) -
     assert load_metadata("knee.safetensors") == {**METADATA, "note": "from tests", "effort_scale": 21.0}
 
 
-def test_show_says_what_a_network_is(capsys: pytest.CaptureFixture[str], knee: Path) -> None:
+def test_show_says_what_a_network_is(capsys, knee) -> None:
     assert main(["show", str(knee)]) == 0
     text = capsys.readouterr().out
     digest = load_checkpoint(knee).digest
@@ -50,7 +48,7 @@ def test_show_says_what_a_network_is(capsys: pytest.CaptureFixture[str], knee: P
     assert '  author = "bench 4"' in text
 
 
-def test_show_for_programs(capsys: pytest.CaptureFixture[str], knee: Path) -> None:
+def test_show_for_programs(capsys, knee) -> None:
     assert main(["show", "--json", str(knee)]) == 0
     said = json.loads(capsys.readouterr().out)
     assert said.pop("digest") == load_checkpoint(knee).digest
@@ -69,7 +67,7 @@ def test_show_for_programs(capsys: pytest.CaptureFixture[str], knee: Path) -> No
     }
 
 
-def test_convert_says_how_the_two_compare(capsys: pytest.CaptureFixture[str], knee: Path) -> None:
+def test_convert_says_how_the_two_compare(capsys, knee) -> None:
     assert main(["convert", "knee.pt", "hip.safetensors"]) == 0
     out, err = capsys.readouterr()
     assert out.splitlines()[-1] == "hip.safetensors: differs by at most 0 of the largest value, 1600 outputs compared"
@@ -89,7 +87,7 @@ def test_convert_says_how_the_two_compare(capsys: pytest.CaptureFixture[str], kn
         ("convert more.json hip.safetensors", "more.json: is JSON"),
     ],
 )
-def test_what_is_wrong_is_one_line(arguments: str, says: str, capsys: pytest.CaptureFixture[str], knee: Path) -> None:
+def test_what_is_wrong_is_one_line(arguments, says, capsys, knee) -> None:
     assert main(arguments.split()) == 1
     out, err = capsys.readouterr()
     assert out == "" and says in err and err.count("\n") == 1
@@ -97,7 +95,7 @@ def test_what_is_wrong_is_one_line(arguments: str, says: str, capsys: pytest.Cap
 
 
 @pytest.mark.slow
-def test_module_is_a_program(knee: Path) -> None:
+def test_module_is_a_program(knee) -> None:
     """The exit code is 1, and no other output is printed."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     for arguments, code in ((["show", "--json", "knee.pt"], 0), (["show", "none"], 1)):

@@ -1,7 +1,5 @@
 """Hostile files: nothing in them runs, and each gives one clear error that names its prim, at a bounded cost."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os
@@ -11,7 +9,6 @@ import sys
 import textwrap
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -51,7 +48,7 @@ def corpus() -> dict[str, tuple[bytes, str]]:
 
 
 @pytest.mark.slow
-def test_each_is_one_clear_error(corpus: dict[str, tuple[bytes, str]]) -> None:
+def test_each_is_one_clear_error(corpus) -> None:
     """The error names problem and remedy briefly, and no file takes long."""
     wrong: dict[str, str] = {}
     for key, (data, told) in corpus.items():
@@ -71,7 +68,7 @@ def test_each_is_one_clear_error(corpus: dict[str, tuple[bytes, str]]) -> None:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_file_cut_off_anywhere_is_one_error(format: str) -> None:
+def test_file_cut_off_anywhere_is_one_error(format) -> None:
     """Files are cut off at each of the first bytes and at many others, or have random bytes in them."""
     data, random = good(format, {"effort_scale": 20.0}), np.random.default_rng(0)
     for end in sorted({*range(40), *range(0, len(data), max(len(data) // 150, 1)), *range(len(data) - 40, len(data))}):
@@ -142,7 +139,7 @@ WATCH = """
 
 
 @pytest.mark.slow
-def test_nothing_runs_opens_or_sends(corpus: dict[str, tuple[bytes, str]], tmp_path: Path) -> None:
+def test_nothing_runs_opens_or_sends(corpus, tmp_path) -> None:
     """Audit events show nothing of the kind, good files are read as usual, and memory stays small."""
     folder = tmp_path / "files"
     folder.mkdir()
@@ -170,7 +167,7 @@ def test_nothing_runs_opens_or_sends(corpus: dict[str, tuple[bytes, str]], tmp_p
 
 
 @pytest.mark.slow
-def test_watch_sees_what_runs(tmp_path: Path) -> None:
+def test_watch_sees_what_runs(tmp_path) -> None:
     """The hook would report each of these."""
     folder = tmp_path / "files"
     folder.mkdir()
@@ -198,7 +195,7 @@ def test_largest_network_is_laid_out_soon() -> None:
 
 
 @pytest.mark.parametrize("format", ["torchscript", "pt2", "onnx"])
-def test_forward_that_doubles_its_output_is_honoured(format: str, tmp_path: Path) -> None:
+def test_forward_that_doubles_its_output_is_honoured(format, tmp_path) -> None:
     """The code doubles the output of the same tensors, also after conversion."""
     networks = []
     for number, data in enumerate(doubled()[format]):
@@ -229,11 +226,11 @@ def stage_with(folder: Path, files: dict[str, str]) -> Usd.Stage:
     return Usd.Stage.Open(str(folder / "robot.usda"))
 
 
-def parsed(stage: Usd.Stage, joints: Any) -> Any:
+def parsed(stage: Usd.Stage, joints):
     return discover(stage, ROOT, [f"{ROOT}/joints/{joint}" for joint in joints], files=True)
 
 
-def test_every_format_is_read_through_a_prim(tmp_path: Path) -> None:
+def test_every_format_is_read_through_a_prim(tmp_path) -> None:
     """The name of the file does not matter."""
     files = {f"joint_{number}": f"./net_{number}.bin" for number in range(len(FORMATS))}
     for format, path in zip(FORMATS, files.values(), strict=True):
@@ -243,7 +240,7 @@ def test_every_format_is_read_through_a_prim(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_every_problem_names_its_prim(corpus: dict[str, tuple[bytes, str]], tmp_path: Path) -> None:
+def test_every_problem_names_its_prim(corpus, tmp_path) -> None:
     """One error has a line for each prim."""
     files = {f"joint_{number:03}": f"./{number:03}.pt" for number in range(len(corpus))}
     for path, (data, _) in zip(files.values(), corpus.values(), strict=True):
@@ -259,7 +256,7 @@ def test_every_problem_names_its_prim(corpus: dict[str, tuple[bytes, str]], tmp_
 
 
 @posix
-def test_what_is_no_file_names_its_prim(tmp_path: Path) -> None:
+def test_what_is_no_file_names_its_prim(tmp_path) -> None:
     """Loops of links, pipes, devices, folders, and links out of the folder are refused without waiting."""
     asset = tmp_path / "asset"
     asset.mkdir()

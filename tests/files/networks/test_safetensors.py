@@ -1,10 +1,7 @@
 """Safetensors files are read back exactly, other programs read them, and damaged files give one error."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +9,7 @@ from isaacsim.core.experimental.actuators.base.errors import NetworkError
 from isaacsim.core.experimental.actuators.files.networks import safetensors
 from isaacsim.core.experimental.actuators.laws.networks.network import Network
 from network_oracle import evaluate
+from refusals import refused
 from small_networks import NETWORKS, numbers
 
 METADATA = {"model_type": "mlp", "input_idx": [0, 2], "pos_scale": 0.1, "note": "Größe"}
@@ -28,7 +26,7 @@ def assert_same(first: Network, second: Network) -> None:
 
 
 @pytest.mark.parametrize("name", NETWORKS)
-def test_what_is_written_is_read_back_exactly(name: str) -> None:
+def test_what_is_written_is_read_back_exactly(name) -> None:
     data = safetensors.write(NETWORKS[name], METADATA)
     network, metadata = safetensors.read(data)
     assert safetensors.matches(data) and metadata == METADATA
@@ -42,7 +40,7 @@ def test_the_library_reads_what_is_written() -> None:
     np.testing.assert_array_equal(tensors["1.weight"], numbers(5, 6))
 
 
-def file_of(header: Any, body: bytes = b"") -> bytes:
+def file_of(header, body: bytes = b"") -> bytes:
     """A file with this header."""
     text = header if isinstance(header, bytes) else json.dumps(header).encode()
     return len(text).to_bytes(8, "little") + text + body
@@ -50,7 +48,7 @@ def file_of(header: Any, body: bytes = b"") -> bytes:
 
 def test_tensors_by_name_are_read_as_a_state_dict_is() -> None:
     weights = {"0.weight": numbers(4, 2), "0.bias": numbers(4), "2.weight": numbers(1, 4), "2.bias": numbers(1)}
-    header: dict[str, Any] = {"__metadata__": {"activation": "tanh", "pos_scale": "0.5"}}
+    header = {"__metadata__": {"activation": "tanh", "pos_scale": "0.5"}}
     at = 0
     for name, values in weights.items():
         header[name] = {"dtype": "F32", "shape": list(values.shape), "data_offsets": [at, at + values.nbytes]}
@@ -62,7 +60,7 @@ def test_tensors_by_name_are_read_as_a_state_dict_is() -> None:
     np.testing.assert_allclose(evaluate(network, x)[0], by_hand + weights["2.bias"], rtol=1e-12)
 
 
-def one(**said: Any) -> dict[str, Any]:
+def one(**said) -> dict:
     """The header of a file with one tensor of two numbers, changed."""
     return {"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8], **said}}
 
@@ -96,12 +94,11 @@ BODY = np.ones(2, "<f4").tobytes()
         pytest.param(file_of({"__metadata__": {"a": 1}}), "one of strings", id="metadata of numbers"),
     ],
 )
-def test_damaged_files_are_one_error(data: bytes, says: str) -> None:
-    with pytest.raises(NetworkError, match=says):
-        safetensors.read(data)
+def test_damaged_files_are_one_error(data, says) -> None:
+    refused(NetworkError, lambda: safetensors.read(data), says)
 
 
-def header_of(data: bytes) -> tuple[dict[str, Any], bytes]:
+def header_of(data: bytes) -> tuple[dict, bytes]:
     """Header and numbers."""
     length = int.from_bytes(data[:8], "little")
     return json.loads(data[8 : 8 + length]), data[8 + length :]
@@ -122,13 +119,11 @@ def header_of(data: bytes) -> tuple[dict[str, Any], bytes]:
         ({"metadata": "[]"}, "expected a JSON object"),
     ],
 )
-def test_operations_that_are_none_are_refused(changed: dict[str, str], says: str) -> None:
+def test_operations_that_are_none_are_refused(changed, says) -> None:
     header, body = header_of(safetensors.write(NETWORKS["mlp"], {}))
     header["__metadata__"].update(changed)
-    with pytest.raises(NetworkError, match=says):
-        safetensors.read(file_of(header, body))
+    refused(NetworkError, lambda: safetensors.read(file_of(header, body)), says)
 
 
 def test_metadata_that_are_no_json_are_not_written() -> None:
-    with pytest.raises(NetworkError, match="must be JSON"):
-        safetensors.write(NETWORKS["mlp"], {"a": float("nan")})
+    refused(NetworkError, lambda: safetensors.write(NETWORKS["mlp"], {"a": float("nan")}), "must be JSON")

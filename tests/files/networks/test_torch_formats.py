@@ -1,12 +1,9 @@
 """The readers of PyTorch's files are imported only for such a file."""
 
-from __future__ import annotations
-
 import importlib.util
 import subprocess
 import sys
 import textwrap
-from pathlib import Path
 
 import pytest
 from checkpoint_files import checkpoint_file
@@ -29,7 +26,7 @@ PROGRAM = """
 
 @pytest.mark.parametrize("kind", ["PD", "onnx", "safetensors", "torchscript"])
 @pytest.mark.slow
-def test_readers_are_imported_for_their_files_only(kind: str, tmp_path: Path) -> None:
+def test_readers_are_imported_for_their_files_only(kind, tmp_path) -> None:
     if kind == "onnx" and importlib.util.find_spec("onnx") is None:
         pytest.skip("onnx is not installed: nothing reads its files")
     law, arguments = "PDControl", "kp=1.0, kd=0.1"

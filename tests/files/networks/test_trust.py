@@ -1,10 +1,7 @@
 """Permissions of the host program: by path, until revoked, and the errors without one."""
 
-from __future__ import annotations
-
 import gc
 import sys
-from pathlib import Path
 from weakref import WeakValueDictionary
 
 import pytest
@@ -14,12 +11,12 @@ from isaacsim.core.experimental.actuators.files.networks import load, trust
 from isaacsim.core.experimental.actuators.files.networks.load import load_checkpoint, read_checkpoint
 from isaacsim.core.experimental.actuators.files.networks.trust import CONVERT, is_trusted, roots
 from neural_twin import random_network, write_network
+from refusals import refused
 from torch_archives import state_dict
 from torch_corpus import bad_archives
 from torch_stand_in import StandIn, run_by_torch, unknown_file, unrecognised
 
 NETWORK = random_network("mlp", 2)
-
 __all__ = ["run_by_torch"]
 
 
@@ -33,7 +30,7 @@ def _no_permission_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
 # permissions
 
 
-def test_folder_and_what_lies_below_it(tmp_path: Path) -> None:
+def test_folder_and_what_lies_below_it(tmp_path) -> None:
     """A file beside it whose name begins alike is not trusted."""
     (tmp_path / "nets" / "inner").mkdir(parents=True)
     (tmp_path / "nets-other").mkdir()
@@ -45,16 +42,15 @@ def test_folder_and_what_lies_below_it(tmp_path: Path) -> None:
         assert not is_trusted(tmp_path / other)
 
 
-def test_a_single_path_is_one_path(tmp_path: Path) -> None:
+def test_a_single_path_is_one_path(tmp_path) -> None:
     """A string is not read as a list of its characters, one of which is the root folder."""
     (tmp_path / "a.pt").touch()
-    permission = trust_checkpoints(str(tmp_path / "a.pt"))
-    assert permission.paths == (str(tmp_path / "a.pt"),)
+    assert trust_checkpoints(str(tmp_path / "a.pt")).paths == (str(tmp_path / "a.pt"),)
     assert is_trusted(tmp_path / "a.pt") and not is_trusted(tmp_path / "b.pt")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links of POSIX")
-def test_links_are_resolved(tmp_path: Path) -> None:
+def test_links_are_resolved(tmp_path) -> None:
     """Links of a permission are resolved when it is given, links of a file when it is checked."""
     (tmp_path / "nets").mkdir()
     (tmp_path / "outside.pt").touch()
@@ -69,8 +65,7 @@ def test_links_are_resolved(tmp_path: Path) -> None:
     assert not is_trusted(tmp_path / "outside.pt")
 
 
-def test_permission_ends_where_it_is_taken_back(tmp_path: Path) -> None:
-    """Permissions are independent."""
+def test_permission_ends_where_it_is_taken_back(tmp_path) -> None:
     (tmp_path / "a.pt").touch()
     first = trust_checkpoints([tmp_path / "a.pt"])
     with trust_checkpoints([tmp_path]) as second:
@@ -81,8 +76,7 @@ def test_permission_ends_where_it_is_taken_back(tmp_path: Path) -> None:
     assert not is_trusted(tmp_path / "a.pt") and roots() == []
 
 
-def test_permission_to_name_is_none_to_run(tmp_path: Path) -> None:
-    """The opposite holds."""
+def test_permission_to_name_is_none_to_run(tmp_path) -> None:
     (tmp_path / "named").mkdir()
     (tmp_path / "run").mkdir()
     allow_checkpoints([tmp_path / "named"])
@@ -92,13 +86,11 @@ def test_permission_to_name_is_none_to_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("permit", [trust_checkpoints, allow_checkpoints])
-def test_path_that_leads_nowhere_permits_nothing(permit: object, tmp_path: Path) -> None:
+def test_path_that_leads_nowhere_permits_nothing(permit, tmp_path) -> None:
     """Paths given with it give no permission either; the empty path is not the current folder."""
     assert callable(permit)
-    with pytest.raises(FileNotFoundError, match="must be there"):
-        permit([tmp_path, tmp_path / "none"])
-    with pytest.raises(ValueError, match="must not be empty"):
-        permit("")
+    refused(FileNotFoundError, lambda: permit([tmp_path, tmp_path / "none"]), "must be there")
+    refused(ValueError, lambda: permit(""), "must not be empty")
     assert roots() == []
 
 
@@ -106,7 +98,7 @@ def test_path_that_leads_nowhere_permits_nothing(permit: object, tmp_path: Path)
 
 
 @pytest.mark.parametrize("name", unrecognised())
-def test_who_does_not_trust_is_told_what_and_how(name: str, run_by_torch: list[bytes]) -> None:
+def test_who_does_not_trust_is_told_what_and_how(name, run_by_torch) -> None:
     """The error names the file, the unknown operation, the command, and the permission."""
     data, said = unrecognised()[name]
     with pytest.raises(NetworkError) as error:
@@ -130,7 +122,7 @@ def test_who_does_not_trust_is_told_what_and_how(name: str, run_by_torch: list[b
     ],
     ids=["tensors", "truncated", "pickle", "empty", "safetensors"],
 )
-def test_what_torch_cannot_run_either_is_never_handed_to_it(data: bytes, run_by_torch: list[bytes]) -> None:
+def test_what_torch_cannot_run_either_is_never_handed_to_it(data, run_by_torch) -> None:
     """The error does not suggest trust."""
     for trusted in (False, True):
         with pytest.raises(NetworkError) as error:
@@ -139,56 +131,50 @@ def test_what_torch_cannot_run_either_is_never_handed_to_it(data: bytes, run_by_
     assert run_by_torch == []
 
 
-def test_recognised_file_is_read_as_data_though_trusted(tmp_path: Path, run_by_torch: list[bytes]) -> None:
+def test_recognised_file_is_read_as_data_though_trusted(tmp_path, run_by_torch) -> None:
     """It is shared by all, and invalid metadata do not make Torch run it."""
     path = write_network(tmp_path / "knee.safetensors", NETWORK, {})
     first = load_checkpoint(path, trusted=True)
     assert load_checkpoint(path) is first and not isinstance(first.network, StandIn)
-    with pytest.raises(NetworkError, match="input_idx"):
-        load_checkpoint(path, {"input_idx": [0, 1]}, trusted=True)
+    refused(NetworkError, lambda: load_checkpoint(path, {"input_idx": [0, 1]}, trusted=True), "input_idx")
     assert run_by_torch == []
 
 
-def test_what_torch_runs_is_shared_among_those_who_trust_only(tmp_path: Path, run_by_torch: list[bytes]) -> None:
+def test_what_torch_runs_is_shared_among_those_who_trust_only(tmp_path, run_by_torch) -> None:
     """The order of calls does not matter."""
     path = unknown_file(tmp_path / "knee.pt")
-    with pytest.raises(NetworkError, match="ldexp"):
-        load_checkpoint(path)
+    refused(NetworkError, lambda: load_checkpoint(path), "ldexp")
     trusted = load_checkpoint(path, trusted=True)
     assert isinstance(trusted.network, StandIn)
     for _ in range(2):
-        with pytest.raises(NetworkError, match="ldexp"):
-            load_checkpoint(path)
+        refused(NetworkError, lambda: load_checkpoint(path), "ldexp")
         assert load_checkpoint(path, trusted=True) is trusted
-        with pytest.raises(NetworkError, match="ldexp"):
-            load_checkpoint(path)
+        refused(NetworkError, lambda: load_checkpoint(path), "ldexp")
         assert run_by_torch == [path.read_bytes()]
     del trusted
     gc.collect()
     assert not [key for key in load._known if key[2]]
 
 
-def test_path_grants_it_where_it_was_named(tmp_path: Path, run_by_torch: list[bytes]) -> None:
+def test_path_grants_it_where_it_was_named(tmp_path, run_by_torch) -> None:
     """It holds for loader and controller until revoked; the same bytes at another path are refused."""
     path, copy = unknown_file(tmp_path / "nets" / "knee.pt"), unknown_file(tmp_path / "knee.pt")
     with trust_checkpoints([tmp_path / "nets"]):
         assert isinstance(load_checkpoint(path).network, StandIn)
         assert ControllerNeuralMLP(path).is_graphable() is False
-        with pytest.raises(ValueError, match=r"knee\.pt: .*ldexp"):
-            ControllerNeuralMLP(copy)
-    with pytest.raises(ValueError, match=r"knee\.pt: .*ldexp"):
-        ControllerNeuralMLP(path)
+        refused(ValueError, lambda: ControllerNeuralMLP(copy), r"knee\.pt: .*ldexp")
+    refused(ValueError, lambda: ControllerNeuralMLP(path), r"knee\.pt: .*ldexp")
     assert ControllerNeuralMLP(copy, trusted=True).checkpoint.digest
     assert ControllerNeuralMLP(write_network(tmp_path / "a.safetensors", NETWORK, {})).is_graphable() is True
 
 
-def test_arguments_of_a_prim_grant_nothing(tmp_path: Path) -> None:
+def test_arguments_of_a_prim_grant_nothing(tmp_path) -> None:
     """A component registered for a schema gets every value of the prim; this one drops them."""
     path = unknown_file(tmp_path / "knee.pt")
     assert ControllerNeuralMLP.resolve_arguments({"model_path": path, "trusted": True}) == {"model_path": path}
 
 
-def test_who_has_no_torch_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_has_no_torch_is_told(tmp_path, monkeypatch) -> None:
     """The file is written after the permission."""
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(NetworkError, match=r"knee\.pt: .*needs torch, .*pip install .*\[train\]"):

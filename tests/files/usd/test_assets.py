@@ -1,12 +1,9 @@
 """Which files a stage may name, and that nothing else is read."""
 
-from __future__ import annotations
-
 import os
 import sys
 import warnings
 from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import pytest
@@ -16,14 +13,13 @@ from isaacsim.core.experimental.actuators.files.usd.assets import allowed, note_
 from isaacsim.core.experimental.actuators.files.usd.discover import discover, parse_prim
 from neural_twin import random_network, write_network
 from pxr import Sdf, Usd, UsdPhysics, UsdUtils
+from refusals import refused
 from torch_stand_in import StandIn, run_by_torch, unknown_file
 
 ROOT, KNEE = "/Robot", "/Robot/joints/knee"
 ACT = "/Robot/Actuators/knee"
 NETWORK = random_network("mlp", 2)
-
 __all__ = ["run_by_torch"]
-
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="paths of POSIX")
 
 
@@ -62,7 +58,7 @@ def Xform "Robot" (prepend apiSchemas = ["PhysicsArticulationRootAPI"])
     return path
 
 
-def found(file: Path) -> Any:
+def found(file: Path):
     """The checkpoint that the knee of a robot file names."""
     stage = Usd.Stage.Open(str(file))
     (spec,) = discover(stage, ROOT, [KNEE], files=True)
@@ -104,17 +100,17 @@ def asset(tmp_path: Path) -> Path:
         "nets//knee.safetensors",
     ],
 )
-def test_file_of_the_tree_is_read(path: str, asset: Path) -> None:
+def test_file_of_the_tree_is_read(path, asset) -> None:
     """Relative to the layer, from any working directory."""
     assert found(robot_file(asset / "robot.usda", path)).metadata == {"pos_scale": 3.0}
 
 
-def test_absolute_path_inside_the_tree_is_read(asset: Path) -> None:
+def test_absolute_path_inside_the_tree_is_read(asset) -> None:
     """It leads nowhere else."""
     assert found(robot_file(asset / "robot.usda", str(asset / "nets" / "knee.safetensors")))
 
 
-def test_path_is_relative_to_the_layer_that_names_it(asset: Path, tmp_path: Path) -> None:
+def test_path_is_relative_to_the_layer_that_names_it(asset, tmp_path) -> None:
     """A stage that references the robot from elsewhere reads the robot's file."""
     robot_file(asset / "robot.usda", "nets/knee.safetensors")
     world = tmp_path / "world.usda"
@@ -122,7 +118,7 @@ def test_path_is_relative_to_the_layer_that_names_it(asset: Path, tmp_path: Path
     assert found(world).metadata == {"pos_scale": 3.0}
 
 
-def test_package_holds_its_networks(asset: Path, tmp_path: Path) -> None:
+def test_package_holds_its_networks(asset, tmp_path) -> None:
     """Paths inside a usdz, opened or referenced."""
     package = tmp_path / "packed" / "robot.usdz"
     package.parent.mkdir()
@@ -139,7 +135,7 @@ def test_package_holds_its_networks(asset: Path, tmp_path: Path) -> None:
     )
 
 
-def test_json_beside_the_file_adds_metadata(asset: Path) -> None:
+def test_json_beside_the_file_adds_metadata(asset) -> None:
     """It precedes the metadata of the file."""
     (asset / "nets" / "knee.json").write_text('{"vel_scale": 5.0, "pos_scale": 4.0}')
     file = robot_file(asset / "robot.usda", "nets/knee.safetensors")
@@ -149,7 +145,7 @@ def test_json_beside_the_file_adds_metadata(asset: Path) -> None:
     assert "must lie in the folder of the layer" in issue(file)
 
 
-def test_same_file_is_one_network(asset: Path, tmp_path: Path) -> None:
+def test_same_file_is_one_network(asset, tmp_path) -> None:
     """Two robots that name the same bytes share them."""
     first = found(robot_file(asset / "robot.usda", "nets/knee.safetensors"))
     write_network(tmp_path / "other" / "knee.safetensors", NETWORK, {"pos_scale": 3.0})
@@ -187,7 +183,7 @@ def test_same_file_is_one_network(asset: Path, tmp_path: Path) -> None:
         ("robot.usda", "newton:modelPath = 'robot.usda'"),
     ],
 )
-def test_other_files_are_refused(path: str, rule: str, asset: Path) -> None:
+def test_other_files_are_refused(path, rule, asset) -> None:
     """One issue with prim, attribute, value, layer, rule and remedy; nothing is read or waited for."""
     os.mkfifo(asset / "nets" / "pipe")
     with open(asset / "nets" / "large.onnx", "wb") as large:
@@ -198,7 +194,7 @@ def test_other_files_are_refused(path: str, rule: str, asset: Path) -> None:
     assert "root:" not in told
 
 
-def test_package_leads_nowhere_else(asset: Path, tmp_path: Path) -> None:
+def test_package_leads_nowhere_else(asset, tmp_path) -> None:
     """Neither beside it nor away from it, not even to a file in its own folder."""
     for number, path in enumerate(("../asset/nets/knee.safetensors", str(asset / "nets" / "knee.safetensors"))):
         robot_file(asset / "inner.usda", path)
@@ -208,7 +204,7 @@ def test_package_leads_nowhere_else(asset: Path, tmp_path: Path) -> None:
         assert "newton:modelPath" in issue(package)
 
 
-def test_file_that_is_no_network_is_one_issue_among_others(asset: Path) -> None:
+def test_file_that_is_no_network_is_one_issue_among_others(asset) -> None:
     """Told together with everything else that is wrong with the stage."""
     file = robot_file(asset / "robot.usda", "robot.usda")
     file.write_text(file.read_text().replace("rel newton:targets = </Robot/joints/knee>", ""))
@@ -221,7 +217,7 @@ def test_file_that_is_no_network_is_one_issue_among_others(asset: Path) -> None:
     assert [("targets" in told, "modelPath" in told) for told in caught.value.issues] == [(True, False), (False, True)]
 
 
-def test_metadata_that_cannot_be_used_is_an_issue(asset: Path) -> None:
+def test_metadata_that_cannot_be_used_is_an_issue(asset) -> None:
     """Found with the prim, before anything is built."""
     write_network(asset / "nets" / "knee.safetensors", NETWORK, {"input_idx": [0, 1]})
     told = issue(robot_file(asset / "robot.usda", "nets/knee.safetensors"))
@@ -231,7 +227,7 @@ def test_metadata_that_cannot_be_used_is_an_issue(asset: Path) -> None:
 # what the host program named
 
 
-def test_program_may_name_any_file(asset: Path, tmp_path: Path) -> None:
+def test_program_may_name_any_file(asset, tmp_path) -> None:
     """`add_actuator` in this process; a stage read afterwards may name the file too."""
     outside = tmp_path / "outside" / "knee.safetensors"
     file = robot_file(asset / "robot.usda", str(outside))
@@ -245,7 +241,7 @@ def test_program_may_name_any_file(asset: Path, tmp_path: Path) -> None:
     assert found(file) is spec.checkpoint
 
 
-def test_file_named_by_the_program_takes_its_json_along(asset: Path, tmp_path: Path) -> None:
+def test_file_named_by_the_program_takes_its_json_along(asset, tmp_path) -> None:
     """Be it authored or permitted; a link in its place is followed nowhere else."""
     outside = tmp_path / "outside" / "knee.safetensors"
     sidecar = outside.with_suffix(".json")
@@ -261,47 +257,43 @@ def test_file_named_by_the_program_takes_its_json_along(asset: Path, tmp_path: P
     assert "leads to /etc/passwd: must lie in the folder of the layer" in issue(file)
 
 
-def test_layer_in_memory_has_no_folder(asset: Path) -> None:
+def test_layer_in_memory_has_no_folder(asset) -> None:
     """Its files were not named by `add_actuator`: they may come from anywhere."""
     stage = Usd.Stage.CreateInMemory()
     text = robot_file(asset / "robot.usda", str(asset / "nets" / "knee.safetensors")).read_text()
     stage.GetRootLayer().ImportFromString(text)
-    with pytest.raises(ActuatorParseError, match="a layer in memory has no folder"):
-        discover(stage, ROOT, [KNEE], files=True)
+    refused(ActuatorParseError, lambda: discover(stage, ROOT, [KNEE], files=True), "a layer in memory has no folder")
 
 
-def test_listed_folders_are_open_to_any_stage(asset: Path, tmp_path: Path) -> None:
+def test_listed_folders_are_open_to_any_stage(asset, tmp_path) -> None:
     """Their files, those of their folders, and no others."""
     layer = Sdf.Layer.FindOrOpen(str(robot_file(asset / "robot.usda", "x")))
     outside = tmp_path / "outside"
     assert allowed(layer, "../outside/knee.safetensors", [outside]).path == str(outside / "knee.safetensors")
     assert allowed(layer, str(outside / "knee.safetensors"), [tmp_path]).path == str(outside / "knee.safetensors")
-    with pytest.raises(ValueError, match="must lie in"):
-        allowed(layer, "../asset-other/knee.safetensors", [outside, asset])
+    refused(ValueError, lambda: allowed(layer, "../asset-other/knee.safetensors", [outside, asset]), "must lie in")
 
 
-def test_link_put_in_place_after_the_check_is_not_followed(asset: Path, tmp_path: Path) -> None:
+def test_link_put_in_place_after_the_check_is_not_followed(asset, tmp_path) -> None:
     """The file is opened by its real path, without following a link."""
     layer = Sdf.Layer.FindOrOpen(str(robot_file(asset / "robot.usda", "x")))
     checked = allowed(layer, "nets/knee.safetensors")
     (asset / "nets" / "knee.safetensors").unlink()
     (asset / "nets" / "knee.safetensors").symlink_to(tmp_path / "outside" / "knee.safetensors")
-    with pytest.raises(OSError):
-        checked.read()
+    refused(OSError, checked.read)
 
 
-def test_urls_are_not_remembered(asset: Path) -> None:
+def test_urls_are_not_remembered(asset) -> None:
     """Naming one by a program does not open it."""
     layer = Sdf.Layer.FindOrOpen(str(robot_file(asset / "robot.usda", "x")))
     note_authored(layer, "http://127.0.0.1:9/net.onnx")
-    with pytest.raises(ValueError, match="must be a path of this machine"):
-        allowed(layer, "http://127.0.0.1:9/net.onnx")
+    refused(ValueError, lambda: allowed(layer, "http://127.0.0.1:9/net.onnx"), "must be a path of this machine")
 
 
 # what the host program permits
 
 
-def test_permitted_folder_is_open_to_any_stage_while_it_is(asset: Path, tmp_path: Path) -> None:
+def test_permitted_folder_is_open_to_any_stage_while_it_is(asset, tmp_path) -> None:
     """`allow_checkpoints` and `trust_checkpoints` alike; with the JSON file beside the network."""
     (tmp_path / "outside" / "knee.json").write_text('{"vel_scale": 5.0}')
     file = robot_file(asset / "robot.usda", "../outside/knee.safetensors")
@@ -313,7 +305,7 @@ def test_permitted_folder_is_open_to_any_stage_while_it_is(asset: Path, tmp_path
         assert "must lie in the folder of the layer" in issue(file)
 
 
-def test_what_is_not_recognised_is_told_with_prim_file_and_remedy(asset: Path, run_by_torch: list[bytes]) -> None:
+def test_what_is_not_recognised_is_told_with_prim_file_and_remedy(asset, run_by_torch) -> None:
     """Lying in the layer's own folder, or in one that may be named, is no reason to run it."""
     unknown_file(asset / "nets" / "unknown.pt")
     file = robot_file(asset / "robot.usda", "nets/unknown.pt")
@@ -325,7 +317,7 @@ def test_what_is_not_recognised_is_told_with_prim_file_and_remedy(asset: Path, r
     assert run_by_torch == []
 
 
-def test_what_is_trusted_is_run(asset: Path, tmp_path: Path, run_by_torch: list[bytes]) -> None:
+def test_what_is_trusted_is_run(asset, tmp_path, run_by_torch) -> None:
     """By path, or for one reading; where the layer may name the file."""
     unknown = unknown_file(asset / "nets" / "unknown.pt")
     file = robot_file(asset / "robot.usda", "nets/unknown.pt")
@@ -348,7 +340,7 @@ def test_what_is_trusted_is_run(asset: Path, tmp_path: Path, run_by_torch: list[
     assert set(run_by_torch) == {unknown.read_bytes()}
 
 
-def test_package_is_trusted_by_its_own_path(asset: Path, tmp_path: Path, run_by_torch: list[bytes]) -> None:
+def test_package_is_trusted_by_its_own_path(asset, tmp_path, run_by_torch) -> None:
     """All that it holds, and nothing beside it."""
     unknown_file(asset / "nets" / "unknown.pt")
     package = tmp_path / "packed" / "robot.usdz"
@@ -364,7 +356,7 @@ def test_package_is_trusted_by_its_own_path(asset: Path, tmp_path: Path, run_by_
         assert "ldexp" in issue(package)
 
 
-def test_nothing_in_a_stage_grants_it(asset: Path, run_by_torch: list[bytes]) -> None:
+def test_nothing_in_a_stage_grants_it(asset, run_by_torch) -> None:
     """Attributes, metadata and custom data of every spelling, on prim and layer, change nothing."""
     unknown_file(asset / "nets" / "unknown.pt")
     file = robot_file(asset / "robot.usda", "nets/unknown.pt")

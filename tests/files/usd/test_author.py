@@ -1,7 +1,5 @@
 """`add_actuator` writes exactly one prim into the edit target, or nothing at all."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Callable
@@ -154,9 +152,9 @@ def make_stage() -> Usd.Stage:
     return Usd.Stage.Open(root)
 
 
-def author(stage: Usd.Stage, **changes: Any) -> Usd.Prim:
+def author(stage: Usd.Stage, **changes) -> Usd.Prim:
     """`add_actuator` with good arguments, some of them changed."""
-    arguments: dict[str, Any] = {
+    arguments = {
         "articulation_root": ROOT,
         "target_names": "hip",
         "name": "act",
@@ -180,7 +178,7 @@ def layer_below(stage: Usd.Stage) -> Sdf.Layer:
     return Sdf.Layer.Find(stage.GetRootLayer().subLayerPaths[0])
 
 
-def in_layer(stage: Usd.Stage, layer: Sdf.Layer) -> Any:
+def in_layer(stage: Usd.Stage, layer: Sdf.Layer):
     return Usd.EditContext(stage, Usd.EditTarget(layer))
 
 
@@ -472,7 +470,7 @@ class Refusal:
     """Arguments or a stage that must be refused, and words the message must hold."""
 
     words: tuple[str, ...]
-    arguments: dict[str, Any] = field(default_factory=dict)
+    arguments: dict = field(default_factory=dict)
     error: type[Exception] = ValueError
     prepare: Callable[[Usd.Stage], Any] = lambda _: None
 

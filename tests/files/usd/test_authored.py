@@ -1,7 +1,5 @@
 """Drives with another instance name than the axis of their joint are read, with a message."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -29,7 +27,7 @@ def driven(*instances: str, kind: str = "Revolute", axis: str = "Y") -> Usd.Stag
 
 
 @pytest.mark.parametrize("instance", ["X", "Y", "Z", "rotX", "rotZ", "Angular"])
-def test_drive_of_a_letter_is_that_of_the_axis(instance: str) -> None:
+def test_drive_of_a_letter_is_that_of_the_axis(instance) -> None:
     """With any letter, for the joint has one axis; values stay in degrees."""
     stage = driven(instance)
     np.testing.assert_allclose(read_property(stage, "stiffnesses", [(HINGE, "angular")]), [math.degrees(1.0)])
@@ -38,7 +36,7 @@ def test_drive_of_a_letter_is_that_of_the_axis(instance: str) -> None:
 
 
 @pytest.mark.parametrize("instance", ["X", "transZ"])
-def test_drive_of_a_slide(instance: str) -> None:
+def test_drive_of_a_slide(instance) -> None:
     """Values are in meters."""
     stage = driven(instance, kind="Prismatic")
     assert read_property(stage, "stiffnesses", [(SLIDE, "linear")]).tolist() == [1.0]
@@ -49,7 +47,7 @@ def test_drive_of_a_slide(instance: str) -> None:
     ("instances", "read"),
     [(("angular", "X"), "angular"), (("X", "angular"), "angular"), (("X", "Y"), "Y"), (("X", "Z"), "X")],
 )
-def test_own_name_wins_and_then_the_letter_of_the_axis(instances: tuple[str, str], read: str) -> None:
+def test_own_name_wins_and_then_the_letter_of_the_axis(instances, read) -> None:
     """Instances that are not read have a message."""
     stage = driven(*instances)
     assert instance_for(stage.GetPrimAtPath(HINGE), DRIVE, "angular") == read
@@ -58,8 +56,7 @@ def test_own_name_wins_and_then_the_letter_of_the_axis(instances: tuple[str, str
 
 
 @pytest.mark.parametrize("instance", ["linear", "transX", "left", "distance"])
-def test_drive_of_no_axis_is_named(instance: str) -> None:
-    """And not read."""
+def test_drive_of_no_axis_is_named(instance) -> None:
     stage = driven(instance)
     assert read_property(stage, "stiffnesses", [(HINGE, "angular")]).tolist() == [0.0]
     (line,) = misnamed(stage, [HINGE])

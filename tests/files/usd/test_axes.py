@@ -1,7 +1,5 @@
 """Names of joint axes."""
 
-from __future__ import annotations
-
 import pytest
 from isaacsim.core.experimental.actuators.files.usd.axes import address, axis_in, disambiguate, is_angular
 
@@ -9,7 +7,7 @@ from isaacsim.core.experimental.actuators.files.usd.axes import address, axis_in
 @pytest.mark.parametrize(
     ("axis", "angular"), [("angular", True), ("rotX", True), ("rotZ", True), ("linear", False), ("transY", False)]
 )
-def test_what_turns(axis: str, angular: bool) -> None:
+def test_what_turns(axis, angular) -> None:
     """Instances of a joint with one axis, and of one with several."""
     assert is_angular(axis) is angular
 

@@ -1,7 +1,5 @@
 """`discover` returns the specs of one robot's actuators, or names every problem at once."""
 
-from __future__ import annotations
-
 import ast
 import itertools
 import math
@@ -10,7 +8,6 @@ import pickle
 import subprocess
 import sys
 import warnings
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -43,7 +40,6 @@ PD, CLAMP, DELAY = "NewtonPDControlAPI", "NewtonMaxEffortClampingAPI", "NewtonAc
 TABLE = "NewtonPositionBasedClampingAPI"
 KNOWN = ", ".join(sorted(config.SCHEMA for config in CONFIGS))
 REMEDIES = ("Author ", "Apply ", "Use ", "Correct ", "Target ", "Deactivate ", "Complete ", "Sort ")
-
 ROOT_API = '( prepend apiSchemas = ["PhysicsArticulationRootAPI"] )'
 ROBOT = """def Xform "Robot" {robot_api}
 {{
@@ -287,7 +283,6 @@ def test_robot_without_actuators_has_no_specs():
 
 
 def test_reading_leaves_the_stage_alone():
-    """Edit no layer."""
     stage = stage_of(actuator("float newton:kp = 5"))
     before = [each.ExportToString() for each in stage.GetUsedLayers()]
     specs(stage)
@@ -334,8 +329,7 @@ def test_reports_a_lost_actuator(layout, targets):
 
 def test_finds_an_actuator_outside_the_robot():
     """An actuator is found by its targets, at any place."""
-    stage = Usd.Stage.Open(layer(world(actuator(name="far"), robot())))
-    assert spec(stage).path == "/World/far"
+    assert spec(Usd.Stage.Open(layer(world(actuator(name="far"), robot())))).path == "/World/far"
 
 
 @pytest.mark.parametrize("instanceable", ["false", "true"])
@@ -1078,7 +1072,7 @@ def own(config, *names, rows=()) -> str:
     return actuator(*rows, schemas=(*names, *itertools.chain.from_iterable(others)))
 
 
-def said_of(text: str) -> tuple[Any, ...]:
+def said_of(text: str) -> tuple:
     """Specs, problems and warnings of a robot with an actuator."""
     problems = []
     with warnings.catch_warnings(record=True) as caught:
@@ -1209,7 +1203,7 @@ def test_plugin_comparison_reads_specs_and_problems(readings):
     ("stall", "speed", "idle"),
     [("inf", "8", True), ("inf", "inf", False), ("20", "8", False), ("20", "inf", False), (None, "8", True)],
 )
-def test_speed_limit_without_a_stall_effort_is_warned_of(stall: str | None, speed: str, idle: bool) -> None:
+def test_speed_limit_without_a_stall_effort_is_warned_of(stall, speed, idle) -> None:
     """An infinite stall effort, which is the fallback too, switches the speed curve off."""
     values = [f"float newton:velocityLimit = {speed}"]
     if stall is not None:

@@ -4,8 +4,6 @@ The rules are written here a second time, from the schema's documentation, and d
 `tests/hardening/prims.py` reads as many more as it is asked for.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os
@@ -17,22 +15,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators import parse_actuator_prim
 from isaacsim.core.experimental.actuators.base.errors import ActuatorParseError
 from isaacsim.core.experimental.actuators.files.usd.discover import discover, parse_prim
 from isaacsim.core.experimental.actuators.files.usd.plugin import register_schemas
 from isaacsim.core.experimental.actuators.specs.actuator_spec import ActuatorSpec
-from isaacsim.core.experimental.actuators.specs.configs import (
-    DCMotorClampingConfig,
-    DelayConfig,
-    MaxEffortClampingConfig,
-    NeuralControlConfig,
-    PDControlConfig,
-    PIDControlConfig,
-    PositionBasedClampingConfig,
-)
 from pxr import Sdf, Ts, Usd
 
 # prims of a stage: each is read by itself, which looks through all of its stage
@@ -53,7 +42,7 @@ class Rule:
     zero: bool = True
     infinite: bool = False
 
-    def allows(self, value: Any) -> bool:
+    def allows(self, value) -> bool:
         """Return True if a number is in range."""
         if math.isnan(value):
             return False
@@ -81,16 +70,16 @@ RULES = {
     "modelPath": Rule("file"),
 }
 CONTROLLERS = {
-    "NewtonPDControlAPI": (PDControlConfig, ["kp", "kd", "constEffort"]),
-    "NewtonPIDControlAPI": (PIDControlConfig, ["kp", "ki", "kd", "integralMax", "constEffort"]),
-    "NewtonNeuralControlAPI": (NeuralControlConfig, ["modelPath"]),
+    "NewtonPDControlAPI": (aa.PDControlConfig, ["kp", "kd", "constEffort"]),
+    "NewtonPIDControlAPI": (aa.PIDControlConfig, ["kp", "ki", "kd", "integralMax", "constEffort"]),
+    "NewtonNeuralControlAPI": (aa.NeuralControlConfig, ["modelPath"]),
 }
 CLAMPS = {
-    "NewtonMaxEffortClampingAPI": (MaxEffortClampingConfig, ["maxEffort"]),
-    "NewtonDCMotorClampingAPI": (DCMotorClampingConfig, ["saturationEffort", "velocityLimit", "maxMotorEffort"]),
-    "NewtonPositionBasedClampingAPI": (PositionBasedClampingConfig, ["lookupPositions", "lookupEfforts"]),
+    "NewtonMaxEffortClampingAPI": (aa.MaxEffortClampingConfig, ["maxEffort"]),
+    "NewtonDCMotorClampingAPI": (aa.DCMotorClampingConfig, ["saturationEffort", "velocityLimit", "maxMotorEffort"]),
+    "NewtonPositionBasedClampingAPI": (aa.PositionBasedClampingConfig, ["lookupPositions", "lookupEfforts"]),
 }
-DELAY = {"NewtonActuatorDelayAPI": (DelayConfig, ["delaySteps"])}
+DELAY = {"NewtonActuatorDelayAPI": (aa.DelayConfig, ["delaySteps"])}
 SCHEMAS = CONTROLLERS | CLAMPS | DELAY
 HARMLESS = ["PhysxJointAPI", "CollectionAPI:links", "AcmeControlAPI", "NewtonActuatorControlBaseAPI"]
 UNKNOWN = ["NewtonPDControllAPI", "NewtonPDControlAPI:left", "NewtonMagicClampingAPI", "NewtonMimicAPI", "NewtonThing"]
@@ -150,7 +139,7 @@ class Prim:
 # making prims
 
 
-def any_number(rng: np.random.Generator, kind: str, calm: bool) -> Any:
+def any_number(rng: np.random.Generator, kind: str, calm: bool):
     """A number of a USD type, as handed to USD."""
     if kind in HOSTILE_INTS:
         return (
@@ -400,8 +389,7 @@ def expected_value(rule: Rule, opinions: list[Opinion | None]) -> tuple[bool, An
     first = next((each for each in stack if each.samples or each.spline or each.default is not NOTHING), None)
     varies = first is not None and (first.samples or first.spline)
     if first is None or (first.default is BLOCK and not varies):
-        connected = any(opinion.connected for opinion in stack)
-        return not connected and rule.kind != "file", rule.fallback
+        return not any(opinion.connected for opinion in stack) and rule.kind != "file", rule.fallback
     winner = next((opinion for opinion in stack if opinion.default is not NOTHING), None)
     if winner is None or winner.default is BLOCK:
         return False, None
@@ -446,7 +434,7 @@ def expected_spec(prim: Prim, root: str) -> ActuatorSpec | None:
         values = [value for _, value in readings]
         if not all(good for good, _ in readings):
             return None
-        if config is PositionBasedClampingConfig:
+        if config is aa.PositionBasedClampingConfig:
             positions, efforts = values
             if not positions or len(positions) != len(efforts) or sorted(positions) != positions:
                 return None
@@ -463,7 +451,7 @@ def expected_spec(prim: Prim, root: str) -> ActuatorSpec | None:
     )
 
 
-def refusal(call: Callable[..., Any], *arguments: Any) -> tuple[Any, tuple[str, ...]]:
+def refusal(call: Callable, *arguments) -> tuple[Any, tuple[str, ...]]:
     """The result of a call, and the problems it raises; any other exception fails the test."""
     try:
         return call(*arguments), ()
@@ -524,11 +512,11 @@ def check_batch(rng: np.random.Generator, scene: str, number: int, counts: Count
 
 def check_public_parser(prim: Usd.Prim, wanted: ActuatorSpec | None, issues: tuple[str, ...]) -> None:
     """The public parser has the same result, and refuses networks with missing files with a ValueError."""
-    if wanted is not None and isinstance(wanted.controller, NeuralControlConfig):
+    if wanted is not None and isinstance(wanted.controller, aa.NeuralControlConfig):
         with pytest.raises(ValueError, match="newton:modelPath = "):
-            parse_actuator_prim(prim)
+            aa.parse_actuator_prim(prim)
         return
-    parsed, same = refusal(parse_actuator_prim, prim)
+    parsed, same = refusal(aa.parse_actuator_prim, prim)
     # the public parser reads files of networks, which are missing
     files = {told for told in same if "newton:modelPath = " in told} - set(issues)
     assert tuple(told for told in same if told not in files) == issues

@@ -1,9 +1,6 @@
 """Per-DOF properties on a stage: their attributes, the strongest opinion, and writing."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -37,7 +34,7 @@ def made() -> SmallStage:
 
 @pytest.mark.parametrize("name", PROPERTIES)
 @pytest.mark.parametrize("axis", ["angular", "linear", "rotY"])
-def test_every_property_is_read_as_it_was_written(made: SmallStage, name: str, axis: str) -> None:
+def test_every_property_is_read_as_it_was_written(made, name, axis) -> None:
     """And was not there before, the fallback aside."""
     place = [(HINGE, axis)]
     assert np.isnan(authored(made.stage, name, place)).all()
@@ -47,7 +44,7 @@ def test_every_property_is_read_as_it_was_written(made: SmallStage, name: str, a
 
 
 @pytest.mark.parametrize("axis", ["angular", "linear", "rotY", "transX"])
-def test_numbers_of_the_stage_are_in_its_units(made: SmallStage, axis: str) -> None:
+def test_numbers_of_the_stage_are_in_its_units(made, axis) -> None:
     """A mass is 1000 times larger in grams, a length 100 times in centimeters; angles are in degrees."""
     UsdGeom.SetStageMetersPerUnit(made.stage, 0.01)
     UsdPhysics.SetStageKilogramsPerUnit(made.stage, 0.001)
@@ -66,7 +63,7 @@ def test_numbers_of_the_stage_are_in_its_units(made: SmallStage, axis: str) -> N
         np.testing.assert_allclose(read_property(made.stage, name, place), [2.0], rtol=1e-6)
 
 
-def test_attribute_without_its_schema_says_nothing(made: SmallStage) -> None:
+def test_attribute_without_its_schema_says_nothing(made) -> None:
     """A drive that is not applied does not drive."""
     made.attribute(HINGE, "drive:angular:physics:stiffness", 3.0)
     assert read_property(made.stage, "stiffnesses", AXIS) == [0.0]
@@ -75,7 +72,7 @@ def test_attribute_without_its_schema_says_nothing(made: SmallStage) -> None:
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0])
-def test_no_velocity_limit_of_newton_is_zero(made: SmallStage, value: float) -> None:
+def test_no_velocity_limit_of_newton_is_zero(made, value) -> None:
     """Converters write 0 for a missing limit; a limit of PhysX beside it applies, and may be 0."""
     made.attribute(HINGE, "newton:velocityLimit", value)
     assert read_property(made.stage, "max_velocities", AXIS) == [math.inf]
@@ -95,9 +92,7 @@ def test_no_velocity_limit_of_newton_is_zero(made: SmallStage, value: float) -> 
         ("physxJoint:maxJointVelocity", "max_velocities", math.radians(2.0)),
     ],
 )
-def test_other_schemas_are_read_where_that_of_the_axis_is_silent(
-    made: SmallStage, attribute: str, name: str, expected: float
-) -> None:
+def test_other_schemas_are_read_where_that_of_the_axis_is_silent(made, attribute, name, expected) -> None:
     """The schema of the axis precedes the others."""
     made.attribute(HINGE, attribute, 2.0)
     assert read_property(made.stage, name, AXIS) == [pytest.approx(expected)]
@@ -107,10 +102,9 @@ def test_other_schemas_are_read_where_that_of_the_axis_is_silent(
     assert made.stage.GetPrimAtPath(HINGE).GetAttribute(attribute).Get() == pytest.approx(2.0 * 0.5 / expected)
 
 
-def test_newton_agrees_with_what_was_written(made: SmallStage) -> None:
+def test_newton_agrees_with_what_was_written(made) -> None:
     """Its importer reads drives and limits as they are read here."""
     newton = pytest.importorskip("newton", reason="newton is not installed")
-
     values = {"stiffnesses": 3.0, "dampings": 0.5, "position_targets": 0.2, "velocity_targets": 0.1}
     values |= {"max_efforts": 4.0, "lower_limits": -0.3, "upper_limits": 0.6}
     write_properties(made.stage, {name: np.array([value]) for name, value in values.items()}, AXIS)
@@ -124,14 +118,14 @@ def test_newton_agrees_with_what_was_written(made: SmallStage) -> None:
 @pytest.mark.parametrize(
     ("name", "expected"), [("hinge", "angular"), ("hinge:rotY", "rotY"), ("hinge:transX", "transX")]
 )
-def test_axis_of_a_dof_is_told_by_its_name(made: SmallStage, name: str, expected: str) -> None:
+def test_axis_of_a_dof_is_told_by_its_name(made, name, expected) -> None:
     """That of a joint with one axis, by the joint."""
     if expected != "angular":
         made.stage.GetPrimAtPath(HINGE).SetTypeName("PhysicsJoint")
     assert axis_of(made.stage, HINGE, name) == expected
 
 
-def test_only_free_axis_of_a_generic_joint(made: SmallStage) -> None:
+def test_only_free_axis_of_a_generic_joint(made) -> None:
     """Its DOF has the name of the joint."""
     made.stage.GetPrimAtPath(HINGE).SetTypeName("PhysicsJoint")
     for axis in ("transX", "transY", "transZ", "rotX", "rotZ"):
@@ -175,7 +169,7 @@ def out_of_reach(stage: Usd.Stage) -> None:
     KEPT.append(layer)
 
 
-def test_joint_that_is_gone_cannot_be_read(made: SmallStage) -> None:
+def test_joint_that_is_gone_cannot_be_read(made) -> None:
     """No default is made up for it."""
     gone(made.stage)
     with pytest.raises(HostError, match="hinge>: not on the stage any more"):
@@ -192,7 +186,7 @@ def test_joint_that_is_gone_cannot_be_read(made: SmallStage) -> None:
     ],
     ids=["locked", "gone", "instanced", "out of reach"],
 )
-def test_what_cannot_be_written_is_refused(made: SmallStage, spoil: Callable[[Usd.Stage], None], message: str) -> None:
+def test_what_cannot_be_written_is_refused(made, spoil, message) -> None:
     """The layers are as before."""
     spoil(made.stage)
     layers = [layer.ExportToString() for layer in made.stage.GetUsedLayers()]
@@ -201,7 +195,7 @@ def test_what_cannot_be_written_is_refused(made: SmallStage, spoil: Callable[[Us
     assert [layer.ExportToString() for layer in made.stage.GetUsedLayers()] == layers
 
 
-def test_hidden_by_a_stronger_layer_is_undone(made: SmallStage) -> None:
+def test_hidden_by_a_stronger_layer_is_undone(made) -> None:
     """Also if the edit target had no opinion on the joint."""
     weak = Sdf.Layer.CreateAnonymous(".usda")
     made.stage.GetRootLayer().subLayerPaths.append(weak.identifier)
@@ -230,13 +224,13 @@ def with_envelope(made: SmallStage, **values: float) -> SmallStage:
         ("velocityDependentResistance", math.pi / 180, "velocityDependentResistance = 1"),
     ],
 )
-def test_an_envelope_is_told_with_its_joint(made: SmallStage, name: str, value: float, said: str) -> None:
+def test_an_envelope_is_told_with_its_joint(made, name, value, said) -> None:
     """And its numbers in SI, for a motor may be made of them."""
     (line,) = envelopes(with_envelope(made, **{name: value}).stage, AXIS)
     assert line.startswith(f"<{HINGE}>: the performance envelope of its angular drive, {said} (SI), is not carried")
 
 
-def test_an_envelope_that_bounds_nothing_is_not_told(made: SmallStage) -> None:
+def test_an_envelope_that_bounds_nothing_is_not_told(made) -> None:
     """Zero and infinite, or the largest number there is."""
     none = {"maxActuatorVelocity": 3.4028235e38, "speedEffortGradient": 0.0, "velocityDependentResistance": 0.0}
     assert envelopes(with_envelope(made, **none).stage, AXIS) == []
@@ -256,7 +250,7 @@ def of_urdf(made: SmallStage, values: dict[str, float]) -> None:
         joint.CreateAttribute(f"urdf:limit:{name}", Sdf.ValueTypeNames.Float, custom=True).Set(value)
 
 
-def test_limits_that_a_converter_left_hold_in_si(made: SmallStage) -> None:
+def test_limits_that_a_converter_left_hold_in_si(made) -> None:
     """With any units of the stage."""
     UsdGeom.SetStageMetersPerUnit(made.stage, 0.01)
     of_urdf(made, {name: value for name, (_, value) in URDF.items()})
@@ -264,7 +258,7 @@ def test_limits_that_a_converter_left_hold_in_si(made: SmallStage) -> None:
         np.testing.assert_allclose(read_property(made.stage, name, AXIS), [value], rtol=1e-6)
 
 
-def test_what_the_joint_says_itself_is_stronger(made: SmallStage) -> None:
+def test_what_the_joint_says_itself_is_stronger(made) -> None:
     """As soon as it is authored."""
     of_urdf(made, {name: value for name, (_, value) in URDF.items()})
     for name, _ in URDF.values():
@@ -272,7 +266,7 @@ def test_what_the_joint_says_itself_is_stronger(made: SmallStage) -> None:
         np.testing.assert_allclose(read_property(made.stage, name, AXIS), [0.1], rtol=1e-6)
 
 
-def test_zeros_of_a_converter_are_no_limits(made: SmallStage) -> None:
+def test_zeros_of_a_converter_are_no_limits(made) -> None:
     """As in URDF, where every joint that turns without end has them."""
     of_urdf(made, dict.fromkeys(URDF, 0.0))
     for name, _ in URDF.values():

@@ -1,9 +1,6 @@
 """Every tool carries a linkage: files, what they say, what runs them."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -20,11 +17,11 @@ TABLES = tuple(
     for sign in (1.0, -1.0)
 )
 GEAR = aa.TransmissionConfig(ratio=-10.0, rotor_inertia=1e-4)
-LAW: list[Any] = [aa.PDControlConfig(0.5, 0.02), aa.MaxEffortClampingConfig(2.0), GEAR]
+LAW = [aa.PDControlConfig(0.5, 0.02), aa.MaxEffortClampingConfig(2.0), GEAR]
 each = pytest.mark.parametrize("shafts", [SHAFTS, TABLES], ids=["linear", "table"])
 
 
-def motors(shafts: tuple[aa.LinkageConfig, ...]) -> dict[str, list[Any]]:
+def motors(shafts: tuple[aa.LinkageConfig, ...]) -> dict[str, list]:
     return {name: [*LAW, shaft] for name, shaft in zip(NAMES, shafts, strict=True)}
 
 
@@ -38,7 +35,7 @@ def written(folder: Path, shafts: tuple[aa.LinkageConfig, ...], *, centimetres: 
     return folder / "robot.usda"
 
 
-def shaft_in(motor: Any) -> aa.LinkageConfig:
+def shaft_in(motor) -> aa.LinkageConfig:
     return next(stage for stage in motor.stages if isinstance(stage, aa.LinkageConfig))
 
 
@@ -80,18 +77,16 @@ def test_tendon_of_fewer_motors_than_joints_is_in_a_file(tmp_path: Path) -> None
 
 @each
 @pytest.mark.parametrize("centimetres", [False, True])
-def test_stage_gives_back_what_was_written(
-    shafts: tuple[aa.LinkageConfig, ...], centimetres: bool, tmp_path: Path
-) -> None:
+def test_stage_gives_back_what_was_written(shafts, centimetres, tmp_path) -> None:
     found = aa.motors_of(str(written(tmp_path, shafts, centimetres=centimetres)))
     for name, shaft in zip(NAMES, shafts, strict=True):
         require_equal(shaft_in(found[name]), shaft)
-        controller: Any = found[name].controller
+        controller = found[name].controller
         assert (controller.kp, controller.kd) == pytest.approx((0.5, 0.02), rel=1e-6)
 
 
 @each
-def test_file_of_motors_gives_back_what_was_written(shafts: tuple[aa.LinkageConfig, ...], tmp_path: Path) -> None:
+def test_file_of_motors_gives_back_what_was_written(shafts, tmp_path) -> None:
     for ending in ("yaml", "toml", "json"):
         aa.save_motors(tmp_path / f"motors.{ending}", motors(shafts))
         found = aa.load_motors(tmp_path / f"motors.{ending}")
@@ -99,7 +94,7 @@ def test_file_of_motors_gives_back_what_was_written(shafts: tuple[aa.LinkageConf
             require_equal(shaft_in(found[name]), shaft)
 
 
-def test_problem_is_told_by_the_attribute(tmp_path: Path) -> None:
+def test_problem_is_told_by_the_attribute(tmp_path) -> None:
     stage = open_stage(str(written(tmp_path, SHAFTS)))
     prim = stage.GetPrimAtPath(f"{PANDA}/Actuators/{NAMES[0]}")
     prim.GetAttribute("actuator:linkage:coefficients").Set([1.0])
@@ -110,7 +105,7 @@ def test_problem_is_told_by_the_attribute(tmp_path: Path) -> None:
         aa.motors_of(stage)
 
 
-def test_simulation_has_the_armature_and_the_motion(tmp_path: Path) -> None:
+def test_simulation_has_the_armature_and_the_motion(tmp_path) -> None:
     """From the file and from configs: the same motion; the armature is GᵀJG while they are attached."""
     file, ends = written(tmp_path, SHAFTS), []
     read = aa.motors_of(str(file))
@@ -121,8 +116,7 @@ def test_simulation_has_the_armature_and_the_motion(tmp_path: Path) -> None:
             made = ways[not from_file]()
             robot = made.articulation
             columns = [robot.dof_names.index(name) for name in NAMES]
-            armatures = robot.get_dof_armatures().numpy()[0, columns]
-            np.testing.assert_allclose(armatures, 2 * 1e-4 * 100, rtol=1e-6)
+            np.testing.assert_allclose(robot.get_dof_armatures().numpy()[0, columns], 2 * 1e-4 * 100, rtol=1e-6)
             robot.set_dof_position_targets(np.array([[0.3, -0.2]], np.float32), dof_indices=columns)
             sim.step(200)
             ends.append(robot.get_dof_positions().numpy()[0, columns])
@@ -131,14 +125,14 @@ def test_simulation_has_the_armature_and_the_motion(tmp_path: Path) -> None:
     np.testing.assert_array_equal(*ends)
 
 
-def test_inspect_names_stage_and_values(tmp_path: Path) -> None:
+def test_inspect_names_stage_and_values(tmp_path) -> None:
     (robot,) = aa.inspect_robots(written(tmp_path, SHAFTS))
     (actuator,) = (one for one in robot.actuators if one.joints == (NAMES[1],))
     assert actuator.usable and "linkage" in actuator.pipeline
     assert actuator.values["linkage", "coefficients"].value == [1.0, -1.0]
 
 
-def test_state_and_recording(tmp_path: Path) -> None:
+def test_state_and_recording(tmp_path) -> None:
     """Saved states go on; a recording has efforts of the joints, and says nothing of shafts that it does not know."""
     arrays = [aa.ActuatedArrays(list(NAMES), motors(SHAFTS)) for _ in range(2)]
     rng = np.random.default_rng(0)

@@ -1,14 +1,10 @@
 """The schemas of our own, as USD knows them: in processes of their own, for a plugin cannot be unregistered."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any
 
 import pytest
 from isaacsim.core.experimental.actuators.files.usd.plugin import FOLDER, PLUGIN
@@ -71,7 +67,7 @@ def complaints(file):
 """
 
 
-def fresh_python(code: str, *arguments: str, **variables: str) -> Any:
+def fresh_python(code: str, *arguments: str, **variables: str):
     """The last line that a new process prints, as JSON; warnings and messages of USD are failures."""
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", f"import json, sys\n{code}", *arguments],
@@ -85,17 +81,17 @@ def fresh_python(code: str, *arguments: str, **variables: str) -> Any:
 
 
 @pytest.fixture(scope="module")
-def known() -> dict[str, Any]:
+def known() -> dict:
     """USD's definitions of our schemas after registration."""
     return fresh_python(REGISTERED + KNOWN, *(config.SCHEMA for config in OURS))
 
 
-def every_config(function: Any) -> Any:
+def every_config(function):
     return pytest.mark.parametrize("config", OURS, ids=lambda config: config.__name__)(function)
 
 
 @every_config
-def test_usd_knows_each_schema_that_newton_does_not_know(known: dict[str, Any], config: Any) -> None:
+def test_usd_knows_each_schema_that_newton_does_not_know(known, config) -> None:
     """Applied once to an actuator, with words on it."""
     kind, types, words, _ = known[config.SCHEMA]
     # a supply is a prim of its own, too
@@ -104,7 +100,7 @@ def test_usd_knows_each_schema_that_newton_does_not_know(known: dict[str, Any], 
 
 
 @every_config
-def test_properties_are_the_fields(known: dict[str, Any], config: Any) -> None:
+def test_properties_are_the_fields(known, config) -> None:
     """Type, fallback and bounds of each, its rule in words, and no other."""
     rows = known[config.SCHEMA][3]
     described = {one.attribute: one for one in parameters_of(config).values()}
@@ -145,12 +141,12 @@ def test_nothing_is_registered_for_programs_without_usd() -> None:
     ],
 )
 @pytest.mark.slow
-def test_whoever_opens_stages_registers(start: str) -> None:
+def test_whoever_opens_stages_registers(start) -> None:
     """Before the first one is open."""
     assert fresh_python(start + KNOWN, OURS[0].SCHEMA).keys() == {OURS[0].SCHEMA}
 
 
-def test_another_copy_may_be_there(tmp_path: Path) -> None:
+def test_another_copy_may_be_there(tmp_path) -> None:
     """That of Kit, or one in PXR_PLUGINPATH_NAME, through which usdview and usdchecker know the schemas."""
     copy = shutil.copytree(FOLDER, tmp_path / "schemas")
     where = f'\nfrom pxr import Plug\nprint(json.dumps(Plug.Registry().GetPluginWithName("{PLUGIN}").path))'
@@ -161,7 +157,7 @@ def test_another_copy_may_be_there(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("there", ["nothing", "nonsense", "no newton"])
 @pytest.mark.slow
-def test_what_cannot_be_registered_is_no_error(there: str, tmp_path: Path) -> None:
+def test_what_cannot_be_registered_is_no_error(there, tmp_path) -> None:
     """A missing folder, a broken one, and a Kit without newton's schemas."""
     code = REGISTERED
     if there == "no newton":
@@ -171,8 +167,7 @@ def test_what_cannot_be_registered_is_no_error(there: str, tmp_path: Path) -> No
         folder = tmp_path if there == "nonsense" else tmp_path / "gone"
         module = "isaacsim.core.experimental.actuators.files.usd.plugin"
         code = f"import pathlib, {module} as plugin\nplugin.FOLDER = pathlib.Path({str(folder)!r}){code}"
-    found = fresh_python(code + KNOWN, OURS[0].SCHEMA)
-    assert bool(found) is (there == "no newton")
+    assert bool(fresh_python(code + KNOWN, OURS[0].SCHEMA)) is (there == "no newton")
 
 
 def test_a_stage_that_is_open_already_is_no_error() -> None:
@@ -182,7 +177,7 @@ def test_a_stage_that_is_open_already_is_no_error() -> None:
 
 
 @pytest.mark.slow
-def test_files_that_we_write_pass_the_checker(tmp_path: Path) -> None:
+def test_files_that_we_write_pass_the_checker(tmp_path) -> None:
     """Each schema on a prim of its own and on a class prim; USD lists it, and would see a value of another type."""
     shutil.copy(ROBOTS / "arm_2dof.usda", tmp_path / "arm.usda")
     code = """

@@ -1,10 +1,9 @@
 """Paths of robots match segment by segment."""
 
-from __future__ import annotations
-
 import pytest
 from calls import calls
 from isaacsim.core.experimental.actuators.files.usd.roots import Roots, match_roots, require_same_joints
+from refusals import refused
 
 ROOTS = ["/World/A", "/World/B/base", "/World/B/tail", "/World/envs/env_0/C", "/World/envs/env_1/C"]
 
@@ -136,8 +135,7 @@ def test_no_match_names_payloads_that_are_not_loaded():
 
 def test_one_of_several_patterns_without_a_match_is_reported():
     """Refuse a list in which one pattern matches nothing."""
-    with pytest.raises(ValueError, match="'/World/X'"):
-        match_roots(["/World/A", "/World/X"], ROOTS)
+    refused(ValueError, lambda: match_roots(["/World/A", "/World/X"], ROOTS), "'/World/X'")
 
 
 @pytest.mark.parametrize("segment", ["[", "(", "*", "a{2,1}", "(?P<n", "a{99999999999999999999}"])
@@ -150,7 +148,7 @@ def test_bad_expression_is_named(segment):
 
 
 @pytest.mark.parametrize("segment", ["((((.*)*)*)*)*Q", "(a+)+", "(a|a)*Q", ".*.*.*.*Q"])
-def test_expression_that_takes_years_is_refused(segment: str) -> None:
+def test_expression_that_takes_years_is_refused(segment) -> None:
     """It is refused without being tried."""
     with pytest.raises(ValueError, match="can take years to try") as caught:
         match_roots(f"/World/{segment}", ["/World/" + "a" * 60])
@@ -160,14 +158,13 @@ def test_expression_that_takes_years_is_refused(segment: str) -> None:
 def test_expression_that_takes_years_on_a_long_name_is_refused() -> None:
     """Names come from files too; on a short name the same expression is tried."""
     assert Roots(["/World/aaa"]).find("/World/.*.*Q") == []
-    with pytest.raises(ValueError, match="can take years to try"):
-        Roots(["/World/" + "a" * 10_000]).find("/World/.*.*Q")
+    refused(ValueError, lambda: Roots(["/World/" + "a" * 10_000]).find("/World/.*.*Q"), "can take years to try")
 
 
 @pytest.mark.parametrize(
     "path", ["/World" * 2000, "/World/" + "(" * 9000, "/" + "a" * 20_000, "/World/" + "(" * 2000 + ")" * 2000]
 )
-def test_path_that_is_too_long_or_deep_is_one_short_error(path: str) -> None:
+def test_path_that_is_too_long_or_deep_is_one_short_error(path) -> None:
     """No RecursionError, and the message does not repeat it all."""
     with pytest.raises(ValueError, match=r"^articulation path '/") as caught:
         match_roots(path, ROOTS)
@@ -182,5 +179,4 @@ def test_path_of_many_alternatives_is_taken() -> None:
 
 def test_no_pattern_is_refused() -> None:
     """An empty list of paths is a mistake, not an empty articulation."""
-    with pytest.raises(ValueError, match="empty"):
-        match_roots([], ["/Robot"])
+    refused(ValueError, lambda: match_roots([], ["/Robot"]), "empty")

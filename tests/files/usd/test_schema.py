@@ -1,13 +1,10 @@
 """Attributes of laws: no two laws of a prim share one, and every pair of laws comes back from a file as it was."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -46,7 +43,7 @@ def written_by(law: type[Config]) -> list[type[Config]]:
 
 
 @pytest.mark.parametrize("law", CONFIGS)
-def test_laws_of_a_prim_share_no_attribute(law: type[Config]) -> None:
+def test_laws_of_a_prim_share_no_attribute(law) -> None:
     """Nor one with the stand-in of another law, or of their own."""
     others = [other for other in CONFIGS if may_stand_beside(law, other)]
     for written, other in itertools.product(written_by(law), [law, *others]):
@@ -54,7 +51,7 @@ def test_laws_of_a_prim_share_no_attribute(law: type[Config]) -> None:
         assert written is other or not shared, f"{written.__name__} and {other.__name__}"
 
 
-def complete(configs: Sequence[Config], *, geared: bool) -> list[Any]:
+def complete(configs: Sequence[Config], *, geared: bool) -> list:
     """Configs, and what an actuator needs besides; a winding takes what the controller returns, and has one copper."""
     heated = [one for one in configs if isinstance(one, aa.ThermalConfig)]
     copper = {"temperature_coefficient": heated[0].temperature_coefficient} if heated else {}
@@ -72,7 +69,7 @@ def complete(configs: Sequence[Config], *, geared: bool) -> list[Any]:
     return [*stages, aa.TransmissionConfig(-12.0)] if geared else stages
 
 
-def through_a_file(stages: Sequence[Any], file: Path, *, as_before: bool = False) -> Usd.Stage:
+def through_a_file(stages: Sequence, file: Path, *, as_before: bool = False) -> Usd.Stage:
     """A file with an actuator of these stages; as 1.0 wrote it, with the values of a cutoff in newton's attributes."""
     stage = pendulum().stage
     aa.add_actuator(ROOT, "hinge", "act", **parts_of(stages), stage=stage)
@@ -87,14 +84,14 @@ def through_a_file(stages: Sequence[Any], file: Path, *, as_before: bool = False
     return Usd.Stage.Open(str(file))
 
 
-def read(stage: Usd.Stage) -> Any:
+def read(stage: Usd.Stage):
     """The actuator of a stage, of which nothing is remarked."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         return parse_prim(stage.GetPrimAtPath(ACT))
 
 
-def values_of(stages: Sequence[Any]) -> dict[str, Any]:
+def values_of(stages: Sequence) -> dict:
     """Each value, and each element of a table, by class and name, in the order of the stages."""
     return {
         f"{at} {type(stage).__name__}.{name}[{row}]": value
@@ -104,7 +101,7 @@ def values_of(stages: Sequence[Any]) -> dict[str, Any]:
     }
 
 
-def nearly(stages: Sequence[Any]) -> dict[str, Any]:
+def nearly(stages: Sequence) -> dict:
     """The values of stages, to the precision of files."""
     expected = values_of(motor_of(stages).stages)
     return {name: pytest.approx(one, rel=1e-6) if isinstance(one, float) else one for name, one in expected.items()}
@@ -112,7 +109,7 @@ def nearly(stages: Sequence[Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("geared", [False, True], ids=["", "geared"])
 @pytest.mark.parametrize("law", CONFIGS, ids=lambda law: law.__name__)
-def test_pairs_come_back_from_a_file(law: type[Config], geared: bool, tmp_path: Path) -> None:
+def test_pairs_come_back_from_a_file(law, geared, tmp_path) -> None:
     """Each law beside each other one; two that an actuator cannot have are refused by name."""
     for other in CONFIGS:
         pair = [numbered(law), numbered(other, 17.0)]
@@ -136,7 +133,7 @@ def test_pairs_come_back_from_a_file(law: type[Config], geared: bool, tmp_path: 
     ],
 )
 @pytest.mark.parametrize("alone", [False, True], ids=["", "without stand-ins"])
-def test_cutoff_of_an_older_file_keeps_its_values(stages: list[Any], alone: bool, tmp_path: Path) -> None:
+def test_cutoff_of_an_older_file_keeps_its_values(stages, alone, tmp_path) -> None:
     """Which are those at the joint, in attributes of newton that its stand-in has, too."""
     stage = through_a_file(stages, tmp_path / "older.usda", as_before=True)
     prim = stage.GetPrimAtPath(ACT)
@@ -158,7 +155,7 @@ def test_cutoff_of_an_older_file_keeps_its_values(stages: list[Any], alone: bool
         ([PD, ENVELOPE, CUTOFF], aa.DCMotorClampingConfig),
     ],
 )
-def test_values_that_two_laws_wrote_are_named(stages: list[Any], other: type[Config], tmp_path: Path) -> None:
+def test_values_that_two_laws_wrote_are_named(stages, other, tmp_path) -> None:
     """Those of one law are lost in such a file, whoever reads it; `lint` says so too."""
     stage = through_a_file(stages, tmp_path / "older.usda", as_before=True)
     with pytest.warns(UserWarning, match=f"<{ACT}> applies {CUTOFF.SCHEMA} and {other.SCHEMA}, both with values in"):

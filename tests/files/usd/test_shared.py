@@ -1,9 +1,5 @@
 """Class prims of actuators: opinions on a prim itself, and classes without heirs."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 from isaacsim.core.experimental.actuators import PDControlConfig, add_actuator, add_motors
 from isaacsim.core.experimental.actuators.files.usd.shared import classes_of, drop_unused, free_name, own_specs
@@ -16,19 +12,19 @@ PD = PDControlConfig(20.0, 2.0)
 
 
 @pytest.fixture
-def stage() -> Any:
+def stage():
     """A pendulum whose actuator inherits from a class prim."""
-    made: Any = pendulum().stage
+    made = pendulum().stage
     add_actuator(ROOT, "hinge", "hinge", PD, stage=made).GetInherits().AddInherit(SCOPE.AppendChild("_motor"))
     made.CreateClassPrim(SCOPE.AppendChild("_motor"))
     return made
 
 
-def hinge(stage: Any) -> Any:
+def hinge(stage):
     return stage.GetPrimAtPath(SCOPE.AppendChild("hinge"))
 
 
-def test_a_class_is_not_the_prim_itself(stage: Any) -> None:
+def test_a_class_is_not_the_prim_itself(stage) -> None:
     """Its opinions remain without the prim; opinions of stronger layers are the prim's own."""
     assert classes_of(hinge(stage)) == [SCOPE.AppendChild("_motor")]
     assert len(hinge(stage).GetPrimStack()) == 2
@@ -38,9 +34,9 @@ def test_a_class_is_not_the_prim_itself(stage: Any) -> None:
     assert [spec.layer for spec in own_specs(hinge(stage))] == [stage.GetSessionLayer(), stage.GetRootLayer()]
 
 
-def test_a_prim_of_a_robot_that_is_referred_to_cannot_be_replaced(stage: Any) -> None:
+def test_a_prim_of_a_robot_that_is_referred_to_cannot_be_replaced(stage) -> None:
     """Inheriting from a class there makes it no more removable than before."""
-    scene: Any = Usd.Stage.CreateInMemory()
+    scene = Usd.Stage.CreateInMemory()
     scene.DefinePrim(ROOT).GetReferences().AddReference(stage.GetRootLayer().identifier, ROOT)
     with pytest.raises(ValueError, match="is also defined in layer"):
         add_actuator(ROOT, "hinge", "hinge", PD, overwrite_existing=True, stage=scene)
@@ -48,7 +44,7 @@ def test_a_prim_of_a_robot_that_is_referred_to_cannot_be_replaced(stage: Any) ->
         add_motors(ROOT, {"hinge": [PD]}, overwrite_existing=True, stage=scene)
 
 
-def test_only_classes_that_nobody_needs_are_dropped(stage: Any) -> None:
+def test_only_classes_that_nobody_needs_are_dropped(stage) -> None:
     """Not those of an inactive prim, and no prim that is more than a class."""
     shared, other = SCOPE.AppendChild("_motor"), SCOPE.AppendChild("other")
     hinge(stage).SetActive(False)
@@ -63,7 +59,7 @@ def test_only_classes_that_nobody_needs_are_dropped(stage: Any) -> None:
     assert not stage.GetPrimAtPath(shared)
 
 
-def test_names_are_free(stage: Any) -> None:
+def test_names_are_free(stage) -> None:
     """With a number where they are taken."""
     assert free_name(stage, SCOPE, "_knee") == "_knee"
     assert free_name(stage, SCOPE, "_motor") == "_motor_2"

@@ -1,7 +1,5 @@
 """Names that look like others."""
 
-from __future__ import annotations
-
 import time
 
 import pytest
@@ -11,14 +9,14 @@ KNOWN = ["NewtonPDControlAPI", "NewtonPIDControlAPI", "NewtonActuatorDelayAPI"]
 
 
 @pytest.mark.parametrize("name", KNOWN)
-def test_nearest_of_several_is_meant(name: str) -> None:
+def test_nearest_of_several_is_meant(name) -> None:
     """The known name itself, and one that has a letter less or more, another case, no suffix."""
     for near in (name, name[:4] + name[5:], f"{name}s", name.lower(), name.removesuffix("API")):
         assert nearest(near, KNOWN) == name
 
 
 @pytest.mark.parametrize("name", KNOWN)
-def test_name_without_its_family_is_known(name: str) -> None:
+def test_name_without_its_family_is_known(name) -> None:
     """Or with a separator, or with the family of others of ours."""
     rest = name.removeprefix("Newton")
     for near in (rest, f"Newton:{rest}", f"newton_{rest}", f"Articulation{rest}", rest.removesuffix("API")):
@@ -36,7 +34,7 @@ def test_name_in_look_alike_letters_is_known() -> None:
 @pytest.mark.parametrize(
     "name", ["", "API", "NewtonAPI", "ControlAPI", "MyControlAPI", "PhysicsDriveAPI", "\u0436" * 22, "x" * 10_000]
 )
-def test_far_name_means_none(name: str) -> None:
+def test_far_name_means_none(name) -> None:
     """Nor does one of another language."""
     assert nearest(name, KNOWN) is None
 
@@ -52,12 +50,11 @@ def test_name_of_a_million_signs_takes_no_time() -> None:
 @pytest.mark.parametrize(
     "name", ["plain", "with blank", "tab\t", "back\\slash", "\u200b", "caf\u00e9", "\U0001f916", "\n"]
 )
-def test_visible_name_is_one_word_and_comes_back(name: str) -> None:
+def test_visible_name_is_one_word_and_comes_back(name) -> None:
     """Printable ASCII without spaces."""
     shown = escaped(name)
     assert shown.isascii() and shown.isprintable() and " " not in shown and unescaped(shown) == name
 
 
 def test_long_name_is_cut() -> None:
-    """Messages stay short."""
     assert escaped("N" * 10_000) == "N" * 200 + "\N{HORIZONTAL ELLIPSIS}"

@@ -1,14 +1,10 @@
 """Supply prims: read for each actuator that they name, written once for equal supplies, and what is wrong with them."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import pytest
 from isaacsim.core.experimental.actuators.base.errors import ActuatorParseError
-from isaacsim.core.experimental.actuators.files.motor_files.files import load_motors, save_motors
 from isaacsim.core.experimental.actuators.files.usd.authored import targets
 from isaacsim.core.experimental.actuators.files.usd.discover import discover, parse_prim
 from isaacsim.core.experimental.actuators.files.usd.overlay import split
@@ -23,13 +19,11 @@ WINDING = aa.ElectricalConfig(torque_constant=0.5, resistance=1.0)
 SUPPLY = f"{ARM}/Actuators/supply"
 
 
-def motor(supply: aa.SupplyConfig | None) -> list[Any]:
+def motor(supply: aa.SupplyConfig | None) -> list:
     return [aa.PDControlConfig(30.0, 2.0), WINDING, *([] if supply is None else [supply])]
 
 
-def authored(
-    folder: Path, shoulder: aa.SupplyConfig | None, extension: aa.SupplyConfig | None, *edits: Any
-) -> Usd.Stage:
+def authored(folder: Path, shoulder: aa.SupplyConfig | None, extension: aa.SupplyConfig | None, *edits) -> Usd.Stage:
     """A stage of the arm whose joints have supplies."""
     motors = {"shoulder": motor(shoulder), "extension": motor(extension)}
     own = folder / f"{len(list(folder.iterdir()))}"
@@ -46,7 +40,7 @@ def named(stage: Usd.Stage) -> dict[str, list[str]]:
     }
 
 
-def supplies(stage: Usd.Stage) -> dict[str, Any]:
+def supplies(stage: Usd.Stage) -> dict:
     """The supply of each joint, as it is read."""
     specs = discover(stage, ARM, [SHOULDER, EXTENSION])
     return {
@@ -54,7 +48,7 @@ def supplies(stage: Usd.Stage) -> dict[str, Any]:
     }
 
 
-def test_equal_supplies_are_one_prim(tmp_path: Path) -> None:
+def test_equal_supplies_are_one_prim(tmp_path) -> None:
     """Beside the actuators, which do not have the schema themselves; both read it back."""
     stage = authored(tmp_path, BATTERY, BATTERY)
     (path, members) = next(iter(named(stage).items()))
@@ -66,17 +60,17 @@ def test_equal_supplies_are_one_prim(tmp_path: Path) -> None:
     assert spec is not None and BATTERY in spec.others
 
 
-def test_different_supplies_are_prims_each(tmp_path: Path) -> None:
+def test_different_supplies_are_prims_each(tmp_path) -> None:
     stage = authored(tmp_path, BATTERY, OTHER)
     assert sorted(named(stage).values()) == sorted([[OF_SHOULDER], [OF_EXTENSION]])
     assert supplies(stage) == {SHOULDER: BATTERY, EXTENSION: OTHER}
     assert supplies(authored(tmp_path, BATTERY, None)) == {SHOULDER: BATTERY, EXTENSION: None}
 
 
-def test_actuators_change_their_supply(tmp_path: Path) -> None:
+def test_actuators_change_their_supply(tmp_path) -> None:
     """A prim that names no actuator any more is removed; an equal supply takes the actuator up."""
 
-    def change(*supplies: aa.SupplyConfig | None) -> Any:
+    def change(*supplies: aa.SupplyConfig | None):
         def edit(stage: Usd.Stage) -> None:
             for joint, supply in zip(("shoulder", "extension"), supplies, strict=True):
                 others = [WINDING, *([] if supply is None else [supply])]
@@ -93,7 +87,7 @@ def test_actuators_change_their_supply(tmp_path: Path) -> None:
     assert supplies(stage) == {SHOULDER: None, EXTENSION: None} and not stage.GetPrimAtPath(SUPPLY)
 
 
-def test_supply_on_an_actuator_is_its_own(tmp_path: Path) -> None:
+def test_supply_on_an_actuator_is_its_own(tmp_path) -> None:
     stage = authored(tmp_path, None, None)
     prim = stage.GetPrimAtPath(OF_SHOULDER)
     prim.AddAppliedSchema(aa.SupplyConfig.SCHEMA)
@@ -109,8 +103,7 @@ def test_supply_on_an_actuator_is_its_own(tmp_path: Path) -> None:
         ([], f"<{SUPPLY}>.{ACTUATORS} is empty: must name actuators of the robot"),
     ],
 )
-def test_wrong_targets_are_refused(wrong: list[str], said: str, tmp_path: Path) -> None:
-    """By name."""
+def test_wrong_targets_are_refused(wrong, said, tmp_path) -> None:
     stage = authored(tmp_path, BATTERY, BATTERY)
     stage.GetPrimAtPath(SUPPLY).GetRelationship(ACTUATORS).SetTargets(wrong)
     with pytest.raises(ActuatorParseError) as error:
@@ -118,7 +111,7 @@ def test_wrong_targets_are_refused(wrong: list[str], said: str, tmp_path: Path) 
     assert said in str(error.value)
 
 
-def test_wrong_values_and_two_supplies_are_refused(tmp_path: Path) -> None:
+def test_wrong_values_and_two_supplies_are_refused(tmp_path) -> None:
     """A value once, however many actuators share it."""
     stage = authored(tmp_path, BATTERY, BATTERY)
     prim = stage.GetPrimAtPath(OF_SHOULDER)
@@ -133,7 +126,7 @@ def test_wrong_values_and_two_supplies_are_refused(tmp_path: Path) -> None:
         supplies(stage)
 
 
-def test_inactive_actuators_are_left_out(tmp_path: Path) -> None:
+def test_inactive_actuators_are_left_out(tmp_path) -> None:
     """A supply may name one: the file is the same when it is active again."""
     stage = authored(tmp_path, BATTERY, BATTERY)
     stage.GetPrimAtPath(OF_EXTENSION).SetActive(False)
@@ -141,11 +134,10 @@ def test_inactive_actuators_are_left_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", ["yaml", "toml", "json"])
-def test_motor_files_have_the_supply(ending: str, tmp_path: Path) -> None:
+def test_motor_files_have_the_supply(ending, tmp_path) -> None:
     """And robot files written of them, and stages that a simulation exports."""
-    motors = {".*": [*motor(BATTERY), aa.DelayConfig(1)]}
-    save_motors(tmp_path / f"motors.{ending}", motors)
-    loaded = load_motors(tmp_path / f"motors.{ending}")
+    aa.save_motors(tmp_path / f"motors.{ending}", {".*": [*motor(BATTERY), aa.DelayConfig(1)]})
+    loaded = aa.load_motors(tmp_path / f"motors.{ending}")
     file = edited(tmp_path, lambda stage: aa.add_motors(ARM, loaded, stage=stage, overwrite_existing=True))
     with aa.Simulation(file) as sim:
         sim.stage.Export(str(tmp_path / "exported.usda"))
@@ -154,7 +146,7 @@ def test_motor_files_have_the_supply(ending: str, tmp_path: Path) -> None:
         assert found and all(one == BATTERY for one in found)
 
 
-def test_split_actuators_keep_their_supply(tmp_path: Path) -> None:
+def test_split_actuators_keep_their_supply(tmp_path) -> None:
     """Each prim that an actuator is split into is named, too."""
 
     def both(stage: Usd.Stage) -> None:

@@ -1,12 +1,8 @@
 """Units of a stage, and the numbers of configs between them and SI."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import warnings
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from isaacsim.core.experimental.actuators import add_actuator, add_motors, motors_of, parse_actuator_prim
@@ -14,7 +10,6 @@ from isaacsim.core.experimental.actuators.base.errors import ActuatorParseError,
 from isaacsim.core.experimental.actuators.files.usd.units import StageUnits, from_stage, to_stage, units_of
 from isaacsim.core.experimental.actuators.specs.configs import (
     CONFIGS,
-    Config,
     DCMotorClampingConfig,
     DelayConfig,
     ElasticTransmissionConfig,
@@ -62,14 +57,14 @@ def stage(length: float | None = None, mass: float | None = None) -> Usd.Stage:
         (1.0 + 1e-12, 1.0, StageUnits(1.0, 1.0)),
     ],
 )
-def test_units_are_those_authored_or_si(length: float | None, mass: float | None, units: StageUnits) -> None:
+def test_units_are_those_authored_or_si(length, mass, units) -> None:
     """USD's own fallback is the centimeter."""
     assert units_of(stage(length, mass)) == units
     assert units.si is (units == StageUnits(1.0, 1.0))
 
 
 @pytest.mark.parametrize("unit", [0.0, -1.0, math.nan, math.inf])
-def test_unit_that_is_none_is_refused(unit: float) -> None:
+def test_unit_that_is_none_is_refused(unit) -> None:
     """By name and value."""
     for name, made in (("metersPerUnit", stage(unit)), ("kilogramsPerUnit", stage(1.0, unit))):
         with pytest.raises(UnsupportedSceneError, match=f"{name} = {unit:g}: must be finite and > 0"):
@@ -123,7 +118,7 @@ def test_force_and_torque() -> None:
         (NeuralControlConfig("net.pt"), ("net.pt",), ("net.pt",)),
     ],
 )
-def test_numbers_are_converted_by_their_unit(config: Config, angular: tuple[Any, ...], linear: tuple[Any, ...]) -> None:
+def test_numbers_are_converted_by_their_unit(config, angular, linear) -> None:
     """Of axes that turn and that slide, there and back."""
     for turns, expected in ((True, angular), (False, linear)):
         written = to_stage(config, CGS, [turns])
@@ -186,7 +181,7 @@ def robot(length: float, mass: float, kind: str) -> Usd.Stage:
     return made
 
 
-def authored(stage: Usd.Stage, config: Any) -> tuple[str, str]:
+def authored(stage: Usd.Stage, config) -> tuple[str, str]:
     """Author an actuator with a law; path of its prim, and of the one with the law, a supply or the same."""
     parts = {"controller": {}, "clamping": {"clamping": [config]}, "delay": {"delay": config}}
     law = config if config.KIND == "controller" else PDControlConfig(30.0, 2.0)
@@ -195,7 +190,7 @@ def authored(stage: Usd.Stage, config: Any) -> tuple[str, str]:
     return str(prim.GetPath()), str(next(holders).GetPath())
 
 
-def broken(stage: Usd.Stage, prim: str, name: str, value_type: str) -> Iterator[Usd.Stage]:
+def broken(stage: Usd.Stage, prim: str, name: str, value_type: str):
     """The stage with a value that is blocked, not a number, and of another type."""
     for value in (Sdf.ValueBlock(), math.nan, (1.0, 2.0, 3.0)):
         layer = Sdf.Layer.CreateAnonymous(".usda")
@@ -212,9 +207,7 @@ def broken(stage: Usd.Stage, prim: str, name: str, value_type: str) -> Iterator[
 
 @pytest.mark.parametrize("units", STAGES)
 @pytest.mark.parametrize("kind", ["Revolute", "Prismatic"])
-def test_required_value_that_is_missing_or_invalid_is_named_by_every_reader(
-    kind: str, units: tuple[float, float]
-) -> None:
+def test_required_value_that_is_missing_or_invalid_is_named_by_every_reader(kind, units) -> None:
     """Prim and attribute, whatever the unit of the stage."""
     for config_type in CONFIGS:
         required = [one for one in parameters_of(config_type).values() if one.fallback is None]
@@ -250,7 +243,7 @@ def same(first: float, second: float) -> bool:
 @pytest.mark.filterwarnings("ignore:.*has no effect:UserWarning")
 @pytest.mark.parametrize("units", [*STAGES, (1000.0, 1000.0)])
 @pytest.mark.parametrize("geared", [False, True])
-def test_what_add_motors_accepts_reading_accepts(geared: bool, units: tuple[float, float]) -> None:
+def test_what_add_motors_accepts_reading_accepts(geared, units) -> None:
     """Numbers at the ends of their ranges come back, or are refused before they are written."""
     empty, accepted = robot(*units, "Revolute"), 0
     for config_type in (ElasticTransmissionConfig, MaxEffortClampingConfig, PDControlConfig, ThermalConfig):

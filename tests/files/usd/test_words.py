@@ -1,7 +1,5 @@
 """Lists in messages."""
 
-from __future__ import annotations
-
 from isaacsim.core.experimental.actuators.files.usd.words import listed
 
 

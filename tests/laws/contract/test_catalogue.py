@@ -1,10 +1,7 @@
 """Behavior that all components of the catalogue share."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
-from typing import Any
 
 import pytest
 from isaacsim.core.experimental.actuators import Controller, ControllerPID
@@ -16,7 +13,7 @@ from isaacsim.core.experimental.actuators.specs.stages import KINDS
 SCALAR = [(law.config, law.component) for law in catalogue.laws() if not (law.curves or KINDS[law.kind].couples)]
 
 
-def taken(config: type) -> dict[str, Any]:
+def taken(config: type) -> dict:
     """Descriptions of the values that the law of a config takes."""
     return {name: one for name, one in parameters_of(config).items() if one.of_law}
 
@@ -25,7 +22,7 @@ each = pytest.mark.parametrize(("config", "component"), SCALAR, ids=lambda item:
 
 
 @each
-def test_absent_arguments_take_the_fallbacks_of_the_schema(config: type, component: Any) -> None:
+def test_absent_arguments_take_the_fallbacks_of_the_schema(config, component) -> None:
     """Each of them, and nothing else."""
     required = {name: 2 for name, field in taken(config).items() if field.fallback is None}
     fallbacks = {name: field.number(field.fallback) for name, field in taken(config).items()}
@@ -33,7 +30,7 @@ def test_absent_arguments_take_the_fallbacks_of_the_schema(config: type, compone
 
 
 @each
-def test_given_arguments_are_kept_and_checked(config: type, component: Any) -> None:
+def test_given_arguments_are_kept_and_checked(config, component) -> None:
     """Each by itself: a good value goes through, NaN is refused by name."""
     required = {name: 2 for name, field in taken(config).items() if field.fallback is None}
     for name, described in taken(config).items():
@@ -71,7 +68,7 @@ from isaacsim.core.experimental.actuators import Actuator, ArticulationActuators
 @pytest.mark.parametrize(
     "said", [{"START": {"integral": 1.0}}, {"KEPT": ("integral",)}, {"PUBLISHES": {"power": "integral"}}]
 )
-def test_a_subclass_that_says_other_things_of_its_state_is_no_built_in_law(said: dict[str, Any]) -> None:
+def test_a_subclass_that_says_other_things_of_its_state_is_no_built_in_law(said) -> None:
     """Else what it says would be lost: engines know the built-in class only."""
     assert catalogue.law_of(type("Same", (ControllerPID,), {})) is catalogue.law_of(ControllerPID) is not None
     assert catalogue.law_of(type("Other", (ControllerPID,), said)) is None

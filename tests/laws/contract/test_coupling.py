@@ -1,7 +1,5 @@
 """Inertias of joints from mass matrices: those of single joints, and a bound on the coupling."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.laws.contract.coupling import inertias_of, inverses_of
@@ -19,7 +17,7 @@ def test_joint_without_others_has_its_inertia() -> None:
         np.testing.assert_allclose(found, [0.5, 2.0])
 
 
-def test_effective_inertia_is_that_of_a_joint_with_the_others_free(rng: np.random.Generator) -> None:
+def test_effective_inertia_is_that_of_a_joint_with_the_others_free(rng) -> None:
     """The acceleration by an effort of that joint alone, of a batch of robots."""
     mass = matrices(rng, 20, 5)
     effective, _ = inertias_of(mass)
@@ -28,7 +26,7 @@ def test_effective_inertia_is_that_of_a_joint_with_the_others_free(rng: np.rando
 
 
 @pytest.mark.parametrize("size", [2, 7, 30])
-def test_coupled_inertias_bound_the_matrix(size: int, rng: np.random.Generator) -> None:
+def test_coupled_inertias_bound_the_matrix(size, rng) -> None:
     """Joints that are stepped one by one, each with its own, never overshoot together."""
     mass = matrices(rng, 40, size)
     effective, coupled = inertias_of(mass)
@@ -40,13 +38,12 @@ def test_coupled_inertias_bound_the_matrix(size: int, rng: np.random.Generator) 
 
 
 @pytest.mark.parametrize("mass", [np.array([[1.0, 2.0], [2.0, 1.0]]), np.zeros((2, 2))], ids=["indefinite", "zero"])
-def test_what_is_no_mass_matrix_is_refused(mass: np.ndarray) -> None:
-    """With a remedy."""
+def test_what_is_no_mass_matrix_is_refused(mass) -> None:
     with pytest.raises(ValueError, match="mass_matrix: must be symmetric and positive definite"):
         inertias_of(mass)
 
 
-def test_matrices_that_are_not_known_have_the_identity(rng: np.random.Generator) -> None:
+def test_matrices_that_are_not_known_have_the_identity(rng) -> None:
     """Before a simulation begins, after it has diverged, and singular ones; the others keep their bits."""
     good = matrices(rng, 3, 4)
     wrong = np.stack([np.zeros((4, 4)), np.full((4, 4), np.nan), -np.eye(4), np.ones((4, 4))])

@@ -1,11 +1,8 @@
 """Functions for laws: accurate within their documented errors, bit-identical on every engine and in every lane."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +15,7 @@ try:
 except ImportError:
     core = None
 
-ORACLES: dict[str, Callable[..., Any]] = {
+ORACLES: dict[str, Callable] = {
     "exp": np.exp,
     "log": np.log,
     "sqrt": np.sqrt,
@@ -39,7 +36,6 @@ EDGES += [16777215.0, 16777216.0, 3.4028235e38, np.inf]
 ALL = {function.key: function for function in functions.SLOPES}
 each = pytest.mark.parametrize("name", list(ALL))
 needs_core = pytest.mark.skipif(core is None, reason="the native core was not built")
-
 pytestmark = pytest.mark.usefixtures("optimized_kernels")
 
 
@@ -104,7 +100,7 @@ def assert_same_bits(one: np.ndarray, other: np.ndarray) -> None:
 
 
 @each
-def test_function_is_right(name: str, rng: np.random.Generator) -> None:
+def test_function_is_right(name, rng) -> None:
     """Within its error of float64 everywhere; NaN, infinities and zeros are where they belong."""
     columns = columns_of(name, rng)
     found, expected = by_warp(name, columns)[0], by_oracle(name, columns)
@@ -126,7 +122,7 @@ def test_function_is_right(name: str, rng: np.random.Generator) -> None:
 
 
 @each
-def test_zeros_have_their_sign(name: str) -> None:
+def test_zeros_have_their_sign(name) -> None:
     """An odd function of −0 is −0."""
     if name not in ("sqrt", "tanh", "sin"):
         pytest.skip("not odd")
@@ -135,7 +131,7 @@ def test_zeros_have_their_sign(name: str) -> None:
 
 @needs_core
 @each
-def test_twin_has_the_bits_of_warp(name: str, rng: np.random.Generator) -> None:
+def test_twin_has_the_bits_of_warp(name, rng) -> None:
     """On every instruction set, in vectors and beside them; derivatives as well."""
     columns = columns_of(name, rng)
     expected = by_warp(name, columns)
@@ -147,7 +143,7 @@ def test_twin_has_the_bits_of_warp(name: str, rng: np.random.Generator) -> None:
 
 @needs_core
 @each
-def test_twin_does_not_look_at_its_lane(name: str, rng: np.random.Generator) -> None:
+def test_twin_does_not_look_at_its_lane(name, rng) -> None:
     """The same numbers at another place of a vector."""
     columns = [column[:5001] for column in columns_of(name, rng)]
     expected = by_warp(name, columns)
@@ -157,7 +153,7 @@ def test_twin_does_not_look_at_its_lane(name: str, rng: np.random.Generator) -> 
 
 
 @each
-def test_derivative_is_that_of_differences(name: str, rng: np.random.Generator) -> None:
+def test_derivative_is_that_of_differences(name, rng) -> None:
     """Central differences of float64."""
     columns = [rng.uniform(0.1, 4.0, 2000).astype(np.float32) for _ in range(arguments_of(name))]
     for number, slope in enumerate(by_warp(name, columns)[1:]):

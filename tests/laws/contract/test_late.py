@@ -1,9 +1,5 @@
 """Laws whose results act late: rings, interpolation, resets, faults, saved states and how much is kept."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import isaacsim.core.experimental.actuators as aa
 import late_reference
 import numpy as np
@@ -12,13 +8,12 @@ import warp as wp
 from isaacsim.core.experimental.actuators.base import native
 from isaacsim.core.experimental.actuators.laws.contract import catalogue
 from isaacsim.core.experimental.actuators.laws.contract.late import kept_steps
-from isaacsim.core.experimental.actuators.laws.effort_delay_timed import EffortDelayTimed
 from isaacsim.core.experimental.actuators.specs.motors import motor_of
 from late_reference import ENGINES, Late, arrays_on, on_both, stepped
 
 DT = 0.005
 PD, PID = aa.PDControlConfig(20.0, 1.0), aa.PIDControlConfig(20.0, 1.0, 3.0)
-MOTORS: dict[str, Any] = {
+MOTORS = {
     "a": [PD, aa.EncoderConfig(0.01, 0.02, latency_steps=2.5, velocity_filter=0.002), aa.MaxEffortClampingConfig(5.0)],
     "b": [PD, aa.TimedDelayConfig(0.0075, random_steps=3, redraw_steps=2), aa.EffortDelayConfig(steps=1.25)],
     "c": [
@@ -37,13 +32,13 @@ MOTORS: dict[str, Any] = {
 JOINTS = list(MOTORS)
 
 
-def bits(state: Any) -> dict[str, bytes]:
+def bits(state) -> dict[str, bytes]:
     """The arrays of a saved state."""
     return {name: np.asarray(values).tobytes() for name, values in state.items()}
 
 
 @pytest.mark.parametrize("robots", [1, 5, 37])
-def test_engines_have_the_same_bits_over_resets_and_faults(robots: int, rng: np.random.Generator) -> None:
+def test_engines_have_the_same_bits_over_resets_and_faults(robots, rng) -> None:
     """All laws mixed, of one robot and of many; a signal that is not finite, of one joint."""
     given = late_reference.inputs(rng, 60, robots, len(JOINTS))
     for step, (signal, joint) in {11: (0, 0), 12: (1, 3), 25: (2, 1), 26: (3, 4), 40: (0, 2)}.items():
@@ -69,9 +64,7 @@ HUGE = {
 @pytest.mark.parametrize("signal", [0, 2])
 @pytest.mark.parametrize("robots", [1, len(HUGE)])
 @pytest.mark.parametrize(("step", "values"), [(0, (3e38,)), (7, (3e38,)), (8, (1e36,)), (9, (3e38, -3e38))])
-def test_huge_number_acts_once_and_leaves_the_ring(
-    step: int, values: tuple[float, ...], robots: int, signal: int, rng: np.random.Generator
-) -> None:
+def test_huge_number_acts_once_and_leaves_the_ring(step, values, robots, signal, rng) -> None:
     """A position or target that is finite, and an effort that is not: the joint works again once that has passed.
 
     Of one robot at once, or of one joint of each robot, whose other joints have the bits that they have without it.
@@ -89,7 +82,7 @@ def test_huge_number_acts_once_and_leaves_the_ring(
     np.testing.assert_array_equal(efforts[~during], plain[~during])
 
 
-def test_robots_are_single_robots_but_for_their_draws(rng: np.random.Generator) -> None:
+def test_robots_are_single_robots_but_for_their_draws(rng) -> None:
     """To the bit, whatever the layout: a delay that is drawn, and noise, are those of the number of the robot."""
     motors = {name: MOTORS[name] for name in ("a", "d", "e", "f")}
     given = late_reference.inputs(rng, 30, 9, 4)
@@ -99,7 +92,7 @@ def test_robots_are_single_robots_but_for_their_draws(rng: np.random.Generator) 
         np.testing.assert_array_equal(on_both(list(motors), motors, own, DT)[:, 0], many[:, robot])
 
 
-def test_columns_with_gaps_have_the_bits_of_those_without(rng: np.random.Generator) -> None:
+def test_columns_with_gaps_have_the_bits_of_those_without(rng) -> None:
     """Joints without an actuator between others."""
     names = [name for joint in JOINTS for name in (joint, f"{joint}_free")]
     given = late_reference.inputs(rng, 25, 4, len(names))
@@ -110,7 +103,7 @@ def test_columns_with_gaps_have_the_bits_of_those_without(rng: np.random.Generat
 
 @pytest.mark.parametrize("first", ENGINES)
 @pytest.mark.parametrize("second", ENGINES)
-def test_saved_states_continue_on_either_engine(first: str, second: str, rng: np.random.Generator) -> None:
+def test_saved_states_continue_on_either_engine(first, second, rng) -> None:
     """To the bit, with all that laws keep: rings, draws, clocks."""
     given = late_reference.inputs(rng, 40, 3, len(JOINTS))
     one, other = (arrays_on(engine, JOINTS, MOTORS, 3) for engine in (first, second))
@@ -126,7 +119,7 @@ def test_saved_states_continue_on_either_engine(first: str, second: str, rng: np
 
 
 @pytest.mark.parametrize("lag", [0.0, 1.0, 3.0, 0.25, 2.5, 7.9])
-def test_effort_acts_so_many_steps_late(lag: float, rng: np.random.Generator) -> None:
+def test_effort_acts_so_many_steps_late(lag, rng) -> None:
     """Interpolated between two steps; the first step after a reset is the whole past."""
     motor = [PD, aa.EffortDelayConfig(steps=lag)]
     given = late_reference.inputs(rng, 40, 2, 1)
@@ -140,22 +133,21 @@ def test_effort_acts_so_many_steps_late(lag: float, rng: np.random.Generator) ->
         np.testing.assert_array_equal(late[int(lag) :, 0], plain[: len(plain) - int(lag), 0])
 
 
-def test_seconds_and_steps_add_up(rng: np.random.Generator) -> None:
+def test_seconds_and_steps_add_up(rng) -> None:
     """At the step of the simulation, which may change."""
     given = late_reference.inputs(rng, 30, 2, 1)
     both = on_both(["a"], {"a": [PD, aa.EffortDelayConfig(0.5 * DT, 2.0)]}, given, DT)
     np.testing.assert_array_equal(both, on_both(["a"], {"a": [PD, aa.EffortDelayConfig(steps=2.5)]}, given, DT))
     for engine in ENGINES:
         arrays = arrays_on(engine, ["a"], {"a": [PD, aa.EffortDelayConfig(seconds=0.01)]}, 2)
-        plain = arrays_on(engine, ["a"], {"a": [PD]}, 2)
-        undelayed = stepped(plain, given, DT)
+        undelayed = stepped(arrays_on(engine, ["a"], {"a": [PD]}, 2), given, DT)
         stepped(arrays, given[:10], 0.005)
         # two steps of 5 ms, one of 10 ms
         np.testing.assert_array_equal(stepped(arrays, given[10:], 0.01), undelayed[9:-1])
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_parameters_per_robot_and_new_ones_act_at_the_next_step(engine: str, rng: np.random.Generator) -> None:
+def test_parameters_per_robot_and_new_ones_act_at_the_next_step(engine, rng) -> None:
     """Rings keep the past for any delay up to that which is kept; beyond it, a delay is cut."""
     given = late_reference.inputs(rng, 30, 3, 1)
     plain = stepped(arrays_on(engine, ["a"], {"a": [PD]}, 3), given, DT)
@@ -163,7 +155,7 @@ def test_parameters_per_robot_and_new_ones_act_at_the_next_step(engine: str, rng
     late = stepped(arrays, given[:15], DT)
     for robot, lag in enumerate((0, 2, 4)):
         np.testing.assert_array_equal(late[lag:, robot], plain[: 15 - lag, robot])
-    (delay,) = [one for one in arrays.actuators[0].stages if isinstance(one, EffortDelayTimed)]
+    (delay,) = [one for one in arrays.actuators[0].stages if isinstance(one, aa.EffortDelayTimed)]
     delay.steps.assign(np.array([3.0, 1.0, 100.0], np.float32))
     late = stepped(arrays, given[15:], DT)
     for robot, lag in enumerate((3, 1, 4)):
@@ -173,7 +165,7 @@ def test_parameters_per_robot_and_new_ones_act_at_the_next_step(engine: str, rng
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", [one for one in MOTORS if one != "f"])
 @pytest.mark.slow("warp")
-def test_actuators_with_two_states_have_the_bits_of_one(engine: str, name: str, rng: np.random.Generator) -> None:
+def test_actuators_with_two_states_have_the_bits_of_one(engine, name, rng) -> None:
     """States that alternate, and indices in place of columns; half of the actuators are reset on the way."""
     robots, given = 4, late_reference.inputs(rng, 24, 4, 1)
     expected = stepped(
@@ -220,13 +212,13 @@ def test_actuators_with_two_states_have_the_bits_of_one(engine: str, name: str, 
         (aa.EncoderConfig(latency=np.array([[0.001], [0.002]])), 8),
     ],
 )
-def test_what_is_kept(config: Any, kept: int) -> None:
+def test_what_is_kept(config, kept) -> None:
     """Enough for the delay at steps of 0.25 ms, unless a config says otherwise."""
     assert kept_steps(config) == kept
 
 
 @pytest.mark.parametrize("most", [-1, 4097, True])
-def test_rows_out_of_range_are_refused(most: int) -> None:
+def test_rows_out_of_range_are_refused(most) -> None:
     values = [wp.zeros(1, dtype=wp.float32, device="cpu")] * 2
     with pytest.raises(ValueError, match=r"max_steps = .*: must be an integer >= 0 and <= 4096"):
-        EffortDelayTimed(*values, max_steps=most)
+        aa.EffortDelayTimed(*values, max_steps=most)

@@ -1,7 +1,5 @@
 """A product without influence on the result has no gradient, for any factors."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import warp as wp
@@ -24,7 +22,7 @@ def bound_kernel(numbers: wp.array[float], bound: wp.array[float]):
         ([2.0, np.inf, 10.0], 10.0, [0.0, 0.0, 1.0]),
     ],
 )
-def test_bound_has_the_gradient_of_what_it_is(numbers: list[float], bound: float, gradients: list[float]) -> None:
+def test_bound_has_the_gradient_of_what_it_is(numbers, bound, gradients) -> None:
     """Of the product within, of the other bound beyond it."""
     given = wp.array(numbers, dtype=wp.float32, device="cpu", requires_grad=True)
     found = wp.zeros(1, dtype=wp.float32, device="cpu", requires_grad=True)

@@ -1,7 +1,5 @@
 """Networks evaluated in C++ and in Warp: close to float64, with bits that do not depend on other rows."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import sys
@@ -9,7 +7,6 @@ import tracemalloc
 from collections.abc import Sequence
 from dataclasses import astuple
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -174,7 +171,7 @@ def motion(rows: int, inputs: int, step: int) -> np.ndarray:
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", NETWORKS)
-def test_agrees_with_float64(name: str, engine: str) -> None:
+def test_agrees_with_float64(name, engine) -> None:
     """Results differ by 1e-5 of the largest output at most; recurrent networks run 1000 steps."""
     network, rows = NETWORKS[name], 33
     given, hidden, cell, errors, largest = Rows(engine, network, rows), None, None, [], 0.0
@@ -190,7 +187,7 @@ def test_agrees_with_float64(name: str, engine: str) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", NETWORKS)
-def test_a_row_does_not_depend_on_the_others(name: str, engine: str) -> None:
+def test_a_row_does_not_depend_on_the_others(name, engine) -> None:
     """Bits are the same for any number and order of rows, in place or from one state into another."""
     network, most = NETWORKS[name], max(ROWS)
     order = np.random.default_rng(2).permutation(most)
@@ -237,7 +234,7 @@ def test_all_instruction_sets_give_the_same_bits() -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("name", ["mlp (6, 32, 32, 32, 1)", "relu", "lstm (2, 8, 2)", "gru (2, 8, 2)", "between"])
-def test_a_bad_row_gets_nan_keeps_its_state_and_touches_no_other(name: str, value: float, engine: str) -> None:
+def test_a_bad_row_gets_nan_keeps_its_state_and_touches_no_other(name, value, engine) -> None:
     """The row gives NaN for any network; the next finite input continues from the state before."""
     network, rows, bad = NETWORKS[name], 40, 17
     good, spoilt = (Rows(engine, network, rows, in_place) for in_place in (True, False))
@@ -270,10 +267,9 @@ def test_a_bad_row_gets_nan_keeps_its_state_and_touches_no_other(name: str, valu
         ("clamp", (-0.3, 0.6)),
     ],
 )
-def test_extreme_inputs_saturate(function: str, limits: tuple[float, float], engine: str) -> None:
+def test_extreme_inputs_saturate(function, limits, engine) -> None:
     """Functions are saturated at both ends; the smallest numbers give the result of zero, or themselves."""
-    network = Network(1, (Unary(function, 0, NUMBERS.get(function, ())),))
-    given = Rows(engine, network, 4)
+    given = Rows(engine, Network(1, (Unary(function, 0, NUMBERS.get(function, ())),)), 4)
     low, high, tiny, zero = given.step(np.float32([[-1e30], [1e30], [1e-42], [0]]))
     np.testing.assert_allclose([low, high], limits, rtol=1e-6, atol=1e-37)
     assert abs(tiny - zero) <= 2e-42
@@ -281,7 +277,7 @@ def test_extreme_inputs_saturate(function: str, limits: tuple[float, float], eng
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kind", ["lstm", "gru"])
-def test_extreme_inputs_leave_recurrent_layers_bounded(kind: str, engine: str) -> None:
+def test_extreme_inputs_leave_recurrent_layers_bounded(kind, engine) -> None:
     """Gates saturate completely, and remain usable."""
     network = recurrent(kind)
     given, hidden, cell = Rows(engine, network, 3), None, None
@@ -292,7 +288,7 @@ def test_extreme_inputs_leave_recurrent_layers_bounded(kind: str, engine: str) -
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_functions_of_numbers_everywhere(engine: str) -> None:
+def test_functions_of_numbers_everywhere(engine) -> None:
     """Errors are relative to each number: near zero, at the ends, and where functions are not defined."""
     x = np.concatenate([np.linspace(-12, 12, 997), np.logspace(-30, 1, 100), -np.logspace(-30, 1, 100)])
     x = x.astype(np.float32)
@@ -322,7 +318,7 @@ def test_powers_of_all_kinds() -> None:
 @pytest.mark.parametrize("base", ["add", "sub"])
 @pytest.mark.parametrize("exponent", ["add", "sub"])
 @pytest.mark.parametrize("inverse", [False, True])
-def test_powers_of_what_is_not_finite(base: str, exponent: str, inverse: bool) -> None:
+def test_powers_of_what_is_not_finite(base, exponent, inverse) -> None:
     """Logarithms in the network produce infinities and NaN; the reciprocal detects an infinite result."""
     operations = [
         *(Unary("log", 0), *(Slice(1, at, at + 1) for at in (2, 3)), *(Slice(0, at, at + 1) for at in (0, 1))),
@@ -344,7 +340,7 @@ def test_powers_of_what_is_not_finite(base: str, exponent: str, inverse: bool) -
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_arrays_may_be_parts_of_larger_ones(engine: str) -> None:
+def test_arrays_may_be_parts_of_larger_ones(engine) -> None:
     """Strided rows of NumPy and Warp give the results of contiguous arrays; memory between rows is not written."""
     network, rows = NETWORKS["lstm (2, 8, 2)"], 37
     own = Rows(engine, network, rows)
@@ -366,11 +362,11 @@ def test_arrays_may_be_parts_of_larger_ones(engine: str) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_arrays_that_do_not_fit_are_refused(engine: str) -> None:
+def test_arrays_that_do_not_fit_are_refused(engine) -> None:
     """The error names the array."""
     given = make(engine, recurrent("gru"), 3)
     x, y, state = np.zeros((3, 2), np.float32), np.zeros(3, np.float32), [np.zeros((2, 3, 8), np.float32)]
-    wrong: list[tuple[str, tuple[Any, ...]]] = [
+    wrong: list[tuple[str, tuple]] = [
         ("x is", (x[:2], y, state, state)),
         ("x is", (x.astype(np.float64), y, state, state)),
         ("x must be contiguous", (np.zeros((2, 3), np.float32).T, y, state, state)),
@@ -390,13 +386,13 @@ def test_arrays_that_do_not_fit_are_refused(engine: str) -> None:
 
 @native_only
 @pytest.mark.parametrize("name", ["relu", "between", "lstm (2, 8, 2)", "gru (2, 8, 2)"])
-def test_the_core_refuses_lines_that_lead_out_of_their_network(name: str) -> None:
+def test_the_core_refuses_lines_that_lead_out_of_their_network(name) -> None:
     """Every column and width of every instruction is checked against values that are too small and too large."""
     program = Program(NETWORKS[name])
     lines = [astuple(one) for one in program.instructions]
     sizes = program.inputs, program.columns, program.output, program.num_layers, program.hidden_size
 
-    def build(sizes: Sequence[int], lines: Sequence[tuple[Any, ...]]) -> None:
+    def build(sizes: Sequence[int], lines: Sequence[tuple]) -> None:
         core.Network(*sizes, program.num_states, lines, program.numbers)
 
     build(sizes, lines)
@@ -416,7 +412,7 @@ def test_the_core_refuses_lines_that_lead_out_of_their_network(name: str) -> Non
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", ["mlp (6, 32, 32, 32, 1)", "lstm (2, 8, 2)"])
-def test_a_call_takes_no_memory(name: str, engine: str) -> None:
+def test_a_call_takes_no_memory(name, engine) -> None:
     """Calls after the first one with the same arrays, also with two alternating states."""
     given = Rows(engine, NETWORKS[name], 12, in_place=False)
     x = motion(12, given.network.inputs, 0)

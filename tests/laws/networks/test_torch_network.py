@@ -1,14 +1,10 @@
 """Networks run by Torch: results are those of the module for each row, and invalid modules are refused by name."""
 
-from __future__ import annotations
-
 import io
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
 
 import isaacsim.core.experimental.actuators as aa
 import network_oracle
@@ -26,13 +22,12 @@ from pxr import Usd, UsdPhysics
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: nothing runs through it")
 nn = torch.nn
-
 ROOT, DT, ROBOTS = "/Robot", 0.005, 3
 IDX = {"input_idx": [0, 1, 2]}
 
 
 @pytest.fixture(autouse=True)
-def _seeded() -> Iterator[None]:
+def _seeded():
     """Ignore Torch's recommendations of other formats."""
     torch.manual_seed(7)
     # more threads slow small networks down
@@ -57,7 +52,7 @@ class Soft(nn.Module):
 class Recurrent(nn.Module):
     """A recurrent network with an unknown operation."""
 
-    def __init__(self, kind: Any, rows_first: bool = True) -> None:
+    def __init__(self, kind, rows_first: bool = True) -> None:
         super().__init__()
         self.rnn, self.last = kind(2, 8, 2, batch_first=rows_first), nn.Linear(8, 1)
 
@@ -100,27 +95,27 @@ class InPlace(FlatLSTM):
         return self.effort(y), h, c
 
 
-def saved(module: Any, **extra: str) -> bytes:
+def saved(module, **extra: str) -> bytes:
     file = io.BytesIO()
     torch.jit.save(module, file, _extra_files={f"{key}.json": value for key, value in extra.items()})
     return file.getvalue()
 
 
-def scripted(module: Any, **extra: str) -> bytes:
+def scripted(module, **extra: str) -> bytes:
     return saved(torch.jit.script(module.eval()), **extra)
 
 
-def frozen(module: Any) -> bytes:
+def frozen(module) -> bytes:
     return saved(torch.jit.freeze(torch.jit.script(module.eval())))
 
 
-def pickled(value: Any, **options: Any) -> bytes:
+def pickled(value, **options) -> bytes:
     file = io.BytesIO()
     torch.save(value, file, **options)
     return file.getvalue()
 
 
-def exported(module: Any, *example: Any) -> bytes:
+def exported(module, *example) -> bytes:
     rows = torch.export.Dim("rows", min=1, max=4096)
     shapes = tuple(tuple({1: rows} for _ in one) if isinstance(one, tuple) else None for one in example)
     shapes = ({0: rows}, *(shape or {1: rows} for shape in shapes[1:]))
@@ -130,7 +125,7 @@ def exported(module: Any, *example: Any) -> bytes:
     return file.getvalue()
 
 
-def network_in(data: bytes, metadata: dict[str, Any] | None = None) -> TorchNetwork:
+def network_in(data: bytes, metadata: dict | None = None) -> TorchNetwork:
     found = read_checkpoint(data, "knee.pt", metadata=metadata, trusted=True).network
     assert isinstance(found, TorchNetwork)
     return found
@@ -140,7 +135,7 @@ def network_in(data: bytes, metadata: dict[str, Any] | None = None) -> TorchNetw
 STATE = torch.zeros(2, 4, 8)
 SIZES = {"model_type": "lstm", "num_layers": 2, "hidden_size": 8}
 # by name: the module, its file, required metadata, kind, and the call of the module itself
-FORMS: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
+FORMS: dict[str, tuple] = {
     "mlp": (Soft, scripted, IDX, "mlp"),
     "mlp, frozen": (Soft, frozen, IDX, "mlp"),
     "mlp, float64": (lambda: Soft().double(), scripted, IDX, "mlp"),
@@ -161,7 +156,7 @@ FORMS: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
 }
 
 
-def by_torch(module: Any, way: str, x: Any, states: Sequence[Any]) -> tuple[Any, list[Any]]:
+def by_torch(module, way: str, x, states: Sequence) -> tuple:
     """Return the results of the module itself for one row."""
     with torch.no_grad():
         given, before = x.clone(), [state.clone() for state in states]
@@ -175,7 +170,7 @@ def by_torch(module: Any, way: str, x: Any, states: Sequence[Any]) -> tuple[Any,
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_equals_torch_over_200_steps(name: str) -> None:
+def test_equals_torch_over_200_steps(name) -> None:
     """Results are those of each row alone; with a masked reset, and a row that is not finite, which keeps its state."""
     make, save, metadata, way = FORMS[name]
     module, rows = make(), 5
@@ -217,7 +212,7 @@ def test_equals_torch_over_200_steps(name: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["mlp", "lstm", "gru"])
-def test_wrapper_equals_torch_in_float64(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrapper_equals_torch_in_float64(kind, tmp_path, monkeypatch) -> None:
     """200 steps of three robots, one reset and one with an input that is not finite."""
     module = {"mlp": Soft, "lstm": LSTM, "gru": GRU}[kind]()
     metadata = {"mlp": {"input_idx": [0, 1, 3], "effort_scale": 20.0}, "lstm": {"pos_scale": 2.0}, "gru": {}}[kind]
@@ -236,7 +231,7 @@ def test_wrapper_equals_torch_in_float64(kind: str, tmp_path: Path, monkeypatch:
     assert arrays is not None
     double = module.double().eval()
 
-    def evaluate(_: Any, x: Any, h: Any, c: Any) -> tuple[Any, Any, Any]:
+    def evaluate(_, x, h, c) -> tuple:
         states = [torch.tensor(state) for state in ((h, c) if kind == "lstm" else (h,) if kind == "gru" else ())]
         y, new = by_torch(double, kind, torch.tensor(x), states)
         new = [state.numpy() for state in new]
@@ -330,7 +325,7 @@ class Fails(Soft):
         (lambda: pickled(Soft())[:-200], IDX, "zip"),
     ],
 )
-def test_what_cannot_be_run_is_refused_by_name(data: Any, metadata: dict[str, Any], message: str) -> None:
+def test_what_cannot_be_run_is_refused_by_name(data, metadata, message) -> None:
     """One error names the file, the problem and the remedy."""
     with pytest.raises(NetworkError, match=rf"(?s)^knee\.pt: .*{message}") as error:
         read_checkpoint(data(), "knee.pt", metadata=metadata, trusted=True)
@@ -338,7 +333,6 @@ def test_what_cannot_be_run_is_refused_by_name(data: Any, metadata: dict[str, An
 
 
 def test_module_that_was_saved_while_training_evaluates() -> None:
-    """Dropout is off."""
     module = nn.Sequential(nn.Linear(2, 8), nn.Dropout(0.5), nn.Linear(8, 1)).train()
     network = network_in(pickled(module))
     y, x = np.zeros(4, np.float32), np.ones((4, 2), np.float32)
@@ -371,12 +365,12 @@ def test_arrays_are_checked_as_by_other_evaluators() -> None:
         evaluator.evaluate(x[:3], y, [np.zeros((2, 4, 8), np.float32)] * 2, [np.zeros((2, 4, 8), np.float32)] * 2)
 
 
-def test_torch_runs_the_bytes_that_were_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_torch_runs_the_bytes_that_were_read(tmp_path, monkeypatch) -> None:
     """The file at the path may have changed since."""
     path = tmp_path / "knee.pt"
     path.write_bytes(scripted(Soft(2)))
 
-    def read(where: Any) -> bytes:
+    def read(where) -> bytes:
         data = read_file(where)
         path.write_bytes(b"something else")
         return data
@@ -385,7 +379,7 @@ def test_torch_runs_the_bytes_that_were_read(tmp_path: Path, monkeypatch: pytest
     assert isinstance(load_checkpoint(path, trusted=True).network, TorchNetwork)
 
 
-def test_torch_is_not_imported_for_what_is_recognised(tmp_path: Path) -> None:
+def test_torch_is_not_imported_for_what_is_recognised(tmp_path) -> None:
     """Torch is not imported for a refusal either, but for a trusted file that cannot be read."""
     known, unknown = write_network(tmp_path / "a.safetensors", random_network("mlp", 2), {}), tmp_path / "b.pt"
     unknown.write_bytes(scripted(Soft(2)))
@@ -444,7 +438,7 @@ class Branches(Plain):
 
 
 @pytest.mark.parametrize("name", ["mlp", "lstm", "gru"])
-def test_trusted_module_is_converted_to_one_that_needs_no_trust(name: str, tmp_path: Path) -> None:
+def test_trusted_module_is_converted_to_one_that_needs_no_trust(name, tmp_path) -> None:
     """Torch traces it, and the trace is read and compared; without trust it is refused."""
     module = {"mlp": Plain, "lstm": PlainLSTM, "gru": PlainGRU}[name]()
     metadata = IDX if name == "mlp" else {"model_type": name}
@@ -457,7 +451,7 @@ def test_trusted_module_is_converted_to_one_that_needs_no_trust(name: str, tmp_p
     assert found.difference < 1e-5 and isinstance(load_checkpoint(target).network, Network)
 
 
-def test_what_tracing_cannot_put_in_known_operations_is_refused(tmp_path: Path) -> None:
+def test_what_tracing_cannot_put_in_known_operations_is_refused(tmp_path) -> None:
     """The error names the operation or the difference; no file is left behind."""
     for module, told in ((Soft(), "operation softmax"), (Branches(), "would differ")):
         source, target = tmp_path / "net.pt", tmp_path / "net.safetensors"

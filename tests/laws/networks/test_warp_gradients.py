@@ -1,9 +1,6 @@
 """Gradients of networks in Warp: evaluation is the same, kinks have Torch's slopes, and the code compiles for CUDA."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -28,12 +25,12 @@ from small_networks import NETWORKS
 ROWS = 7
 
 
-def array(values: Any) -> wp.array:
+def array(values) -> wp.array:
     return wp.array(np.asarray(values, np.float32), dtype=wp.float32, device="cpu")
 
 
 @pytest.mark.parametrize("name", NETWORKS)
-def test_outputs_and_states_are_those_of_the_evaluator(name: str) -> None:
+def test_outputs_and_states_are_those_of_the_evaluator(name) -> None:
     """Results have the same bits, also with a row that is not finite."""
     network, rng = NETWORKS[name], np.random.default_rng(3)
     program, x = Program(network), rng.normal(size=(ROWS, network.inputs)).astype(np.float32)
@@ -50,7 +47,7 @@ def test_outputs_and_states_are_those_of_the_evaluator(name: str) -> None:
     assert np.isnan(found[0][0]).tolist() == [row == 2 for row in range(ROWS)]
 
 
-def slopes(network: Network, points: Any) -> np.ndarray:
+def slopes(network: Network, points) -> np.ndarray:
     """Gradients of a network by its inputs, `(rows, inputs)`."""
     x = array(np.reshape(points, (-1, network.inputs)))
     rows = len(x)
@@ -73,7 +70,7 @@ def slopes(network: Network, points: Any) -> np.ndarray:
         ("softplus", [-200.0, 0.0, 200.0], [0.0, 0.5, 1.0]),
     ],
 )
-def test_kinks_and_far_ends_have_the_slopes_of_torch(function: str, points: Any, expected: Any) -> None:
+def test_kinks_and_far_ends_have_the_slopes_of_torch(function, points, expected) -> None:
     """No gradient is NaN."""
     taken = {"alpha": 0.25, "beta": 1.0, "slope": 0.25, "lower": 0.25, "upper": 1.0}
     network = Network(1, (Unary(function, 0, tuple(taken[name] for name in UNARY[function])),))
@@ -81,7 +78,7 @@ def test_kinks_and_far_ends_have_the_slopes_of_torch(function: str, points: Any,
 
 
 @pytest.mark.parametrize("function", ["minimum", "maximum"])
-def test_two_equal_numbers_have_half_each(function: str) -> None:
+def test_two_equal_numbers_have_half_each(function) -> None:
     """The chosen argument has the whole gradient."""
     network = Network(2, (Slice(0, 0, 1), Slice(0, 1, 2), Binary(function, 1, 2)))
     found = slopes(network, [[1.0, 1.0], [1.0, 2.0], [3.0, 2.0]])
@@ -108,7 +105,7 @@ def test_gradients_are_added_up_and_gone_back_twice() -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("optimized_kernels")
-def test_compiles_for_cuda(tmp_path: Path) -> None:
+def test_compiles_for_cuda(tmp_path) -> None:
     """Evaluation and gradients compile."""
     module = differentiable_kernel().module
     (file, *_) = wp.compile_aot_module(module, arch=90, module_dir=tmp_path, use_ptx=True)

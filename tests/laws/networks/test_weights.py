@@ -1,7 +1,5 @@
 """Weights of networks by name: reading, changing, and making a network of them."""
 
-from __future__ import annotations
-
 import network_oracle
 import numpy as np
 import pytest
@@ -14,7 +12,7 @@ from small_networks import NETWORKS
 
 
 @pytest.mark.parametrize("name", NETWORKS)
-def test_numbers_are_those_of_the_program(name: str) -> None:
+def test_numbers_are_those_of_the_program(name) -> None:
     """Weights keep their order, and names are those of tensors in a file."""
     network = NETWORKS[name]
     weights = Weights(network)
@@ -27,7 +25,7 @@ def test_numbers_are_those_of_the_program(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["mlp", "lstm 2", "gru 2"])
-def test_changed_network_computes_with_what_was_given(name: str) -> None:
+def test_changed_network_computes_with_what_was_given(name) -> None:
     """The original network and arrays taken before do not change."""
     network = NETWORKS[name]
     weights = Weights(network)
@@ -44,7 +42,7 @@ def test_changed_network_computes_with_what_was_given(name: str) -> None:
 
 @pytest.mark.skipif(native.core is None, reason="the native core was not built")
 @pytest.mark.parametrize("name", ["mlp", "lstm 2", "gru 2"])
-def test_core_computes_with_numbers_that_are_set(name: str) -> None:
+def test_core_computes_with_numbers_that_are_set(name) -> None:
     """Bits are those of a network made of them; another count is refused."""
     network = NETWORKS[name]
     weights, rng = Weights(network), np.random.default_rng(3)

@@ -1,7 +1,5 @@
 """No order of events in Kit breaks the life of a wrapper; see fakes/contract.py for what is checked after each."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest
@@ -32,14 +30,14 @@ SCRIPTS = {
 
 @every_kind
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_script(kind: str, script: str) -> None:
+def test_script(kind, script) -> None:
     """Keep every promise through what scripts and users do."""
     check_life(kind, SCRIPTS[script])
 
 
 @pytest.mark.parametrize("kind", ISAAC)
 @pytest.mark.parametrize("deprecated", [False, True])
-def test_engine_switch_and_second_initialisation(kind: str, deprecated: bool) -> None:
+def test_engine_switch_and_second_initialisation(kind, deprecated) -> None:
     """Keep every promise when physics starts over in mid-session."""
     again = ["wrap", "play", "frame", "initialize", "frame", "switch", "frame", "stop", "play", "frame"]
     check_life(kind, again, has_deprecated_view=deprecated)
@@ -47,7 +45,7 @@ def test_engine_switch_and_second_initialisation(kind: str, deprecated: bool) ->
 
 @pytest.mark.parametrize("kind", ISAAC)
 @pytest.mark.parametrize("before", [True, False], ids=["before play", "while physics runs"])
-def test_default_callbacks(kind: str, before: bool) -> None:
+def test_default_callbacks(kind, before) -> None:
     """Keep every promise when Isaac Sim numbers its callbacks from 0 again and an articulation's are overwritten."""
     first = ["wrap", "defaults", "play"] if before else ["wrap", "play", "frame", "defaults"]
     check_life(kind, [*first, "frame", "initialize", "frame", "stop", "play", "frame", "open", "play", "frame"])
@@ -55,7 +53,7 @@ def test_default_callbacks(kind: str, before: bool) -> None:
 
 @every_kind
 @pytest.mark.slow
-def test_every_pair_of_events(kind: str) -> None:
+def test_every_pair_of_events(kind) -> None:
     """Keep every promise whatever two things happen to a wrapper at work."""
     for pair in itertools.product(actions_of(kind), repeat=2):
         check_life(kind, ["wrap", "play", "frame", *pair, "play", "frame"])
@@ -65,7 +63,7 @@ def test_every_pair_of_events(kind: str) -> None:
 @settings(max_examples=60, deadline=None, derandomize=True, database=None)
 @given(data=st.data(), deprecated=st.booleans())
 @pytest.mark.slow
-def test_any_sequence_of_events(kind: str, data: st.DataObject, deprecated: bool) -> None:
+def test_any_sequence_of_events(kind, data, deprecated) -> None:
     """Keep the contract through random sequences of events."""
     actions = data.draw(st.lists(st.sampled_from(actions_of(kind)), min_size=4, max_size=14))
     check_life(kind, actions, has_deprecated_view=deprecated)
@@ -73,7 +71,7 @@ def test_any_sequence_of_events(kind: str, data: st.DataObject, deprecated: bool
 
 @every_kind
 @pytest.mark.slow
-def test_wrapper_drives_its_robot(kind: str) -> None:
+def test_wrapper_drives_its_robot(kind) -> None:
     """Reach the target, in motion that the efforts alone made."""
     with Life(kind) as life:
         life.run(["wrap", "play", *["frame"] * 300])

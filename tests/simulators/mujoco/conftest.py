@@ -1,15 +1,11 @@
 """Fixtures of the tests of the MuJoCo host."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import mujoco
 import pytest
 
 
 @pytest.fixture
-def heard() -> Iterator[list[str]]:
+def heard():
     """Messages that a warning handler installed by another program received from MuJoCo."""
     messages: list[str] = []
     mujoco.set_mju_user_warning(messages.append)

@@ -1,9 +1,6 @@
 """Equations of motion of many environments, beside MuJoCo's functions called for one environment at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import Any
 
 import mujoco
 import numpy as np
@@ -63,7 +60,7 @@ def state(opened: tuple[Batch, ModelFields]) -> State:
     return State(fields, np.arange(5), batch.bind("qpos"), batch.bind("qvel"))
 
 
-def one_by_one(batch: Batch, envs: Any, compute: Callable[[Any, Any], np.ndarray]) -> np.ndarray:
+def one_by_one(batch: Batch, envs, compute: Callable) -> np.ndarray:
     """Results for the model and the data of each environment, with kinematics."""
     found = []
     for env in envs:
@@ -74,7 +71,7 @@ def one_by_one(batch: Batch, envs: Any, compute: Callable[[Any, Any], np.ndarray
     return np.array(found)
 
 
-def coordinates(layout: Layout, model: Any, data: Any) -> np.ndarray:
+def coordinates(layout: Layout, model, data) -> np.ndarray:
     """MuJoCo's velocities by those of a robot: root at its centre of mass and in the world, then the axes."""
     turn = np.zeros((model.nv, layout.first + len(layout.dofs)))
     turn[layout.dofs, layout.first + np.arange(len(layout.dofs))] = 1.0
@@ -88,10 +85,10 @@ def coordinates(layout: Layout, model: Any, data: Any) -> np.ndarray:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_mass_matrices(layout: Layout, opened: tuple[Batch, ModelFields]) -> None:
+def test_mass_matrices(layout, opened) -> None:
     """Armatures of joints and tendons included."""
 
-    def expected(model: Any, data: Any) -> np.ndarray:
+    def expected(model, data) -> np.ndarray:
         whole, turn = np.empty((model.nv, model.nv)), coordinates(layout, model, data)
         mujoco.mj_tendon(model, data)
         mujoco.mj_makeM(model, data)
@@ -104,10 +101,10 @@ def test_mass_matrices(layout: Layout, opened: tuple[Batch, ModelFields]) -> Non
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_jacobians(layout: Layout, opened: tuple[Batch, ModelFields]) -> None:
+def test_jacobians(layout, opened) -> None:
     """Of the centres of mass of the links that can move."""
 
-    def expected(model: Any, data: Any) -> np.ndarray:
+    def expected(model, data) -> np.ndarray:
         both, rows = np.empty((6, model.nv)), []
         for body in layout.bodies[1 if layout.fixed else 0 :]:
             mujoco.mj_jacBodyCom(model, data, both[:3], both[3:], body)
@@ -118,14 +115,14 @@ def test_jacobians(layout: Layout, opened: tuple[Batch, ModelFields]) -> None:
     np.testing.assert_allclose(found, one_by_one(opened[0], ENVS, expected), rtol=1e-12, atol=1e-12)
 
 
-def at_rest(model: Any, data: Any) -> np.ndarray:
+def at_rest(model, data) -> np.ndarray:
     """Efforts of bodies that do not move."""
     efforts, data.cvel[:], data.cdof_dot[:] = np.empty(model.nv), 0.0, 0.0
     mujoco.mj_rne(model, data, 0, efforts)
     return efforts
 
 
-def moving(model: Any, data: Any) -> np.ndarray:
+def moving(model, data) -> np.ndarray:
     """Efforts of bodies whose floating root does not accelerate at its centre of mass, less those of gravity."""
     efforts, root = np.empty(model.nv), FLOATING.bodies[0]
     mujoco.mj_comVel(model, data)
@@ -141,7 +138,7 @@ def moving(model: Any, data: Any) -> np.ndarray:
     [(Equations.gravity, at_rest), (lambda equations, now: equations.coriolis(now, LAYOUTS), moving)],
     ids=["gravity", "Coriolis"],
 )
-def test_efforts(compute: Any, expected: Any, opened: tuple[Batch, ModelFields]) -> None:
+def test_efforts(compute, expected, opened) -> None:
     """Of the axes of both robots."""
     axes = np.concatenate([layout.dofs for layout in LAYOUTS])
     found = compute(Equations(batch_model(opened), 5), state(opened))[:, axes]
@@ -149,7 +146,7 @@ def test_efforts(compute: Any, expected: Any, opened: tuple[Batch, ModelFields])
     np.testing.assert_allclose(found, one_by_one(opened[0], range(5), expected)[:, axes], rtol=1e-12, atol=1e-12)
 
 
-def test_gravity_slopes(opened: tuple[Batch, ModelFields]) -> None:
+def test_gravity_slopes(opened) -> None:
     """Differences of the efforts of gravity, each axis by itself."""
     now, axes = state(opened), np.concatenate([layout.dofs for layout in LAYOUTS])
     equations, model = Equations(batch_model(opened), 5), batch_model(opened)
@@ -166,9 +163,7 @@ def test_gravity_slopes(opened: tuple[Batch, ModelFields]) -> None:
         np.testing.assert_allclose(found[:, k], (ends[1] - ends[0]) / 2e-5, atol=1e-6)
 
 
-def test_what_is_known_of_a_state_is_not_computed_again(
-    opened: tuple[Batch, ModelFields], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_known_of_a_state_is_not_computed_again(opened, monkeypatch) -> None:
     """While bodies are those of the model, and no tendon has an armature; any change counts."""
     now, model = state(opened), batch_model(opened)
     equations, calls = Equations(model, 5), list[int]()
@@ -198,14 +193,14 @@ def test_what_is_known_of_a_state_is_not_computed_again(
     np.testing.assert_allclose(equations.gravity(now), 2.0 * after)
 
 
-def test_gravity_can_be_switched_off(opened: tuple[Batch, ModelFields]) -> None:
+def test_gravity_can_be_switched_off(opened) -> None:
     """By MuJoCo's flag, which files may have."""
     model = batch_model(opened)
     model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_GRAVITY
     assert not Equations(model, 5).gravity(state(opened)).any()
 
 
-def test_what_diverged_is_not_begun_anew(opened: tuple[Batch, ModelFields]) -> None:
+def test_what_diverged_is_not_begun_anew(opened) -> None:
     """Its numbers are not finite, and those of the others are as before."""
     now, equations = state(opened), Equations(batch_model(opened), 5)
     before = equations.jacobians(now, STANDING, np.arange(5))
@@ -215,12 +210,12 @@ def test_what_diverged_is_not_begun_anew(opened: tuple[Batch, ModelFields]) -> N
     np.testing.assert_array_equal(np.delete(after, 1, 0), np.delete(before, 1, 0))
 
 
-def batch_model(opened: tuple[Batch, ModelFields]) -> Any:
+def batch_model(opened: tuple[Batch, ModelFields]):
     """The model that all environments began with."""
     return opened[1]._model
 
 
-def _follows(robots: Any) -> None:
+def _follows(robots) -> None:
     """The arrays of the root links are what the simulator computes of them."""
     views, host = robots.buffers(), robots._backend
     views.refresh()

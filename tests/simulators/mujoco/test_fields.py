@@ -1,7 +1,5 @@
 """Dry friction holds what it can on MuJoCo, wherever it comes from; what a file says of its softness stays."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import isaacsim.core.experimental.actuators as aa
@@ -73,7 +71,7 @@ def is_hard(model: mujoco.MjModel, dt: float = DT) -> bool:
 
 @pytest.mark.parametrize("dt", [0.001, 0.005, 0.01])
 @pytest.mark.parametrize(("name", "path"), [("so101", "/World/SO101"), ("pendulum", "/World/Pendulum")])
-def test_an_arm_whose_friction_withstands_gravity_stays(name: str, path: str, dt: float) -> None:
+def test_an_arm_whose_friction_withstands_gravity_stays(name, path, dt) -> None:
     """Below 0.02 mrad/s, where MuJoCo's defaults let it creep by 13 and 20."""
     with aa.Simulation(ROBOTS / f"{name}.usda", dt) as sim:
         sim.play()
@@ -86,7 +84,7 @@ def test_an_arm_whose_friction_withstands_gravity_stays(name: str, path: str, dt
 
 
 @pytest.mark.parametrize("hardness", [SOFT, hard(DT)], ids=["soft", "hard"])
-def test_velocity_of_creep_is_that_of_the_formula(tmp_path: Path, hardness: dict[str, list[float]]) -> None:
+def test_velocity_of_creep_is_that_of_the_formula(tmp_path, hardness) -> None:
     """On top of the file, for both kinds of hardness, to a percent."""
     (_, most), (first, last, *_) = hardness["solref"], hardness["solimp"]
     sizes = " ".join(map(str, hardness["solimp"]))
@@ -117,7 +115,7 @@ def test_friction_of_a_stage_is_hard() -> None:
         ({"solimpfriction": [0.8, 0.9, 0.001, 0.5, 2.0]}, SOFT | {"solimp": [0.8, 0.9, 0.001, 0.5, 2.0]}),
     ],
 )
-def test_what_a_stage_says_in_words_of_mujoco_holds(authored: dict[str, list[float]], expected: dict) -> None:
+def test_what_a_stage_says_in_words_of_mujoco_holds(authored, expected) -> None:
     """Unauthored parts have MuJoCo's defaults, as in an MJCF file; setting other frictions leaves it."""
     made = horizontal_pendulum()
     for name, values in authored.items():
@@ -129,7 +127,7 @@ def test_what_a_stage_says_in_words_of_mujoco_holds(authored: dict[str, list[flo
         assert friction_of(sim.model) == expected
 
 
-def test_friction_of_a_urdf_is_hard(tmp_path: Path) -> None:
+def test_friction_of_a_urdf_is_hard(tmp_path) -> None:
     """The file cannot say how soft it is."""
     with aa.Simulation(written(tmp_path, URDF, "arm.urdf"), DT) as sim:
         sim.play()
@@ -138,7 +136,7 @@ def test_friction_of_a_urdf_is_hard(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("own", ["", 'solreffriction="0.03 1"', 'solimpfriction="0.8 0.9 0.001 0.5 2"'])
-def test_friction_of_an_mjcf_is_mujocos(tmp_path: Path, own: str) -> None:
+def test_friction_of_an_mjcf_is_mujocos(tmp_path, own) -> None:
     """To the bit, its creep included."""
     path = written(tmp_path, ARM.format(joint=f'frictionloss="8" {own}'))
     model = mujoco.MjModel.from_xml_path(str(path))
@@ -151,7 +149,7 @@ def test_friction_of_an_mjcf_is_mujocos(tmp_path: Path, own: str) -> None:
         assert sim.data().qpos[0] == data.qpos[0] != 0.0
 
 
-def test_friction_that_is_set_on_an_mjcf_is_hard(tmp_path: Path) -> None:
+def test_friction_that_is_set_on_an_mjcf_is_hard(tmp_path) -> None:
     """By a setter; the file's own value brings back the file's softness."""
     with aa.Simulation(written(tmp_path, ARM.format(joint='frictionloss="6"'))) as sim:
         sim.play()
@@ -162,8 +160,7 @@ def test_friction_that_is_set_on_an_mjcf_is_hard(tmp_path: Path) -> None:
         assert friction_of(sim.model) == SOFT
 
 
-def test_friction_of_an_mjcf_that_chose_its_softness_keeps_it(tmp_path: Path) -> None:
-    """Whatever is set."""
+def test_friction_of_an_mjcf_that_chose_its_softness_keeps_it(tmp_path) -> None:
     with aa.Simulation(written(tmp_path, ARM.format(joint='solreffriction="0.03 1"'))) as sim:
         sim.play()
         aa.Articulation("arm").set_dof_friction_properties(8.0)
@@ -171,8 +168,7 @@ def test_friction_of_an_mjcf_that_chose_its_softness_keeps_it(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("num_envs", [1, 3])
-def test_friction_of_motors_is_hard_as_long_as_they_are_there(tmp_path: Path, num_envs: int) -> None:
-    """In every environment."""
+def test_friction_of_motors_is_hard_as_long_as_they_are_there(tmp_path, num_envs) -> None:
     with aa.Simulation(written(tmp_path, ARM.format(joint="")), num_envs=num_envs) as sim:
         sim.play()
         motors = driven("arm", {"hinge": aa.MotorConfig(aa.PDControlConfig(0.0, 0.0), friction=8.0)})
@@ -183,8 +179,7 @@ def test_friction_of_motors_is_hard_as_long_as_they_are_there(tmp_path: Path, nu
         assert all(friction_of(sim._host.model_now(env)) == SOFT for env in range(num_envs))
 
 
-def test_friction_that_is_drawn_at_random_is_hard(tmp_path: Path) -> None:
-    """In all environments."""
+def test_friction_that_is_drawn_at_random_is_hard(tmp_path) -> None:
     with aa.Simulation(written(tmp_path, ARM.format(joint="")), num_envs=3) as sim:
         sim.play()
         actuators = driven("arm", {"hinge": aa.MotorConfig(aa.PDControlConfig(0.0, 0.0))})
@@ -192,7 +187,7 @@ def test_friction_that_is_drawn_at_random_is_hard(tmp_path: Path) -> None:
         assert all(is_hard(sim._host.model_now(env)) for env in range(3))
 
 
-def test_friction_of_one_environment_is_hard(tmp_path: Path) -> None:
+def test_friction_of_one_environment_is_hard(tmp_path) -> None:
     """The others stay as soft as the file."""
     with aa.Simulation(written(tmp_path, ARM.format(joint="")), num_envs=3) as sim:
         sim.play()
@@ -204,7 +199,7 @@ def test_friction_of_one_environment_is_hard(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("num_envs", [1, 2])
-def test_hardness_follows_an_armature_that_is_set(tmp_path: Path, num_envs: int) -> None:
+def test_hardness_follows_an_armature_that_is_set(tmp_path, num_envs) -> None:
     """`dof_invweight0` is that of a model which has had the armature from the beginning."""
     expected = mujoco.MjModel.from_xml_string(ARM.format(joint='armature="2"')).dof_invweight0[0]
     with aa.Simulation(written(tmp_path, ARM.format(joint="")), num_envs=num_envs) as sim:
@@ -217,7 +212,7 @@ def test_hardness_follows_an_armature_that_is_set(tmp_path: Path, num_envs: int)
 # a user's model
 
 
-def test_own_model_gets_its_softness_back(tmp_path: Path) -> None:
+def test_own_model_gets_its_softness_back(tmp_path) -> None:
     """Friction that is set is hard until the simulation is closed."""
     model = mujoco.MjModel.from_xml_string(ARM.format(joint='frictionloss="6"'))
     data = mujoco.MjData(model)

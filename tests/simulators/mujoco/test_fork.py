@@ -1,7 +1,5 @@
 """A forked process goes on with the simulation of its parent, though it has none of its threads."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -79,7 +77,7 @@ with Simulation(stage, num_envs=8) as sim:
 
 @pytest.mark.parametrize("code", [GO_ON, EXIT], ids=["goes on", "ends"])
 @pytest.mark.slow
-def test_a_forked_process_is_as_its_parent(code: str) -> None:
+def test_a_forked_process_is_as_its_parent(code) -> None:
     """It steps, resets and plays again as the parent would, to the bit, and ends by itself."""
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", COMMON + code], capture_output=True, text=True, check=False, timeout=120

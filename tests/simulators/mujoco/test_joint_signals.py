@@ -3,10 +3,6 @@
 # MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -23,7 +19,7 @@ SIGNALS = ("inertia", "load")
 FILES = {"arm_2dof": "/World/Arm", "unitree_go1": "/World/Go1", "franka_panda": "/World/Panda"}
 
 
-def expected(robot: Any) -> dict[str, np.ndarray]:
+def expected(robot) -> dict[str, np.ndarray]:
     """Of the state as it is."""
     count = robot.num_dofs
     inverse = np.linalg.inv(robot.get_mass_matrices().numpy().astype(float))
@@ -32,14 +28,14 @@ def expected(robot: Any) -> dict[str, np.ndarray]:
     return {"inertia": 1.0 / np.einsum("rii->ri", inverse)[:, -count:], "load": efforts[:, -count:]}
 
 
-def robot_of(sim: aa.Simulation) -> Any:
+def robot_of(sim: aa.Simulation):
     """The robots of a simulation."""
     return sim.articulation([robot.path for robot in sim._host.robots()])
 
 
 @pytest.mark.parametrize("copies", [1, 3])
 @pytest.mark.parametrize("file", FILES)
-def test_they_are_those_of_the_equations_of_motion(file: str, copies: int) -> None:
+def test_they_are_those_of_the_equations_of_motion(file, copies) -> None:
     """Before a step, at a reset, and after steps, then with those of the state before the step."""
     with aa.Simulation(ROBOTS / f"{file}.usda", num_envs=copies) as sim:
         sim.play()
@@ -62,7 +58,7 @@ def test_they_are_those_of_the_equations_of_motion(file: str, copies: int) -> No
         np.testing.assert_allclose(views.arrays["inertia"][0], expected(robot)["inertia"][0], rtol=2e-5)
 
 
-def test_numpy_computes_what_the_core_does(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_numpy_computes_what_the_core_does(monkeypatch) -> None:
     """Of a robot with branches and a floating base."""
     found = []
     for native in (joint_signals.core, None):
@@ -108,7 +104,7 @@ FLOATING = """
 
 
 @pytest.fixture(params=["one", "several", "batch"])
-def own_data(request: pytest.FixtureRequest) -> tuple[Any, Any, int]:
+def own_data(request: pytest.FixtureRequest) -> tuple:
     """A user's model of a robot with a floating base, data of it, and the number of environments."""
     model = mujoco.MjModel.from_xml_string(FLOATING)
     if request.param == "batch":
@@ -117,7 +113,7 @@ def own_data(request: pytest.FixtureRequest) -> tuple[Any, Any, int]:
     return model, datas, len(datas)
 
 
-def of_model(model: Any, qpos: np.ndarray, qvel: np.ndarray) -> dict[str, np.ndarray]:
+def of_model(model, qpos: np.ndarray, qvel: np.ndarray) -> dict[str, np.ndarray]:
     """Signals of the hinges at a state, by MuJoCo's own full matrix."""
     data = mujoco.MjData(model)
     data.qpos[:], data.qvel[:] = qpos, qvel
@@ -130,7 +126,7 @@ def of_model(model: Any, qpos: np.ndarray, qvel: np.ndarray) -> dict[str, np.nda
     return {"inertia": effective, "coupled_inertia": coupled, "load": data.qfrc_bias[first:]}
 
 
-def test_data_of_ones_own_tell_the_same(own_data: tuple[Any, Any, int]) -> None:
+def test_data_of_ones_own_tell_the_same(own_data) -> None:
     """At once, after steps those of the state before them, and after a reset those of the state now."""
     model, data, count = own_data
     names = ("inertia", "coupled_inertia", "load")
@@ -185,12 +181,10 @@ def test_friction_on_a_model_of_ones_own_needs_no_assumed_inertia() -> None:
     """It holds the joint as on the simulator of the same file."""
     found = []
     motors = {".*": [aa.PDControlConfig(60.0, 6.0), aa.MaxEffortClampingConfig(60.0), aa.FrictionConfig(coulomb=0.2)]}
-    file: Any = ROBOTS / "arm_2dof.xml"
+    file = ROBOTS / "arm_2dof.xml"
     model = mujoco.MjModel.from_xml_path(str(file))
     for is_own in (True, False):
-        sim: Any = (
-            aa.MujocoSimulation(model, mujoco.MjData(model)) if is_own else aa.Simulation(file, model.opt.timestep)
-        )
+        sim = aa.MujocoSimulation(model, mujoco.MjData(model)) if is_own else aa.Simulation(file, model.opt.timestep)
         with sim:
             actuators = aa.ArticulationActuators.from_configs("arm" if is_own else "/arm", motors)
             if not is_own:

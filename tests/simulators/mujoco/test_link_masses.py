@@ -1,10 +1,6 @@
 """Masses, centres of mass and inertias of links set while physics runs, beside MuJoCo's own model of these values."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import mujoco
 import numpy as np
@@ -30,7 +26,7 @@ LINKS = [0, 2]
 
 
 @pytest.fixture
-def robots(tmp_path: Path) -> Iterator[tuple[Simulation, Any]]:
+def robots(tmp_path: Path):
     """Two of the robot, which move."""
     path = tmp_path / "robot.xml"
     path.write_text(OLD)
@@ -43,14 +39,14 @@ def robots(tmp_path: Path) -> Iterator[tuple[Simulation, Any]]:
         yield sim, found
 
 
-def change(robots: Any) -> None:
+def change(robots) -> None:
     """Make the second robot the other one."""
     robots.set_link_masses(2.5, indices=[1], link_indices=LINKS)
     robots.set_link_inertias(INERTIA, indices=[1], link_indices=LINKS)
     robots.set_link_coms(COM, indices=[1], link_indices=LINKS)
 
 
-def test_a_changed_robot_moves_as_a_file_with_these_values(robots: tuple[Simulation, Any]) -> None:
+def test_a_changed_robot_moves_as_a_file_with_these_values(robots) -> None:
     """In its environment alone, and its equations with it."""
     sim, found = robots
     change(found)
@@ -69,7 +65,7 @@ def test_a_changed_robot_moves_as_a_file_with_these_values(robots: tuple[Simulat
     assert np.trace(masses[1, :3, :3]) == pytest.approx(3 * (2.5 + 1 + 2.5)) != np.trace(masses[0, :3, :3])
 
 
-def test_velocities_are_those_of_the_moved_centre_of_mass(robots: tuple[Simulation, Any]) -> None:
+def test_velocities_are_those_of_the_moved_centre_of_mass(robots) -> None:
     """Of the root and of links."""
     sim, found = robots
     change(found)
@@ -86,7 +82,7 @@ def test_velocities_are_those_of_the_moved_centre_of_mass(robots: tuple[Simulati
     np.testing.assert_allclose(found.get_velocities()[0].numpy()[1], [1, 2, 3], atol=1e-6)
 
 
-def test_getters_tell_what_was_set(robots: tuple[Simulation, Any]) -> None:
+def test_getters_tell_what_was_set(robots) -> None:
     """Also after a reset, until physics stops."""
     sim, found = robots
     before = found.get_link_masses().numpy()
@@ -101,7 +97,7 @@ def test_getters_tell_what_was_set(robots: tuple[Simulation, Any]) -> None:
     np.testing.assert_array_equal(found.get_link_masses().numpy(), before)
 
 
-def test_principal_axes_turn_with_their_moments(robots: tuple[Simulation, Any]) -> None:
+def test_principal_axes_turn_with_their_moments(robots) -> None:
     """As a frame of mass that is turned."""
     _, found = robots
     found.set_link_inertias(np.diag([0.1, 0.2, 0.25]).ravel())
@@ -119,14 +115,13 @@ def test_principal_axes_turn_with_their_moments(robots: tuple[Simulation, Any]) 
         ("coms", [0.0, 0.0, float("nan")], r"positions.* must be finite"),
     ],
 )
-def test_what_no_link_can_have_is_refused(robots: tuple[Simulation, Any], setter: str, value: Any, said: str) -> None:
-    """And changes nothing."""
+def test_what_no_link_can_have_is_refused(robots, setter, value, said) -> None:
     _, found = robots
     with pytest.raises(ValueError, match=said):
         getattr(found, f"set_link_{setter}")(value)
     np.testing.assert_array_equal(found.get_link_masses().numpy(), 1)
 
 
-def test_drives_of_files_are_forces(robots: tuple[Simulation, Any]) -> None:
+def test_drives_of_files_are_forces(robots) -> None:
     """They have no other."""
     assert robots[1].get_dof_drive_types(indices=[1], dof_indices=[0]) == [["force"]]

@@ -1,7 +1,5 @@
 """The MuJoCo model is the robot on the stage: equations of motion, limits, contacts, coupled joints."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from pathlib import Path
@@ -106,7 +104,7 @@ def columns_of(host: MujocoHost, twin: Dynamics) -> list[int]:
 
 @pytest.mark.filterwarnings("ignore:links are authored where their joints")
 @pytest.mark.parametrize("name", STAGES)
-def test_equations_of_motion_are_those_of_the_stage(name: str, rng: np.random.Generator) -> None:
+def test_equations_of_motion_are_those_of_the_stage(name, rng) -> None:
     """M(q) and c(q, q̇) in random states, against NumPy that read the USD file itself."""
     import mujoco
 
@@ -146,7 +144,7 @@ def _times_mass_matrix(model, data, vector: np.ndarray) -> np.ndarray:
 
 @pytest.mark.filterwarnings("ignore:links are authored where their joints")
 @pytest.mark.parametrize("name", ["arm", "franka", "anymal", "gimbal"])
-def test_joints_are_in_breadth_first_order(name: str) -> None:
+def test_joints_are_in_breadth_first_order(name) -> None:
     """As in PhysX: level by level from the root, each by path."""
     stage = STAGES[name]()
     robot = MujocoHost(stage, DT, 1).robots()[0]
@@ -174,8 +172,7 @@ def test_link_without_mass_adds_none() -> None:
     made.shape("/World/Robot/tool/g", "Cube", collides=False, size=0.4)
     made.joint("/World/Robot/weld", "Fixed", "/World/Robot/bob", "/World/Robot/tool")
     host = running(made.stage)
-    mass_matrix = _times_mass_matrix(host.model, host.data(), np.ones(1))
-    np.testing.assert_allclose(mass_matrix, without[0], rtol=1e-6)
+    np.testing.assert_allclose(_times_mass_matrix(host.model, host.data(), np.ones(1)), without[0], rtol=1e-6)
 
 
 def test_damping_of_the_joint_slows_it_down() -> None:
@@ -191,7 +188,7 @@ def test_damping_of_the_joint_slows_it_down() -> None:
 
 
 @pytest.mark.parametrize(("effort", "moves"), [(0.4, False), (0.6, True)])
-def test_friction_of_the_joint_holds_below_its_effort(effort: float, moves: bool) -> None:
+def test_friction_of_the_joint_holds_below_its_effort(effort, moves) -> None:
     """`newton:friction` [N m] of 0.5."""
     made = pendulum()
     UsdPhysics.Scene(made.stage.GetPrimAtPath("/World/physicsScene")).CreateGravityMagnitudeAttr(0.0)
@@ -212,7 +209,7 @@ def test_friction_of_the_joint_holds_below_its_effort(effort: float, moves: bool
     ("limits", "lower", "upper"),
     [((-30, 60), -30, 60), ((None, 45), -360000, 45), ((-45, None), -45, 360000), ((10, 20), 10, 20)],
 )
-def test_limits_stop_the_joint(limits: tuple[float | None, float | None], lower: float, upper: float) -> None:
+def test_limits_stop_the_joint(limits, lower, upper) -> None:
     """Pushed towards either end, it rests there; an open end does not stop it."""
     stage = pendulum(limits=limits).stage
     host = running(stage)
@@ -229,7 +226,7 @@ def test_limits_stop_the_joint(limits: tuple[float | None, float | None], lower:
 
 
 @pytest.mark.parametrize("angle", [0.0, 10.0])
-def test_equal_limits_lock_the_joint(angle: float) -> None:
+def test_equal_limits_lock_the_joint(angle) -> None:
     """Zero is a limit like any other."""
     made = pendulum(limits=(angle, angle))
     made.state("/World/Robot/hinge", position=angle)
@@ -242,7 +239,6 @@ def test_equal_limits_lock_the_joint(angle: float) -> None:
 
 
 def test_a_joint_without_limits_turns_on() -> None:
-    """Many times round."""
     host = running(pendulum().stage)
     robot = host.articulation("/World/Robot")
     for _ in range(480):
@@ -287,7 +283,7 @@ MIMICS = {
 
 
 @pytest.mark.parametrize(("schema", "values", "relation", "ratio", "offset"), MIMICS.values(), ids=list(MIMICS))
-def test_mimic_joint_follows(schema: str, values: dict[str, float], relation: str, ratio: float, offset: float) -> None:
+def test_mimic_joint_follows(schema, values, relation, ratio, offset) -> None:
     """While the leader is driven about, the follower keeps its ratio and offset [deg] within a degree."""
     host = running(coupled(schema, values, relation))
     robot = host.articulation("/World/Robot")
@@ -347,7 +343,7 @@ def dropped(add, up: str = "Z", start: float = 0.6) -> SmallStage:
 
 
 @pytest.mark.parametrize(("add", "rest"), SHAPES.values(), ids=list(SHAPES))
-def test_shape_rests_on_the_ground(add, rest: float) -> None:
+def test_shape_rests_on_the_ground(add, rest) -> None:
     """Its size, place and direction are those on the stage."""
     host = running(dropped(add).stage)
     settle(host, 3)
@@ -355,7 +351,6 @@ def test_shape_rests_on_the_ground(add, rest: float) -> None:
 
 
 def test_scaled_shape_rests_higher() -> None:
-    """Scale operations count."""
     made = dropped(SHAPES["mesh"][0])
     UsdGeom.Xformable(made.stage.GetPrimAtPath("/World/thing/g")).AddScaleOp().Set((1, 1, 3))
     host = running(made.stage)
@@ -389,7 +384,6 @@ def test_concave_mesh_is_named_in_a_warning() -> None:
 
 @pytest.mark.parametrize("add", [SHAPES["mesh"][0], SHAPES["wedge"][0]])
 def test_convex_mesh_is_not_warned_about(add) -> None:
-    """Nothing is lost."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         MujocoHost(dropped(add).stage, DT, 1)
@@ -397,7 +391,6 @@ def test_convex_mesh_is_not_warned_about(add) -> None:
 
 
 def test_mesh_that_only_shows_is_not_warned_about() -> None:
-    """Concave or not."""
     made = dropped(SHAPES["sphere"][0])
     made.mesh("/World/thing/ell", *prism(ELL, -0.1, 0.1), collides=False)
     with warnings.catch_warnings(record=True) as caught:
@@ -414,7 +407,7 @@ def test_collider_without_a_geometry_is_refused_by_name() -> None:
 
 
 @pytest.mark.parametrize("points", [[(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)], [(0, 0, 0), (1, 0, 0), (1, 1, 0)]])
-def test_flat_collider_does_not_collide_and_is_named(points: list) -> None:
+def test_flat_collider_does_not_collide_and_is_named(points) -> None:
     """MuJoCo's hulls need a volume."""
     made = SmallStage()
     made.mesh("/World/floor", points, [list(range(len(points)))])
@@ -441,7 +434,7 @@ def test_disabled_collider_does_not_collide() -> None:
 
 
 @pytest.mark.parametrize("other", ["/World/ground", "/World/thing/g"])
-def test_filtered_pair_does_not_touch(other: str) -> None:
+def test_filtered_pair_does_not_touch(other) -> None:
     """The pair may be authored on the body or name its collider."""
     made = dropped(SHAPES["sphere"][0])
     owner, target = ("/World/thing", other) if other == "/World/ground" else ("/World/ground", other)
@@ -463,7 +456,7 @@ def test_collider_that_no_pair_names_still_touches() -> None:
 
 
 @pytest.mark.parametrize(("filtered", "rest"), [(False, 0.6), (True, 0.2)])
-def test_bodies_touch_unless_filtered(filtered: bool, rest: float) -> None:
+def test_bodies_touch_unless_filtered(filtered, rest) -> None:
     """One ball stands on the other, or inside it."""
     made = dropped(SHAPES["sphere"][0], start=0.2)
     made.body("/World/upper", (0, 0, 1), inertia=(0.02, 0.02, 0.02))
@@ -477,7 +470,7 @@ def test_bodies_touch_unless_filtered(filtered: bool, rest: float) -> None:
 
 
 @pytest.mark.parametrize("together", [False, True])
-def test_neighbours_touch_only_when_their_joint_says_so(together: bool) -> None:
+def test_neighbours_touch_only_when_their_joint_says_so(together) -> None:
     """`physics:collisionEnabled` of the joint."""
     made = pendulum()
     for link in ("base", "bob"):
@@ -487,7 +480,7 @@ def test_neighbours_touch_only_when_their_joint_says_so(together: bool) -> None:
 
 
 @pytest.mark.parametrize("allowed", [False, True])
-def test_links_collide_with_themselves_unless_told_not_to(allowed: bool) -> None:
+def test_links_collide_with_themselves_unless_told_not_to(allowed) -> None:
     """`newton:selfCollisionEnabled`: grandchild and base overlap."""
     made = pendulum()
     made.body("/World/Robot/tip", com=(0, 0, -0.5))

@@ -1,7 +1,5 @@
 """A model's own actuators as motors: the same motion, and the others are named."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from pathlib import Path
@@ -104,7 +102,7 @@ def swing(actuators: str, joint: str = "", inside: str = "") -> mujoco.MjModel:
         ('<position joint="a" kp="8"/><velocity joint="a" kv="2"/>', "position", 1.0, 1.0),
     ],
 )
-def test_motor_moves_a_joint_as_the_actuator_did(actuator: str, target: str, factor: float, reach: float) -> None:
+def test_motor_moves_a_joint_as_the_actuator_did(actuator, target, factor, reach) -> None:
     """With a control that swings, and beyond its limits where there are some."""
     controls = reach * np.sin(0.03 * np.arange(STEPS)) + 0.25 * reach
     model = swing(actuator, 'actuatorfrcrange="-12 12"')
@@ -117,7 +115,6 @@ def test_motor_moves_a_joint_as_the_actuator_did(actuator: str, target: str, fac
         expected[step] = data.qpos[:2]
         limits += abs(data.qfrc_actuator[0]) == 12
     assert np.ptp(expected[:, 0]) > 0.05 and limits < STEPS / 2
-
     motors = aa.motors_of_model(model)
     assert motors["a"].armature == 0.5 and motors["a"].friction == 0.0
     data, seen = mujoco.MjData(model), np.zeros((STEPS, 2))
@@ -224,7 +221,7 @@ def test_names_are_patterns_that_match_themselves() -> None:
         ('<pid name="x" joint="a" kp="3" ki="1"/><motor joint="a"/>', "a PID with an integral or a slew rate"),
     ],
 )
-def test_actuators_that_no_motor_stands_for(actuator: str, why: str) -> None:
+def test_actuators_that_no_motor_stands_for(actuator, why) -> None:
     """They are named, their joints left out, and the others are read."""
     cord = '<tendon><fixed name="cord"><joint joint="a" coef="1"/><joint joint="b" coef="1"/></fixed></tendon>'
     model = swing(actuator + '<motor joint="b"/>', inside=cord)
@@ -259,7 +256,7 @@ def test_what_a_pid_becomes() -> None:
         ('<pid joint="a" kp="10" ki="30" input="pos vel ff" gear="0.5"/>', 0.5, False),
     ],
 )
-def test_pid_commands_the_effort_that_the_actuator_did(actuator: str, gear: float, is_full: bool) -> None:
+def test_pid_commands_the_effort_that_the_actuator_did(actuator, gear, is_full) -> None:
     """For the same states, but for what the page says of the integral: it is a step earlier, and keeps its limit."""
     model = swing(actuator)
     (motor,) = (one for name, one in aa.motors_of_model(model).items() if name == "a")
@@ -324,7 +321,7 @@ def test_what_a_dc_motor_becomes() -> None:
 
 
 @pytest.mark.parametrize("inputs", ["voltage", "none"])
-def test_dc_motor_with_bristles_moves_as_it_did(inputs: str) -> None:
+def test_dc_motor_with_bristles_moves_as_it_did(inputs) -> None:
     """In volts, and as a passive joint that its shorted winding brakes."""
     model = swing(
         f'<dcmotor joint="a" motorconst="0.1" resistance="0.5" gear="3" input="{inputs}" inductance="0.001"'
@@ -368,7 +365,7 @@ def test_model_without_actuators_has_no_motors() -> None:
         assert aa.motors_of_model(swing("")) == {}
 
 
-def test_versions_without_a_kind_of_control_have_motors(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_versions_without_a_kind_of_control_have_motors(monkeypatch) -> None:
     """They have no `actuator_ctrlspec`: their DC motors say the kind among the numbers of the gain."""
     monkeypatch.delattr(mujoco, "mjtCtrlInput")
     model = mujoco.MjModel.from_xml_string(
@@ -387,7 +384,7 @@ def test_versions_without_a_kind_of_control_have_motors(monkeypatch: pytest.Monk
     "more", ['inductance="1e-9"', 'lugre="1e-6 0 1e-9 1e-9 1"', 'thermal="2 1e4 0 0.0039 25 25"', 'cogging="1e-9 3 0"']
 )
 @pytest.mark.parametrize("gear", ["", 'gear="-3"'])
-def test_command_of_a_dc_motor_is_a_voltage_whatever_else_it_has(more: str, gear: str) -> None:
+def test_command_of_a_dc_motor_is_a_voltage_whatever_else_it_has(more, gear) -> None:
     """MuJoCo's control, before the gear."""
     ends = []
     for extra in ("", more):

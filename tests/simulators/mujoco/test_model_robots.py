@@ -1,7 +1,5 @@
 """Robots of a MuJoCo model: bodies by name, with the hinges and slides of their subtrees."""
 
-from __future__ import annotations
-
 import mujoco
 import pytest
 from isaacsim.core.experimental.actuators.simulators.mujoco.model_robots import ModelRobots
@@ -61,7 +59,7 @@ def test_environments() -> None:
         ([], r"articulation paths"),
     ],
 )
-def test_paths_that_match_nothing(path: str | list[str], error: str) -> None:
+def test_paths_that_match_nothing(path, error) -> None:
     with pytest.raises(ValueError, match=error):
         arms(num_envs=2).find(path)
 

@@ -1,12 +1,9 @@
 """Robots as newton reads them: names, order and start of joints, what its file lacks, and errors by name."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import mujoco
 import numpy as np
@@ -17,7 +14,7 @@ from places import ROBOTS
 
 
 @pytest.fixture
-def newton() -> Any:
+def newton():
     """newton, with the library that its solver needs."""
     pytest.importorskip("mujoco_warp")
     return pytest.importorskip("newton")
@@ -30,7 +27,7 @@ def arm(tmp_path: Path) -> Path:
 
 
 @pytest.mark.usefixtures("newton")
-def test_names_are_those_of_the_package_and_stops_those_of_the_solver(arm: Path) -> None:
+def test_names_are_those_of_the_package_and_stops_those_of_the_solver(arm) -> None:
     """With the limits of a joint, and with as much mass."""
     found = read_by_newton(arm)
     model = mujoco.MjModel.from_xml_string(found.mjcf)
@@ -59,7 +56,7 @@ def test_an_unlimited_joint_stays_without_limits() -> None:
 
 
 @pytest.mark.usefixtures("newton")
-def test_the_step_and_the_actuators_of_mjcf_stay(tmp_path: Path) -> None:
+def test_the_step_and_the_actuators_of_mjcf_stay(tmp_path) -> None:
     """And a file that has changed is read again."""
     path = tmp_path / "arm.xml"
     text = (ROBOTS / "arm_2dof.xml").read_text("utf-8")
@@ -70,7 +67,7 @@ def test_the_step_and_the_actuators_of_mjcf_stay(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("newton")
-def test_urdf_is_read(tmp_path: Path) -> None:
+def test_urdf_is_read(tmp_path) -> None:
     path = tmp_path / "arm.urdf"
     link = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
     path.write_text(
@@ -82,9 +79,7 @@ def test_urdf_is_read(tmp_path: Path) -> None:
     assert list(read_by_newton(path).positions) == ["knee"]
 
 
-def test_a_version_that_does_not_fit_is_told(newton: Any, arm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With both versions."""
-
+def test_a_version_that_does_not_fit_is_told(newton, arm, monkeypatch) -> None:
     def fail(_: object) -> None:
         raise AttributeError("mjtWrong is gone")
 
@@ -93,7 +88,7 @@ def test_a_version_that_does_not_fit_is_told(newton: Any, arm: Path, monkeypatch
         read_by_newton(arm)
 
 
-def test_missing_libraries_are_told_with_the_command(arm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_libraries_are_told_with_the_command(arm, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "mujoco_warp", None)
     with pytest.raises(HostError, match=r"engine = 'newton' needs mujoco_warp, .* `pip install 'mujoco-warp~="):
         read_by_newton(arm)

@@ -1,9 +1,6 @@
 """Files that say less than a robot needs to stand: its base floats, there is ground, and joints begin where asked."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import mujoco
@@ -50,7 +47,7 @@ def lowest(sim: aa.Simulation) -> float:
     return min(mujoco.mj_geomDistance(model, data, ground[0], geom, 10.0, None) for geom in others)
 
 
-def test_a_quadruped_of_urdf_stands_for_five_seconds(tmp_path: Path) -> None:
+def test_a_quadruped_of_urdf_stands_for_five_seconds(tmp_path) -> None:
     """On its own motors, at the height that it begins with but for what these give."""
     with aa.Simulation(quadruped(tmp_path), floating_base=True, ground=True, initial_positions=HOME) as sim:
         sim.play()
@@ -64,7 +61,7 @@ def test_a_quadruped_of_urdf_stands_for_five_seconds(tmp_path: Path) -> None:
         assert np.abs(robot.get_dof_velocities().numpy()).max() < 0.01
 
 
-def test_reset_returns_to_where_joints_begin(tmp_path: Path) -> None:
+def test_reset_returns_to_where_joints_begin(tmp_path) -> None:
     """Base, positions and targets, of every environment."""
     with aa.Simulation(quadruped(tmp_path), None, 2, floating_base=True, ground=True, initial_positions=HOME) as sim:
         sim.play()
@@ -81,14 +78,14 @@ def test_reset_returns_to_where_joints_begin(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("shape", ["sphere", "capsule", "cylinder", "box", "ellipsoid"])
-def test_a_robot_begins_touching_the_ground(tmp_path: Path, shape: str) -> None:
+def test_a_robot_begins_touching_the_ground(tmp_path, shape) -> None:
     """Whatever its shapes are."""
     with aa.Simulation(hopper(tmp_path, shape=shape), floating_base=True, ground=True) as sim:
         sim.play()
         assert lowest(sim) == pytest.approx(0, abs=1e-9)
 
 
-def test_a_base_that_floats_already_stays_where_the_file_has_it(tmp_path: Path) -> None:
+def test_a_base_that_floats_already_stays_where_the_file_has_it(tmp_path) -> None:
     """Above the ground that is added."""
     with aa.Simulation(hopper(tmp_path, floats=True), floating_base=True, ground=True) as sim:
         sim.play()
@@ -96,7 +93,7 @@ def test_a_base_that_floats_already_stays_where_the_file_has_it(tmp_path: Path) 
         assert sim.model.nv == 6 + 1 + 3
 
 
-def test_a_floating_base_falls_without_ground(tmp_path: Path) -> None:
+def test_a_floating_base_falls_without_ground(tmp_path) -> None:
     """From where the file has it."""
     with aa.Simulation(hopper(tmp_path), floating_base=True) as sim:
         sim.play()
@@ -107,7 +104,7 @@ def test_a_floating_base_falls_without_ground(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("key", ["home", 1])
 @pytest.mark.parametrize("added", [{}, {"floating_base": True}])
-def test_physics_begins_in_a_keyframe(tmp_path: Path, key: Any, added: dict[str, bool]) -> None:
+def test_physics_begins_in_a_keyframe(tmp_path, key, added) -> None:
     """By name or number; the joint that is added stays as it is."""
     path = hopper(tmp_path, floats=not added)
     model = mujoco.MjModel.from_xml_path(str(path))
@@ -125,7 +122,7 @@ def test_physics_begins_in_a_keyframe(tmp_path: Path, key: Any, added: dict[str,
             sim.stop()
 
 
-def test_initial_positions_are_stronger_than_a_keyframe(tmp_path: Path) -> None:
+def test_initial_positions_are_stronger_than_a_keyframe(tmp_path) -> None:
     """Joints that they do not name have the keyframe's values."""
     with aa.Simulation(hopper(tmp_path), keyframe="home", initial_positions={"hip": -0.2}) as sim:
         sim.play()
@@ -154,20 +151,20 @@ def test_initial_positions_of_a_stage() -> None:
         ({"initial_positions": {"hip": 0.1, "h.p": 0.1}}, r"initial_positions: hip is matched by 'hip' and 'h\.p'"),
     ],
 )
-def test_what_no_file_has_is_refused(tmp_path: Path, asked: dict[str, Any], said: str) -> None:
+def test_what_no_file_has_is_refused(tmp_path, asked, said) -> None:
     """With what there is instead."""
     with pytest.raises(ValueError, match=said):
         aa.Simulation(hopper(tmp_path), **asked)
 
 
-def test_a_second_ground_is_refused(tmp_path: Path) -> None:
+def test_a_second_ground_is_refused(tmp_path) -> None:
     """Two planes in one place would push twice."""
     path = hopper(tmp_path, ground='<geom type="plane" size="1 1 1"/>')
     with pytest.raises(ValueError, match=r"ground = True: .*hopper\.xml must have no plane of its own"):
         aa.Simulation(path, ground=True)
 
 
-def test_a_base_on_a_joint_does_not_float(tmp_path: Path) -> None:
+def test_a_base_on_a_joint_does_not_float(tmp_path) -> None:
     """It has a joint to the world already."""
     path = tmp_path / "cart.xml"
     path.write_text(HOPPER.format(base='<joint name="rail" type="slide"/>', free=0, fast=0, shape="box", ground=""))
@@ -175,20 +172,20 @@ def test_a_base_on_a_joint_does_not_float(tmp_path: Path) -> None:
         aa.Simulation(path, floating_base=True)
 
 
-def test_urdf_has_no_keyframes(tmp_path: Path) -> None:
+def test_urdf_has_no_keyframes(tmp_path) -> None:
     """The error names the alternative."""
     with pytest.raises(ValueError, match=r"keyframe = 'home': .* URDF has none .*Give initial_positions"):
         aa.Simulation(quadruped(tmp_path), keyframe="home")
 
 
 @pytest.mark.parametrize("asked", [{"floating_base": True}, {"ground": True}, {"keyframe": 0}])
-def test_a_stage_says_it_itself(asked: dict[str, Any]) -> None:
+def test_a_stage_says_it_itself(asked) -> None:
     """Options for files only are refused."""
     with pytest.raises(ValueError, match=rf"{next(iter(asked))} = .*: must be left out for USD"):
         aa.Simulation(ROBOTS / "arm_2dof.usda", **asked)
 
 
-def test_a_urdf_that_floats_by_itself_begins_on_the_ground_too(tmp_path: Path) -> None:
+def test_a_urdf_that_floats_by_itself_begins_on_the_ground_too(tmp_path) -> None:
     """Its file says no height."""
     path = quadruped(tmp_path)
     joint = '<joint name="float" type="floating"><parent link="root"/><child link="trunk"/></joint></robot>'

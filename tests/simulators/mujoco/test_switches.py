@@ -1,7 +1,5 @@
 """Actuators of models that are switched off, and come back."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.base.errors import HostError
@@ -19,12 +17,11 @@ def switches_of(groups: np.ndarray, bits: np.ndarray) -> Switches:
 
 def test_those_of_silent_axes_are_off() -> None:
     """An axis may have several, or none."""
-    silent = np.array([[True, False, True], [False, True, False]])
-    off = actuators_off(silent, {0: [1, 3], 1: [0]}, 4)
+    off = actuators_off(np.array([[True, False, True], [False, True, False]]), {0: [1, 3], 1: [0]}, 4)
     np.testing.assert_array_equal(off, [[False, True, False, True], [True, False, False, False]])
 
 
-def test_groups_come_back(rng: np.random.Generator) -> None:
+def test_groups_come_back(rng) -> None:
     """In any order, and with groups that were disabled before."""
     groups, bits = rng.integers(0, 31, (3, 5)), rng.integers(0, 1 << 31, 3)
     before = groups.copy(), bits.copy()

@@ -1,9 +1,6 @@
 """Fixed tendons of robots on MuJoCo, as the file has them."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -41,26 +38,26 @@ def sim(tmp_path: Path) -> Simulation:
     return Simulation(file, num_envs=2)
 
 
-def test_a_robot_has_the_tendons_of_its_own_joints(sim: Simulation) -> None:
+def test_a_robot_has_the_tendons_of_its_own_joints(sim) -> None:
     """Neither those of two robots nor those through sites."""
     assert sim.articulation("/left").fixed_tendon_names == ["left_split"]
     assert sim.articulation("/right").fixed_tendon_names == ["right_split"]
     assert sim.articulation("/right").num_fixed_tendons == 1
 
 
-def test_numbers_are_those_of_the_file(sim: Simulation) -> None:
+def test_numbers_are_those_of_the_file(sim) -> None:
     """A row per robot."""
     sim.play()
-    left: Any = sim.articulation("/left")
+    left = sim.articulation("/left")
     np.testing.assert_array_equal(left.get_fixed_tendon_stiffnesses().numpy(), [[2], [2]])
     np.testing.assert_array_equal(left.get_fixed_tendon_dampings(indices=[1]).numpy(), [[3]])
     np.testing.assert_array_equal(left.get_fixed_tendon_limits(indices=0).numpy(), [[[-1, 2]]])
     np.testing.assert_allclose(left.get_fixed_tendon_rest_lengths().numpy(), [[0.1], [0.1]])
-    right: Any = sim.articulation("/right")
+    right = sim.articulation("/right")
     np.testing.assert_array_equal(right.get_fixed_tendon_limits().numpy(), [[[-np.inf, np.inf]]] * 2)
 
 
-def test_they_need_running_physics(sim: Simulation) -> None:
+def test_they_need_running_physics(sim) -> None:
     """As all of the articulation's numbers."""
     with pytest.raises(HostError, match="physics is not running"):
         sim.articulation("/left").get_fixed_tendon_stiffnesses()

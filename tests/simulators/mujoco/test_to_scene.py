@@ -1,9 +1,5 @@
 """All that a file says, as data."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import Simulation
@@ -33,15 +29,14 @@ def test_data_stands_in_the_place_of_the_spec() -> None:
     assert [body.path for body in whole.bodies] == [body.path for body in scene.bodies]
 
 
-def test_gravity_that_is_off_is_none(tmp_path: Path) -> None:
-    """By MuJoCo's flag."""
+def test_gravity_that_is_off_is_none(tmp_path) -> None:
     (tmp_path / "arm.xml").write_text(
         f'<mujoco><option><flag gravity="disable"/></option><worldbody>{BALLS.format("")}</worldbody></mujoco>'
     )
     assert not np.any(whole_scene(read_file(tmp_path / "arm.xml"))[0].gravity)
 
 
-def test_what_floats_begins_where_the_simulation_does(tmp_path: Path) -> None:
+def test_what_floats_begins_where_the_simulation_does(tmp_path) -> None:
     """In the keyframe, and so on a stage, its velocity of the centre of mass in its own frame."""
     file, usd = tmp_path / "float.xml", tmp_path / "float.usda"
     file.write_text(
@@ -61,7 +56,7 @@ def test_what_floats_begins_where_the_simulation_does(tmp_path: Path) -> None:
     np.testing.assert_allclose(begun[:3], [1, 2, 3])
 
 
-def test_a_robot_on_the_ground_stands_there_in_usd(tmp_path: Path) -> None:
+def test_a_robot_on_the_ground_stands_there_in_usd(tmp_path) -> None:
     """With the ground, and its joints where they began."""
     file, usd = tmp_path / "hopper.urdf", tmp_path / "hopper.usda"
     file.write_text(HOPPER)
@@ -76,7 +71,7 @@ def test_a_robot_on_the_ground_stands_there_in_usd(tmp_path: Path) -> None:
         assert trunk.get_world_poses()[0].numpy()[0, 2] == pytest.approx(begun, abs=0.01)
 
 
-def test_a_ball_joint_that_begins_turned_is_named(tmp_path: Path) -> None:
+def test_a_ball_joint_that_begins_turned_is_named(tmp_path) -> None:
     """A stage has no place for it here."""
     (tmp_path / "arm.xml").write_text(
         f"""<mujoco><worldbody>{BALLS.format("")}</worldbody>
@@ -92,7 +87,7 @@ def _beginning(sim: Simulation, path: str) -> np.ndarray:
     return np.concatenate([array.numpy()[0] for array in (*robot.get_world_poses(), *robot.get_velocities())])
 
 
-def test_a_ball_joint_beside_another_is_refused(tmp_path: Path) -> None:
+def test_a_ball_joint_beside_another_is_refused(tmp_path) -> None:
     """A chain of joints between two bodies has hinges and slides only."""
     body = BALLS.format('<joint name="slide" type="slide"/>')
     (tmp_path / "arm.xml").write_text(f"<mujoco><worldbody>{body}</worldbody></mujoco>")
@@ -129,7 +124,7 @@ LOST = {
 
 
 @pytest.mark.parametrize("what", LOST)
-def test_what_is_lost_is_named(tmp_path: Path, what: str) -> None:
+def test_what_is_lost_is_named(tmp_path, what: str) -> None:
     """In one warning."""
     file = tmp_path / "leg.xml"
     file.write_text(FILE.format_map(PLAIN | LOST[what]))
@@ -138,7 +133,7 @@ def test_what_is_lost_is_named(tmp_path: Path, what: str) -> None:
     assert len(said) == 1
 
 
-def test_nothing_is_said_of_what_has_its_place(tmp_path: Path) -> None:
+def test_nothing_is_said_of_what_has_its_place(tmp_path) -> None:
     """A warning would fail here."""
     file = tmp_path / "leg.xml"
     file.write_text(FILE.format_map(PLAIN))

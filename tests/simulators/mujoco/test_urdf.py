@@ -1,7 +1,5 @@
 """URDF files as they are: links keep names and masses, and what MuJoCo would drop or refuse is said or set right."""
 
-from __future__ import annotations
-
 import struct
 import warnings
 import xml.etree.ElementTree as ET
@@ -78,7 +76,7 @@ def seen(uri: str, kind: str = "visual") -> str:
     return f'<{kind}><geometry><mesh filename="{uri}"/></geometry></{kind}>'
 
 
-def test_an_arm_as_it_is(tmp_path: Path) -> None:
+def test_an_arm_as_it_is(tmp_path) -> None:
     """Links on fixed joints are links; effort limits, damping, friction and velocity limits are those of the file."""
     with aa.Simulation(urdf(tmp_path)) as sim:
         sim.play()
@@ -101,7 +99,7 @@ def test_an_arm_as_it_is(tmp_path: Path) -> None:
         np.testing.assert_allclose(robot.get_dof_positions().numpy(), [[0.4, -0.4]], atol=0.06)
 
 
-def test_motors_pass_efforts_up_to_the_limit(tmp_path: Path) -> None:
+def test_motors_pass_efforts_up_to_the_limit(tmp_path) -> None:
     """A file has no gains, so that its motors have none; limit and friction are its own."""
     with aa.Simulation(urdf(tmp_path)) as sim:
         motors = aa.motors_of(sim)
@@ -113,7 +111,7 @@ def test_motors_pass_efforts_up_to_the_limit(tmp_path: Path) -> None:
         assert actuators.actuated_dof_indices == [0, 1]
 
 
-def test_joints_of_all_kinds(tmp_path: Path) -> None:
+def test_joints_of_all_kinds(tmp_path) -> None:
     """A planar joint is two slides and a hinge."""
     kinds = {"prismatic": LIMIT, "planar": "", "continuous": ""}
     text = link("base") + "".join(
@@ -124,7 +122,7 @@ def test_joints_of_all_kinds(tmp_path: Path) -> None:
         assert sim.articulation("base").dof_names == names
 
 
-def test_a_floating_base(tmp_path: Path) -> None:
+def test_a_floating_base(tmp_path) -> None:
     """A joint that floats on the root frees what it carries; one inside a robot is refused by name."""
     text = link("ground", box=False) + joint("free", "floating", "ground", "base") + ARM
     with aa.Simulation(urdf(tmp_path, text)) as sim:
@@ -138,7 +136,7 @@ def test_a_floating_base(tmp_path: Path) -> None:
         aa.Simulation(urdf(tmp_path, text))
 
 
-def test_mimics_follow(tmp_path: Path) -> None:
+def test_mimics_follow(tmp_path) -> None:
     """Offset and multiplier hold; a follower has no motor; on a fixed joint there is nothing to follow."""
     follow = '<mimic joint="shoulder" multiplier="-2" offset="0.1"/>'
     text = ARM.replace("</joint>", follow + "</joint>").replace(follow, "", 1)
@@ -156,7 +154,7 @@ def test_mimics_follow(tmp_path: Path) -> None:
     sim.close()
 
 
-def test_meshes_of_packages(tmp_path: Path) -> None:
+def test_meshes_of_packages(tmp_path) -> None:
     """Packages are found above the file; meshes of one name in two folders stay two, with their scales."""
     root = tmp_path / "share" / "arm_description"
     stl(root / "meshes/visual/part.stl", 0.1)
@@ -165,8 +163,7 @@ def test_meshes_of_packages(tmp_path: Path) -> None:
     inside = seen("package://arm_description/meshes/visual/part.stl") + seen(
         "package://arm_description/meshes/collision/part.stl", "collision"
     )
-    scaled = seen("near.STL").replace("/></geo", ' scale="2 2 2"/></geo')
-    text = link("base", inside + scaled, box=False)
+    text = link("base", inside + seen("near.STL").replace("/></geo", ' scale="2 2 2"/></geo'), box=False)
     text += link("upper", seen("near.STL"), box=False) + joint("shoulder", "revolute", "base", "upper", LIMIT)
     with aa.Simulation(urdf(root / "urdf", text)) as sim:
         model = sim._host.model
@@ -177,7 +174,7 @@ def test_meshes_of_packages(tmp_path: Path) -> None:
         np.testing.assert_allclose(model.body_mass, [0, 1, 1])
 
 
-def test_meshes_that_are_missing(tmp_path: Path) -> None:
+def test_meshes_that_are_missing(tmp_path) -> None:
     """The robot opens without them, with a warning that names links and meshes and says where packages are sought."""
     gone = {kind: seen("package://gone/a.stl", kind) + seen("b.obj", kind) for kind in ("visual", "collision")}
     for kind, what in (("visual", "are not drawn"), ("collision", "do not collide")):
@@ -188,7 +185,7 @@ def test_meshes_that_are_missing(tmp_path: Path) -> None:
             assert len(warned) == 1 and sim._host.model.ngeom == 8
 
 
-def test_meshes_that_mujoco_cannot_read(tmp_path: Path) -> None:
+def test_meshes_that_mujoco_cannot_read(tmp_path) -> None:
     """The robot opens without them, with a warning for what is not seen, and one for what does not collide."""
     for name in ("a.dae", "b.dae"):
         (tmp_path / name).touch()
@@ -203,7 +200,7 @@ def test_meshes_that_mujoco_cannot_read(tmp_path: Path) -> None:
     assert "do not collide: base (b.dae: MuJoCo cannot read it)" in collide
 
 
-def test_meshes_that_are_flat(tmp_path: Path) -> None:
+def test_meshes_that_are_flat(tmp_path) -> None:
     """They have no hull, and do not collide, with a warning; the links have the masses that they state."""
     stl(tmp_path / "plate.stl", np.array([0.1, 0.1, 0.0]))
     with pytest.warns(UserWarning, match=r"meshes that are flat do not collide: plate\. Use a thin box"):
@@ -212,7 +209,7 @@ def test_meshes_that_are_flat(tmp_path: Path) -> None:
         assert sim._host.model.body("base").mass == 1
 
 
-def test_inertias_that_no_body_has(tmp_path: Path) -> None:
+def test_inertias_that_no_body_has(tmp_path) -> None:
     """They are made the nearest possible, with one warning for all."""
     text = ARM.replace('ixx="0.01"', 'ixx="0.05"', 1)
     with pytest.warns(UserWarning, match=r"arm\.urdf: inertias that no body can have .* base \(0\.2\)") as warned:
@@ -225,7 +222,7 @@ def test_inertias_that_no_body_has(tmp_path: Path) -> None:
         np.testing.assert_allclose(moments, [0.02, 0.02, 0.04], rtol=1e-5)
 
 
-def test_links_that_have_no_mass(tmp_path: Path) -> None:
+def test_links_that_have_no_mass(tmp_path) -> None:
     """Those that move get a little, with a warning; those that are fixed need none, whatever they collide with."""
     text = ARM + '<link name="dummy"/>' + joint("twist", "continuous", "tool", "dummy")
     zero = BODY.replace('value="1"', 'value="0"').format(ixx=0).replace("0.01", "0")
@@ -239,12 +236,11 @@ def test_links_that_have_no_mass(tmp_path: Path) -> None:
         robot = aa.Articulation("base")
         assert robot.link_names == ["base", "upper", "lower", "tool", "frame", "plug", "dummy"]
         np.testing.assert_array_equal(robot.get_link_inertias().numpy()[0, 4:6], 0)
-        masses = robot.get_link_masses().numpy().ravel().tolist()
-        assert masses == pytest.approx([1, 1, 1, 1, 0, 0, 0.001])
+        assert robot.get_link_masses().numpy().ravel().tolist() == pytest.approx([1, 1, 1, 1, 0, 0, 0.001])
 
 
 @pytest.mark.parametrize("kind", ["fixed", "continuous"])
-def test_inertia_of_a_link_without_mass_is_an_inertia(tmp_path: Path, kind: str) -> None:
+def test_inertia_of_a_link_without_mass_is_an_inertia(tmp_path, kind) -> None:
     """A link with a joint of its own gets a mass too, with a warning: MuJoCo has none without."""
     massless = BODY.replace('value="1"', 'value="0"').format(ixx=0.02)
     text = ARM + link("hand").replace(BODY.format(ixx=0.01), massless) + joint("glue", kind, "tool", "hand")
@@ -261,7 +257,7 @@ def test_inertia_of_a_link_without_mass_is_an_inertia(tmp_path: Path, kind: str)
         assert hand.mass == (0.0 if kind == "fixed" else 0.001)
 
 
-def test_what_other_programs_wrote(tmp_path: Path) -> None:
+def test_what_other_programs_wrote(tmp_path) -> None:
     """Their elements are passed over, whether their namespaces are declared or not; templates are refused."""
     text = ARM.replace('effort="5"', 'effort="5" drake:acceleration="2"') + "<drake:group><drake:member/></drake:group>"
     with aa.Simulation(urdf(tmp_path, text + "<gazebo><plugin/></gazebo><transmission/>")) as sim:
@@ -270,7 +266,7 @@ def test_what_other_programs_wrote(tmp_path: Path) -> None:
         aa.Simulation(urdf(tmp_path, ARM.replace('effort="5"', 'effort="${effort}"')))
 
 
-def test_shapes_without_size(tmp_path: Path) -> None:
+def test_shapes_without_size(tmp_path) -> None:
     """They are left out, for there is nothing to see or to touch."""
     empty = '<visual name="a"><geometry><box size="0 0 0"/></geometry></visual>'
     empty += '<collision name="a"><geometry><cylinder radius="0.1" length="0"/></geometry></collision>'
@@ -279,7 +275,7 @@ def test_shapes_without_size(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(mujoco.__version__ < "4", reason="MuJoCo does not warn of this before version 4")
-def test_warnings_of_mujoco_are_passed_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_warnings_of_mujoco_are_passed_on(tmp_path, monkeypatch) -> None:
     """Once, and not to a file in the working directory."""
     monkeypatch.chdir(tmp_path)
     with pytest.warns(UserWarning, match=r"MuJoCo warns: joint 'shoulder' has equal lower and upper limits") as warned:
@@ -288,7 +284,7 @@ def test_warnings_of_mujoco_are_passed_on(tmp_path: Path, monkeypatch: pytest.Mo
     assert [warning.filename for warning in warned] == [__file__] and not (tmp_path / "MUJOCO_LOG.TXT").exists()
 
 
-def test_options_of_the_file_for_mujoco(tmp_path: Path) -> None:
+def test_options_of_the_file_for_mujoco(tmp_path) -> None:
     """A file that says itself what MuJoCo is to do with it is read so."""
     options = '<mujoco><compiler fusestatic="true" meshdir="shapes"/></mujoco>'
     stl(tmp_path / "shapes" / "part.stl")

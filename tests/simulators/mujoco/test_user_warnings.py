@@ -1,7 +1,5 @@
 """Handlers of MuJoCo's warnings."""
 
-from __future__ import annotations
-
 import mujoco
 import pytest
 from isaacsim.core.experimental.actuators.simulators.mujoco.user_warnings import Mute, ignore, warnings_to
@@ -19,7 +17,7 @@ def diverge() -> None:
     mujoco.mj_step(model, data)
 
 
-def test_a_handler_hears_what_comes_meanwhile(heard: list[str]) -> None:
+def test_a_handler_hears_what_comes_meanwhile(heard) -> None:
     """And nothing else; the former handler receives the rest."""
     mine: list[str] = []
     with warnings_to(mine.append):
@@ -29,7 +27,7 @@ def test_a_handler_hears_what_comes_meanwhile(heard: list[str]) -> None:
     assert len(mine) == len(heard) == 1
 
 
-def test_the_handler_before_is_back_after_an_error(heard: list[str]) -> None:
+def test_the_handler_before_is_back_after_an_error(heard) -> None:
     """As after a model that MuJoCo refuses."""
     with pytest.raises(ValueError, match="XML"), warnings_to(ignore):
         diverge()
@@ -39,7 +37,7 @@ def test_the_handler_before_is_back_after_an_error(heard: list[str]) -> None:
     assert len(heard) == 1
 
 
-def test_a_mute_drops_what_comes_while_it_is_on(heard: list[str]) -> None:
+def test_a_mute_drops_what_comes_while_it_is_on(heard) -> None:
     """The rest goes to the handler before, also after it was released."""
     mute = Mute()
     mute.acquire(mute)
@@ -53,7 +51,7 @@ def test_a_mute_drops_what_comes_while_it_is_on(heard: list[str]) -> None:
     assert len(heard) == 2
 
 
-def test_without_a_handler_warnings_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_handler_warnings_are_printed(capsys) -> None:
     """As MuJoCo prints them; nothing is written to a file."""
     mute = Mute()
     mute.acquire(mute)
@@ -63,7 +61,7 @@ def test_without_a_handler_warnings_are_printed(capsys: pytest.CaptureFixture[st
     assert mujoco.get_mju_user_warning() is None
 
 
-def test_a_handler_that_was_set_meanwhile_stays(heard: list[str]) -> None:
+def test_a_handler_that_was_set_meanwhile_stays(heard) -> None:
     """It is the user's."""
     mute, mine = Mute(), []
     mute.acquire(mute)

@@ -1,10 +1,7 @@
 """MuJoCo keeps joints to their largest velocity, of which it knows nothing itself."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -32,14 +29,14 @@ def limited(limit: float, attribute: str = "newton:velocityLimit") -> SmallStage
     return made
 
 
-def speeds(robot: Any) -> np.ndarray:
+def speeds(robot) -> np.ndarray:
     """Velocities of all joints."""
     return robot.get_dof_velocities().numpy().astype(float)
 
 
 @pytest.mark.parametrize("way", [1, -1])
 @pytest.mark.parametrize("attribute", ["newton:velocityLimit", "physxJoint:maxJointVelocity"])
-def test_a_joint_stays_at_its_limit(attribute: str, way: int) -> None:
+def test_a_joint_stays_at_its_limit(attribute, way) -> None:
     """Free below it, at it from then on, in velocity and in what is moved."""
     sim, robot = playing(weightless(limited(0.3, attribute)), "mujoco", DT)
     robot.set_dof_efforts(way * 5.0)
@@ -69,7 +66,7 @@ def test_the_same_on_physx() -> None:
 
 
 @pytest.mark.parametrize("engine", ["mujoco", "physx"])
-def test_zero_in_a_file_of_newton_is_no_limit(engine: str) -> None:
+def test_zero_in_a_file_of_newton_is_no_limit(engine) -> None:
     """Converters write it where a file says nothing; 0 that is set holds the joint."""
     sim, robot = playing(weightless(limited(0.0)), installed(engine), DT)
     assert robot.get_dof_max_velocities().numpy().item() == math.inf
@@ -184,7 +181,7 @@ def test_without_limits_nothing_is_done() -> None:
 
 def counted(sim: Simulation, calls: list[int]) -> None:
     """Record the numbers of steps in calls of MuJoCo."""
-    host: Any = sim._host
+    host = sim._host
     advance: Callable[[int], None] = host._advance
 
     def noted(count: int) -> None:
@@ -272,7 +269,7 @@ def test_limits_outlast_what_is_made_anew() -> None:
 
 
 @pytest.mark.parametrize("ratio", [2.0, -2.0, 0.0])
-def test_followers_lose_what_their_leaders_lose(ratio: float) -> None:
+def test_followers_lose_what_their_leaders_lose(ratio) -> None:
     """And lend them their limits, so that the coupling holds."""
     at = AxisAddress(*(np.arange(2),) * 3)
     positions, velocities = np.zeros((1, 2)), np.array([[3.0, 3.0 * ratio]])
@@ -284,7 +281,7 @@ def test_followers_lose_what_their_leaders_lose(ratio: float) -> None:
     np.testing.assert_allclose(positions, [[0.5 * (leader - 3.0), 0.5 * ratio * (leader - 3.0)]])
 
 
-def test_the_core_does_what_numpy_does(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
+def test_the_core_does_what_numpy_does(monkeypatch, rng) -> None:
     """To the bit: with limits that differ, columns in disorder, followers, and what is not finite."""
     at = AxisAddress(*(np.array(columns) for columns in ([4, 1, 3, 0], [2, 0, 5, 4], [0, 1, 2, 3])))
     limits = rng.uniform(0.1, 1.0, (50, 4))
@@ -305,7 +302,7 @@ def test_the_core_does_what_numpy_does(monkeypatch: pytest.MonkeyPatch, rng: np.
 
 
 @pytest.mark.parametrize("slow", ["hinge", "follow"])
-def test_a_limit_tears_no_coupling(slow: str) -> None:
+def test_a_limit_tears_no_coupling(slow) -> None:
     """Whichever of both has it, they move as one."""
     made = pendulum()
     made.body(f"{ROOT}/other")

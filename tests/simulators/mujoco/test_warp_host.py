@@ -1,11 +1,7 @@
 """Steps of mujoco_warp in place of MuJoCo's: the same motion in single precision, and what it cannot do by name."""
 
-from __future__ import annotations
-
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -20,7 +16,7 @@ ENGINE = "mujoco_warp"
 PD = [aa.PDControlConfig(60.0, 6.0), aa.MaxEffortClampingConfig("joint")]
 
 
-def positions(source: Any, engine: str, steps: int, armature: float | None = None, goal: float = 0.3) -> np.ndarray:
+def positions(source, engine: str, steps: int, armature: float | None = None, goal: float = 0.3) -> np.ndarray:
     """Positions of a robot with motors, or of drives; the armature is set after the first half."""
     found = []
     with aa.Simulation(source, engine=engine) as sim:
@@ -37,7 +33,7 @@ def positions(source: Any, engine: str, steps: int, armature: float | None = Non
 
 
 @pytest.mark.parametrize("armature", [None, 5.0])
-def test_motion_is_that_of_mujoco(armature: float | None) -> None:
+def test_motion_is_that_of_mujoco(armature) -> None:
     """With the package's actuators; a property that is set while it runs acts."""
     pytest.importorskip("mujoco_warp")
     arm = ROBOTS / "arm_2dof.usda"
@@ -48,7 +44,7 @@ def test_motion_is_that_of_mujoco(armature: float | None) -> None:
         assert np.abs(expected - positions(arm, "mujoco", 120)).max() > 1e-3
 
 
-def playing_arms(actuators: str, folder: Path) -> Iterator[aa.Simulation]:
+def playing_arms(actuators: str, folder: Path):
     """The arm with actuators that no joint drive stands for as it plays, on MuJoCo and then on mujoco_warp."""
     pytest.importorskip("mujoco_warp")
     file = folder / "arm.xml"
@@ -64,7 +60,7 @@ def playing_arms(actuators: str, folder: Path) -> Iterator[aa.Simulation]:
             yield sim
 
 
-def test_activations_outlast_a_property_and_end_with_a_reset(tmp_path: Path) -> None:
+def test_activations_outlast_a_property_and_end_with_a_reset(tmp_path) -> None:
     """Those of actuators of a file, as in MuJoCo; the model changes with the property."""
     integrator = '<general joint="a" dyntype="integrator" gainprm="2" biastype="affine" biasprm="0.1 -1 -1"/>'
     lowpass = '<general joint="a" dyntype="filterexact" dynprm="0.05" gainprm="2"/>'
@@ -124,7 +120,7 @@ def test_several_environments_are_refused() -> None:
         aa.Simulation(ROBOTS / "arm_2dof.usda", num_envs=2, engine=ENGINE)
 
 
-def test_a_missing_library_is_told_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_library_is_told_with_the_command(monkeypatch) -> None:
     """Whose version is that of MuJoCo."""
     monkeypatch.setitem(sys.modules, "mujoco_warp", None)
     with pytest.raises(HostError, match=r"needs mujoco_warp, .* `pip install 'mujoco-warp~=\d+\.\d+\.0'`"):
@@ -138,7 +134,7 @@ def test_a_missing_library_is_told_with_the_command(monkeypatch: pytest.MonkeyPa
         '<dcmotor joint="a" motorconst="0.1" resistance="0.5" gear="20" inductance="0.002" cogging="0.5 3 0.4"/>',
     ],
 )
-def test_actuators_of_a_file_are_silent_while_their_motors_run(actuator: str, tmp_path: Path) -> None:
+def test_actuators_of_a_file_are_silent_while_their_motors_run(actuator, tmp_path) -> None:
     """As in MuJoCo, and act after that; mujoco_warp has no disabled groups."""
     found = []
     for sim in playing_arms(actuator, tmp_path):

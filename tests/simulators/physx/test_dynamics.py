@@ -1,8 +1,5 @@
 """Matrices, forces and links of the same robots on PhysX and on MuJoCo, each by itself."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -46,7 +43,7 @@ def moving(stage: Usd.Stage | Path, engine: str) -> tuple[Simulation, Articulati
 
 
 @pytest.fixture(params=[*NAMES, "ant"])
-def twins(request: pytest.FixtureRequest) -> Iterator[tuple[Articulation, Articulation]]:
+def twins(request: pytest.FixtureRequest):
     """The same robot in the same motion on PhysX and on MuJoCo."""
     file = ROBOTS / f"{request.param}.usda"
     file = file if file.exists() else NEWTON / f"{request.param}.usda"
@@ -73,13 +70,11 @@ def test_mass_matrix_is_that_of_mujoco(twins) -> None:
 
 
 def test_jacobian_is_that_of_mujoco(twins) -> None:
-    """Link by link."""
     physx, mujoco = twins
     close_to(physx.get_jacobian_matrices(), mujoco.get_jacobian_matrices())
 
 
 def test_gravity_and_coriolis_are_those_of_mujoco(twins) -> None:
-    """Of the joints."""
     physx, mujoco = twins
     for name in ("gravity", "coriolis_and_centrifugal"):
         getter = f"get_dof_{name}_compensation_forces"

@@ -1,7 +1,5 @@
 """Links and joints of articulations by their paths, in PhysX's order."""
 
-from __future__ import annotations
-
 import contextlib
 from importlib.util import find_spec
 
@@ -15,7 +13,6 @@ from pxr import Usd, UsdGeom, UsdPhysics
 from small_stages import SmallStage, two_robots
 
 pytestmark = pytest.mark.skipif(find_spec("ovphysx") is None, reason="the PhysX wheel is not installed")
-
 ROOT = "/World/Robot"
 
 
@@ -50,7 +47,7 @@ def running(stage: Usd.Stage, path: str = ROOT) -> Articulation:
 
 
 @pytest.mark.parametrize("fixed", [True, False])
-def test_rows_of_the_jacobian_are_those_of_the_links(fixed: bool) -> None:
+def test_rows_of_the_jacobian_are_those_of_the_links(fixed) -> None:
     """Among welded links too: the velocities that it gives are those of the links by their paths."""
     made = tree()
     if fixed:
@@ -68,7 +65,6 @@ def test_rows_of_the_jacobian_are_those_of_the_links(fixed: bool) -> None:
 
 
 def test_masses_are_those_of_the_paths() -> None:
-    """Whatever the order."""
     robot = running(tree().stage)
     masses = dict(zip(robot.link_names, robot.get_link_masses().numpy()[0].tolist(), strict=True))
     assert masses == {name: 1.0 + i for i, name in enumerate("abcdef")}
@@ -97,7 +93,6 @@ def test_robots_with_the_same_names_are_told_apart() -> None:
 
 
 def test_links_of_two_references_are_their_own() -> None:
-    """Poses too."""
     sim = Simulation(two_robots(ROBOTS / "anymal_c.usda", "/World/Anymal"), engine="physx")
     sim.play()
     left, right = (sim.articulation(f"/World/{side}") for side in ("Left", "Right"))
@@ -139,7 +134,7 @@ def test_tree_that_is_not_there_is_not_found() -> None:
 
 
 @pytest.mark.parametrize("fixed", [True, False])
-def test_joint_from_the_world_that_physx_does_not_have_is_told(fixed: bool) -> None:
+def test_joint_from_the_world_that_physx_does_not_have_is_told(fixed) -> None:
     """It would be locked in silence; with a base link that is fixed to the world it moves, in silence."""
     made = SmallStage()
     made.root(ROOT)
@@ -156,7 +151,7 @@ def test_joint_from_the_world_that_physx_does_not_have_is_told(fixed: bool) -> N
     assert sim.articulation(ROOT).dof_names == (["shoulder", "elbow"] if fixed else ["elbow"])
 
 
-def test_links_that_cannot_be_told_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_links_that_cannot_be_told_are_refused(monkeypatch) -> None:
     """With the robot's path."""
     monkeypatch.setattr(LinkGraph, "find", lambda *_: None)
     with pytest.raises(UnsupportedSceneError, match=r"</World/Robot>: its joints do not lead to the links that PhysX"):

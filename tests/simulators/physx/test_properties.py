@@ -1,34 +1,25 @@
 """Per-DOF properties where PhysX has its own way; what it shares with MuJoCo is in `hosts/test_dof_properties.py`."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable
 from importlib.util import find_spec
 
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import Articulation, Simulation
 from isaacsim.core.experimental.actuators.base.errors import HostError
+from physics_engines import weightless
 from places import ROBOTS
 from pxr import Usd, UsdPhysics
 from small_stages import SmallStage, pendulum
 from stages import stage_of
 
 pytestmark = pytest.mark.skipif(find_spec("ovphysx") is None, reason="the PhysX wheel is not installed")
-
 DT = 1 / 240
 # of the pendulum of `small_stages`, about its hinge [kg m²]
 INERTIA = 0.01 + 0.5**2
 ROOT, HINGE = "/World/Robot", "/World/Robot/hinge"
 AXIS, ENVELOPE = "physxJointAxis:angular", "physxDrivePerformanceEnvelope:angular"
 DEGREE = math.radians(1)
-
-
-def weightless(made: SmallStage) -> Usd.Stage:
-    """Its stage without gravity."""
-    UsdPhysics.Scene(made.stage.GetPrimAtPath("/World/physicsScene")).CreateGravityMagnitudeAttr(0.0)
-    return made.stage
 
 
 def running(stage: Usd.Stage, path: str = ROOT) -> tuple[Simulation, Articulation]:
@@ -78,7 +69,7 @@ def test_limits_come_back_after_they_were_taken_away() -> None:
 
 
 @pytest.mark.parametrize(("limits", "way"), [((None, 10.0), -1), ((-10.0, None), 1)])
-def test_one_limit_alone_limits_one_way(limits: tuple[float | None, float | None], way: int) -> None:
+def test_one_limit_alone_limits_one_way(limits, way) -> None:
     """PhysX would lock the joint."""
     sim, robot = running(weightless(pendulum(limits=limits)))
     for sign, expected in ((-way, -way * math.radians(10)), (way, None)):
@@ -125,7 +116,7 @@ def test_drive_model_bounds_the_drive_at_speed() -> None:
 
 
 @pytest.mark.parametrize("on", [False, True])
-def test_bounds_of_a_drive_that_is_off_bound_nothing(on: bool) -> None:
+def test_bounds_of_a_drive_that_is_off_bound_nothing(on) -> None:
     """They are kept, and act with gains again; PhysX bounds the sum of drive and effort."""
     sim, robot = running(weightless(pendulum()))
     robot.set_dof_max_efforts(1.0)
@@ -152,7 +143,7 @@ def test_frictions_go_up_and_down_together() -> None:
 
 
 @pytest.mark.parametrize("frictions", [(1.0, 2.0), (None, 4.0), (0.5, None)])
-def test_static_friction_below_the_dynamic_one_is_refused(frictions: tuple[float | None, float | None]) -> None:
+def test_static_friction_below_the_dynamic_one_is_refused(frictions) -> None:
     """With the engine's name; nothing is set."""
     _, robot = running(pendulum().stage)
     robot.set_dof_friction_properties(3.0, 1.0)
@@ -182,7 +173,7 @@ def test_static_friction_below_the_dynamic_one_on_the_stage_is_warned_of() -> No
         ("newton:armature", "get_dof_armatures", 1.0),
     ],
 )
-def test_older_attributes_are_in_force(attribute: str, getter: str, unit: float) -> None:
+def test_older_attributes_are_in_force(attribute, getter, unit) -> None:
     """As on MuJoCo, and as they are read while physics is stopped."""
     made = pendulum()
     made.attribute(HINGE, attribute, 2.0)
@@ -222,7 +213,7 @@ def test_largest_float_is_no_limit() -> None:
     ],
     ids=["gains", "max effort", "limits"],
 )
-def test_robot_at_rest_wakes_up_when_it_is_changed(change: Callable[[Articulation], None]) -> None:
+def test_robot_at_rest_wakes_up_when_it_is_changed(change) -> None:
     """PhysX lets it sleep as its drive holds it, and would leave it in the air."""
     made = pendulum(limits=(-90, 90))
     made.drive(HINGE, stiffness=1000.0, damping=100.0, targetPosition=30.0)
@@ -244,7 +235,7 @@ def test_robot_at_rest_wakes_up_when_it_is_changed(change: Callable[[Articulatio
         ("drive_model_properties", [1, 1, 1]),
     ],
 )
-def test_joints_that_nobody_wrote_keep_their_bits(rng: np.random.Generator, name: str, signs: list[int]) -> None:
+def test_joints_that_nobody_wrote_keep_their_bits(rng, name, signs) -> None:
     """Of the arm, two joints are set."""
     _, robot = running(stage_of(ROBOTS / "franka_panda.usda"), "/World/Panda")
     setter = getattr(robot, f"set_dof_{name}")

@@ -1,7 +1,5 @@
 """The same robots under the same actuators on MuJoCo and on PhysX."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -10,7 +8,6 @@ import pytest
 from isaacsim.core.experimental.actuators import Articulation, ArticulationActuators, Simulation
 
 pytestmark = pytest.mark.skipif(find_spec("ovphysx") is None, reason="the PhysX wheel is not installed")
-
 ENGINES = ("mujoco", "physx")
 PATHS = {"pendulum": "/World/Pendulum", "franka_panda": "/World/Panda", "anymal_c": "/World/Anymal"}
 
@@ -54,7 +51,7 @@ def drive(
 # a long step, so that the one there is has large efforts
 @pytest.mark.filterwarnings("ignore:.* will vibrate at dt = 0.1 s:UserWarning")
 @pytest.mark.parametrize("name", PATHS)
-def test_first_efforts_agree(robots: Path, name: str) -> None:
+def test_first_efforts_agree(robots, name) -> None:
     """Same pose, same targets: to 1e-5 of the effort limits."""
     runs = [drive(robots / f"{name}.usda", engine, dt=0.1, steps=1, reach=5.0) for engine in ENGINES]
     (_, expected, limits), (_, efforts, _) = runs
@@ -64,7 +61,7 @@ def test_first_efforts_agree(robots: Path, name: str) -> None:
 
 @pytest.mark.parametrize("friction", [0.0, 3.0])
 @pytest.mark.parametrize(("name", "reach"), [("pendulum", 0.5), ("franka_panda", 0.3)])
-def test_trajectories_agree(robots: Path, name: str, reach: float, friction: float) -> None:
+def test_trajectories_agree(robots, name, reach, friction) -> None:
     """Over 2 s at 1 kHz, well below the velocity limits: within a milliradian, on a way of 140, friction or not."""
     runs = [drive(robots / f"{name}.usda", engine, 1e-3, 2000, reach, friction) for engine in ENGINES]
     (expected, *_), (positions, *_) = runs
@@ -72,7 +69,7 @@ def test_trajectories_agree(robots: Path, name: str, reach: float, friction: flo
     np.testing.assert_allclose(positions, expected, atol=1e-3)
 
 
-def test_quadruped_stands_on_both(robots: Path) -> None:
+def test_quadruped_stands_on_both(robots) -> None:
     """For 5 s; MuJoCo lets the feet creep outwards, which lowers the base by 12 mm."""
     heights = []
     for engine in ENGINES:
@@ -86,7 +83,7 @@ def test_quadruped_stands_on_both(robots: Path) -> None:
     assert np.ptp(heights) < 0.02
 
 
-def test_velocity_limit_is_enforced_by_both(robots: Path) -> None:
+def test_velocity_limit_is_enforced_by_both(robots) -> None:
     """`newton:velocityLimit` of the arm's first joints is 2.175 rad/s."""
     fastest = []
     for engine in ENGINES:

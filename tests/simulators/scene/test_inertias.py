@@ -1,7 +1,5 @@
 """Inertias that no body can have: the nearest that one can have, one warning, or a refusal."""
 
-from __future__ import annotations
-
 import itertools
 import warnings
 
@@ -31,8 +29,7 @@ def nearest(moments: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("moments", [(1.0, 2.0, 2.5), (1.0, 1.0, 1.999), (3.0, 3.0, 3.0), (1e-7, 1e-7, 1e-7)])
-def test_what_is_right_stays(moments: tuple[float, float, float]) -> None:
-    """To the bit."""
+def test_what_is_right_stays(moments) -> None:
     inertia = TURN * np.array(moments) @ TURN.T
     even = (inertia + inertia.T) / 2
     new, change = repaired(even)
@@ -49,7 +46,7 @@ def test_what_is_right_stays(moments: tuple[float, float, float]) -> None:
         ((-0.5, 1.0, 1.0), (1e-6, 1.0, 1.0)),
     ],
 )
-def test_the_nearest_is_taken(moments: tuple[float, float, float], closest: tuple[float, float, float]) -> None:
+def test_the_nearest_is_taken(moments, closest) -> None:
     """Along the same principal axes."""
     new, change = repaired(TURN * np.array(moments) @ TURN.T)
     np.testing.assert_allclose(TURN.T @ new @ TURN, np.diag(closest), atol=1e-7)
@@ -57,7 +54,7 @@ def test_the_nearest_is_taken(moments: tuple[float, float, float], closest: tupl
 
 
 @pytest.mark.parametrize("seed", range(100))
-def test_any_matrix_becomes_an_inertia(seed: int) -> None:
+def test_any_matrix_becomes_an_inertia(seed) -> None:
     """Valid, and as near as brute force finds one, but for the least moment that is left to each."""
     rng = np.random.default_rng(seed)
     matrix = rng.normal(size=(3, 3)) * 10.0 ** rng.integers(-4, 3)
@@ -74,7 +71,7 @@ def test_any_matrix_becomes_an_inertia(seed: int) -> None:
 
 
 @pytest.mark.parametrize("matrix", [np.zeros((3, 3)), -np.eye(3)])
-def test_nothing_becomes_little(matrix: np.ndarray) -> None:
+def test_nothing_becomes_little(matrix) -> None:
     """A link of no size has an inertia that MuJoCo takes."""
     moments = np.linalg.eigvalsh(repaired(matrix)[0])
     assert (moments > 0).all() and moments.max() < 1e-5
@@ -115,7 +112,7 @@ def test_rounding_is_not_told() -> None:
 
 
 @pytest.mark.parametrize("joint", ["Fixed", "Revolute"])
-def test_inertia_of_a_link_without_mass_is_an_inertia(joint: str) -> None:
+def test_inertia_of_a_link_without_mass_is_an_inertia(joint) -> None:
     """A link with a joint of its own gets a mass too, with a warning: MuJoCo has none without."""
     made = pendulum()
     made.body("/World/Robot/tool", mass=0.0, inertia=(0.1, 0.2, 0.25))

@@ -1,7 +1,5 @@
 """Joints: series and loops, initial positions, attributes of MuJoCo; loops stay closed."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Sequence
@@ -59,7 +57,7 @@ def triangle(kind: str = "Revolute") -> SmallStage:
     ("kind", "driven", "loop"),
     [("Revolute", False, "third"), ("Revolute", True, "second"), ("Prismatic", False, "second")],
 )
-def test_joint_that_is_driven_or_slides_closes_no_loop(kind: str, driven: bool, loop: str) -> None:
+def test_joint_that_is_driven_or_slides_closes_no_loop(kind, driven, loop) -> None:
     """Of others the last does."""
     made = triangle(kind)
     if driven:
@@ -68,7 +66,7 @@ def test_joint_that_is_driven_or_slides_closes_no_loop(kind: str, driven: bool, 
 
 
 @pytest.mark.parametrize(("schema", "kind"), [("MjcEqualityConnectAPI", "ball"), ("MjcEqualityWeldAPI", "fixed")])
-def test_constraint_of_mujoco_leaves_nothing_free(schema: str, kind: str) -> None:
+def test_constraint_of_mujoco_leaves_nothing_free(schema, kind) -> None:
     """A constraint closes loops and carries bodies of no robot, on any joint prim."""
     made = triangle()
     made.body("/World/loose")
@@ -120,7 +118,7 @@ def test_slide_beside_a_hinge_is_behind_it() -> None:
 
 
 @pytest.mark.parametrize("other", [{"at": (0, 0, 0.3)}, {"turn": ((0, 0, 1), 30)}])
-def test_hinges_that_want_the_bodies_elsewhere_are_a_loop(other: dict) -> None:
+def test_hinges_that_want_the_bodies_elsewhere_are_a_loop(other) -> None:
     """At joint zero two of them would have the link in two places."""
     assert named(hinges({"axis": "Y"}, {"axis": "X", **other})) == (["h0"], ["h1"])
 
@@ -150,7 +148,7 @@ def generic(free: Sequence[str], *, backward: bool) -> SmallStage:
 
 @pytest.mark.parametrize("free", [("rotX", "rotZ"), ("transY", "rotX", "rotY", "rotZ"), ("transX", "transZ")])
 @pytest.mark.filterwarnings("ignore:links are authored")
-def test_joint_with_its_bodies_swapped_moves_the_other_way(free: tuple[str, ...], rng: np.random.Generator) -> None:
+def test_joint_with_its_bodies_swapped_moves_the_other_way(free, rng) -> None:
     """Its frame in body1, as seen from that in body0, is `T(x) T(y) T(z) R(x) R(y) R(z)`: here by hand."""
     values = dict(zip(free, rng.uniform(-0.8, 0.8, len(free)).tolist(), strict=True))
     expected = Gf.Matrix4d(1.0)
@@ -199,7 +197,7 @@ def world(data: mujoco.MjData, path: str) -> Gf.Matrix4d:
 
 @pytest.mark.parametrize("linear", [False, True])
 @pytest.mark.parametrize("seed", range(20))
-def test_position_is_found_back(linear: bool, seed: int) -> None:
+def test_position_is_found_back(linear, seed) -> None:
     """On any axis through any point; and how far a body is beside it."""
     rng = np.random.default_rng(seed)
     direction, anchor = rng.normal(size=3), rng.normal(size=3)
@@ -231,7 +229,7 @@ def posed(degrees: float, *, kind: str = "Revolute", **joint: object) -> SmallSt
 
 
 @pytest.mark.parametrize(("kind", "value", "expected"), [("Revolute", 35.0, math.radians(35)), ("Prismatic", 0.3, 0.3)])
-def test_joint_begins_where_its_link_is_authored(kind: str, value: float, expected: float) -> None:
+def test_joint_begins_where_its_link_is_authored(kind, value, expected) -> None:
     """And the simulator has the link there."""
     made = posed(value, kind=kind)
     scene = read_scene(made.stage)
@@ -295,9 +293,7 @@ def test_one_warning_names_several_joints() -> None:
 )
 @pytest.mark.parametrize("unit", ["degree", "radian", None])
 @pytest.mark.parametrize("kind", ["Revolute", "Prismatic"])
-def test_attribute_of_mujoco_is_read(
-    attribute: str, value: float, field: str, angular: bool, unit: str | None, kind: str
-) -> None:
+def test_attribute_of_mujoco_is_read(attribute, value, field, angular, unit, kind) -> None:
     """Gains are per radian; angles are in degrees, or in radians if the scene authors so."""
     made = pendulum(kind=kind)
     made.attribute(HINGE, attribute, value)
@@ -351,9 +347,7 @@ def test_reference_is_where_the_link_is_authored() -> None:
         ((-3.0, 5.0), "true", 2.0, 2.0),
     ],
 )
-def test_force_range_limits_the_drive(
-    values: tuple[float, float], limited: str, drive: float | None, expected: float
-) -> None:
+def test_force_range_limits_the_drive(values, limited, drive, expected) -> None:
     """Where the drive has no limit of its own."""
     made = pendulum()
     for name, value in zip(("min", "max"), values, strict=True):
@@ -376,7 +370,6 @@ def test_newton_goes_before_mujoco() -> None:
 
 
 def test_static_friction_is_taken_and_told() -> None:
-    """MuJoCo has one."""
     made = pendulum()
     prim = made.stage.GetPrimAtPath(HINGE)
     prim.AddAppliedSchema("PhysxJointAxisAPI:angular")
@@ -414,7 +407,7 @@ def four_bar(kind: str) -> SmallStage:
 
 
 @pytest.mark.parametrize(("kind", "found"), [("Fixed", "fixed"), ("Revolute", "hinge"), ("Spherical", "ball")])
-def test_four_bar_linkage_stays_closed_while_it_is_driven(kind: str, found: str) -> None:
+def test_four_bar_linkage_stays_closed_while_it_is_driven(kind, found) -> None:
     """Within a millimeter at the pin, and within 0.01 rad for a fixed joint."""
     scene = read_scene(four_bar(kind).stage)
     assert [loop.kind for loop in scene.loops] == [found]
@@ -464,7 +457,7 @@ def test_drive_of_a_joint_outside_any_articulation_acts() -> None:
 @pytest.mark.parametrize(
     ("attribute", "value", "part"), [("physxRigidBody:disableGravity", True, 1.0), ("mjc:body:gravcomp", 0.5, 0.5)]
 )
-def test_weight_can_be_taken_from_a_body(attribute: str, value: bool | float, part: float) -> None:
+def test_weight_can_be_taken_from_a_body(attribute, value, part) -> None:
     """All of it, or a part."""
     made = SmallStage()
     made.body("/World/ball")

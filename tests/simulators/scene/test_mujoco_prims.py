@@ -1,9 +1,6 @@
 """Tendons of MuJoCo on a stage: along joints, or through sites strand by strand; others are named and left out."""
 
-from __future__ import annotations
-
 import re
-from typing import Any
 
 import mujoco
 import numpy as np
@@ -127,7 +124,7 @@ def test_friction_of_a_tendon_is_as_soft_as_it_says() -> None:
         ({"limited": "true"}, (0.0, 0.0)),
     ],
 )
-def test_limits_are_those_in_force(values: dict[str, Any], limits: tuple[float, float] | None) -> None:
+def test_limits_are_those_in_force(values, limits) -> None:
     made = robot()
     fixed(made, **values)
     assert only(made).limits == limits
@@ -178,7 +175,7 @@ def left_out() -> dict[str, SmallStage]:
 @pytest.mark.parametrize(
     "why", ["coefficients", "elsewhere", "no site", "not there", "segments", "pulley", "none", "axes"]
 )
-def test_other_tendons_are_left_out_by_name(why: str) -> None:
+def test_other_tendons_are_left_out_by_name(why) -> None:
     """Such as those that wrap around shapes, or act on a joint of several axes."""
     with pytest.warns(UserWarning, match=rf"MjcTendon prims .* are left out: {re.escape(f'<{TENDON}>')}\. Open"):
         assert read_scene(left_out()[why].stage).tendons == []

@@ -1,7 +1,5 @@
 """Joints of links without an articulation root belong to no robot, with a warning."""
 
-from __future__ import annotations
-
 import warnings
 
 import pytest
@@ -31,7 +29,7 @@ def test_tree_without_a_root_belongs_to_no_robot() -> None:
 
 
 @pytest.mark.parametrize("how", ["root", "alone", "excluded"])
-def test_what_is_a_robot_or_meant_to_be_none_is_not_told_of(how: str) -> None:
+def test_what_is_a_robot_or_meant_to_be_none_is_not_told_of(how) -> None:
     """With a root, on a stage without any, or by joints that are excluded from articulations."""
     made = SmallStage() if how == "alone" else pendulum()
     door(made)

@@ -1,7 +1,5 @@
 """Warnings of robots that begin outside the limits of their joints."""
 
-from __future__ import annotations
-
 import warnings
 
 import pytest
@@ -28,9 +26,7 @@ def said_of(made: SmallStage) -> list[str]:
         ((10, 10), None, "(0, limits 0.1745 … 0.1745)"),
     ],
 )
-def test_joint_that_begins_outside_its_limits_is_named(
-    limits: tuple[float | None, float | None], state: float | None, told: str
-) -> None:
+def test_joint_that_begins_outside_its_limits_is_named(limits, state, told) -> None:
     """With angle and limits in radians, whether the angle is authored or the reference, and how to begin elsewhere."""
     made = pendulum(limits=limits)
     if state is not None:
@@ -52,7 +48,7 @@ def test_all_joints_are_told_of_in_one_warning() -> None:
 
 
 @pytest.mark.parametrize("state", [-149.0, -50.0, -50.01])
-def test_joint_that_begins_within_its_limits_is_not(state: float) -> None:
+def test_joint_that_begins_within_its_limits_is_not(state) -> None:
     """On a limit too, and rounding beyond it."""
     made = pendulum(limits=(-150, -50))
     made.state(HINGE, position=state)

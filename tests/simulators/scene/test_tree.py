@@ -1,8 +1,5 @@
 """Trees out of random joints: every body once, nothing lost, and robots whole."""
 
-from __future__ import annotations
-
-import random
 from collections.abc import Sequence
 
 from hypothesis import given
@@ -70,7 +67,7 @@ def test_no_robot_hangs_together_by_a_weak_joint(world) -> None:
 
 
 @given(worlds(), st.randoms())
-def test_order_of_joints_does_not_matter(world, chance: random.Random) -> None:
+def test_order_of_joints_does_not_matter(world, chance) -> None:
     """Nor which body a joint names first."""
     count, edges, roots, owners = world
     shuffled = list(edges)
@@ -90,7 +87,6 @@ def edge(path: str, one: int, other: int, *, weak: bool = False, rank: int = 1) 
 
 
 def test_joint_of_a_lower_rank_stays_in_the_tree() -> None:
-    """With any paths."""
     edges = [edge("/a", 0, 1), edge("/b", 1, 2), edge("/c", 2, 0, rank=0), edge("/d", 2, 3, rank=0)]
     branches, loops = grow(4, edges, [0], [0] * 4, one)
     assert [str(edge.path) for edge in loops] == ["/b"]

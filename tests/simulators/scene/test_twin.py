@@ -3,13 +3,10 @@
 Its builder is translated into a MuJoCo model here, without compiling its kernels.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 import warnings
 from pathlib import Path
-from typing import Any
 
 import mujoco
 import numpy as np
@@ -65,7 +62,7 @@ def ours(file: Path) -> tuple[Scene, mujoco.MjModel]:
 
 
 @functools.cache
-def theirs(file: Path) -> Any:
+def theirs(file: Path):
     """newton's model of it."""
     builder, usd = newton.ModelBuilder(), newton.usd
     with warnings.catch_warnings(), quiet_warp():
@@ -96,7 +93,7 @@ def in_twin(file: Path) -> dict[str, int]:
     return found
 
 
-def pose(values: Any) -> Pose:
+def pose(values) -> Pose:
     """Newton's transforms have their quaternions as (x, y, z, w)."""
     flat = np.array([float(value) for value in values])
     return flat[:3], flat[[6, 3, 4, 5]]
@@ -126,7 +123,7 @@ def twin_model(file: Path) -> mujoco.MjModel:
     }
     handles = {-1: spec.worldbody}
 
-    def add(body: int) -> Any:
+    def add(body: int):
         if body in handles:
             return handles[body]
         joint = carriers.get(body)
@@ -202,7 +199,7 @@ def test_no_file_is_left_out_in_silence() -> None:
 
 
 @every_file
-def test_masses_are_the_same(file: Path) -> None:
+def test_masses_are_the_same(file) -> None:
     """By path: mass and inertia relative to newton's, center of mass in meters."""
     builder = theirs(file)
     twins = {path: number for number, path in enumerate(builder.body_label)}
@@ -217,7 +214,7 @@ def test_masses_are_the_same(file: Path) -> None:
 
 
 @same_axes
-def test_axes_are_the_same(file: Path) -> None:
+def test_axes_are_the_same(file) -> None:
     """Their limits and armature; newton has ±1e10 for no limit, in degrees too."""
     (scene, model), builder, twins = ours(file), theirs(file), in_twin(file)
     axes = {(axis.joint, axis.usd_name): axis for body in scene.bodies for axis in body.axes}
@@ -231,7 +228,7 @@ def test_axes_are_the_same(file: Path) -> None:
 
 
 @same_axes
-def test_dynamics_are_the_same(file: Path) -> None:
+def test_dynamics_are_the_same(file) -> None:
     """Joint-space inertia and bias at random states, as part of their largest entry."""
     model, twin = ours(file)[1], twin_model(file)
     for seed in range(5):

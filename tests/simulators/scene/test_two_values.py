@@ -1,7 +1,5 @@
 """Two attributes of a joint that mean the same: equal they are no finding, and else both are told."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -44,7 +42,7 @@ def _scale(name: str) -> float:
 
 
 @pytest.mark.parametrize(("name", "first", "other"), synonyms())
-def test_attributes_that_differ_are_told_with_both_values(name: str, first: str, other: str) -> None:
+def test_attributes_that_differ_are_told_with_both_values(name, first, other) -> None:
     """The one that is read comes first; equal ones are none."""
     assert two_values(with_values(name, first, 0.5, other, 0.5).stage, AXES) == []
     made = with_values(name, first, 0.5, other, 0.75)
@@ -64,7 +62,7 @@ def test_friction_of_other_programs_may_be_either_of_two() -> None:
 @pytest.mark.parametrize(
     ("kp", "words"), [(100.0, ""), (50.0, "differ. "), (100.0 / math.degrees(1.0), "57.3 = 180/π")]
 )
-def test_drive_beside_an_actuator_of_mujoco(kp: float, words: str, length: float) -> None:
+def test_drive_beside_an_actuator_of_mujoco(kp, words, length) -> None:
     """A drive has gains per degree on the stage; one that was converted twice, or not, is told as such."""
     made = pendulum()
     UsdGeom.SetStageMetersPerUnit(made.stage, length)
@@ -109,7 +107,7 @@ def test_largest_efforts_of_a_drive_and_an_actuator_of_mujoco() -> None:
         ("PhysxMimicJointAPI:rotX", "newton:mimicCoef1", "physxMimicJoint:rotX:gearing", (0.5, -0.5), (0.5, 0.5)),
     ],
 )
-def test_couplings(schema: str, first: str, second: str, same: tuple[float, float], other: tuple[float, float]) -> None:
+def test_couplings(schema, first, second, same, other) -> None:
     """Offsets and ratios of several schemas; newton has degrees, MuJoCo radians, PhysX the other sign."""
     for values, count in ((same, 0), (other, 1)):
         made = pendulum()
@@ -122,7 +120,7 @@ def test_couplings(schema: str, first: str, second: str, same: tuple[float, floa
 
 
 @pytest.mark.parametrize("length", [1.0, 0.01])
-def test_inertias_of_a_link(length: float) -> None:
+def test_inertias_of_a_link(length) -> None:
     """The compact one of newton, and that of USD in its principal axes."""
     made = pendulum()
     UsdGeom.SetStageMetersPerUnit(made.stage, length)

@@ -1,7 +1,5 @@
 """A file of another format and its stage have the same equations of motion."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -66,7 +64,7 @@ URDF = TREE.format(links=link("b", "base") + link("b_tip", "b") + link("a", "bas
 
 
 @pytest.mark.parametrize(("text", "ending"), [(MANY, "xml"), (URDF, "urdf")])
-def test_mass_matrix_and_bias_are_those_of_the_file(tmp_path: Path, text: str, ending: str) -> None:
+def test_mass_matrix_and_bias_are_those_of_the_file(tmp_path, text, ending) -> None:
     """In random states, as parts of their largest numbers."""
     file = tmp_path / f"robot.{ending}"
     file.write_text(text)
@@ -76,7 +74,7 @@ def test_mass_matrix_and_bias_are_those_of_the_file(tmp_path: Path, text: str, e
 
 @pytest.mark.parametrize(("package", "path"), [(name, path) for name, paths in PACKAGES.items() for path in paths])
 @pytest.mark.filterwarnings("ignore:.*joints begin outside their limits")
-def test_robots_of_installed_packages(tmp_path: Path, package: str, path: str) -> None:
+def test_robots_of_installed_packages(tmp_path, package, path) -> None:
     """The same, where they are installed."""
     found = find_spec(package)
     file = Path(*found.submodule_search_locations) / path if found and found.submodule_search_locations else Path()
@@ -86,7 +84,7 @@ def test_robots_of_installed_packages(tmp_path: Path, package: str, path: str) -
         assert max(differences(before, after)) < 1e-6
 
 
-def test_dofs_are_breadth_first(tmp_path: Path) -> None:
+def test_dofs_are_breadth_first(tmp_path) -> None:
     """Joints of one link are sorted by name, in any order of the file."""
     saved(URDF, tmp_path, "urdf")
     with Simulation(tmp_path / "robot.usda") as simulation:
@@ -105,7 +103,7 @@ BRANCHES = """<mujoco model="tree"><worldbody><body name="torso"><freejoint/><ge
 
 
 @pytest.mark.parametrize(("name", "is_same"), [("neck", True), ("neck-a", False)])
-def test_dofs_have_the_order_of_the_file_or_it_is_named(tmp_path: Path, name: str, is_same: bool) -> None:
+def test_dofs_have_the_order_of_the_file_or_it_is_named(tmp_path, name, is_same) -> None:
     """Links without a joint of their own, too, and ball joints, which keep their names; `-` is none of USD's."""
     (tmp_path / "tree.xml").write_text(BRANCHES.format(name))
     orders = []
@@ -120,7 +118,7 @@ def test_dofs_have_the_order_of_the_file_or_it_is_named(tmp_path: Path, name: st
     assert stage.GetPrimAtPath("/World/tree/joints/shoulder").IsA(UsdPhysics.SphericalJoint)
 
 
-def test_one_robot_is_called_after_its_model(tmp_path: Path) -> None:
+def test_one_robot_is_called_after_its_model(tmp_path) -> None:
     """Several are called after their first body, which is the root of a robot that floats."""
     stage = saved(MANY, tmp_path)
     roots = [prim.GetName() for prim in stage.Traverse() if prim.HasAPI(UsdPhysics.ArticulationRootAPI)]
@@ -132,7 +130,7 @@ def test_one_robot_is_called_after_its_model(tmp_path: Path) -> None:
         assert simulation.articulation("/").paths == ["/World/arm_2dof"]
 
 
-def test_names_that_usd_refuses_are_told(tmp_path: Path) -> None:
+def test_names_that_usd_refuses_are_told(tmp_path) -> None:
     """And are still one each."""
     text = MANY.replace('"hip_z"', '"hip-x"').replace('"hip_slide"', '"hip.x"')
     (tmp_path / "robot.xml").write_text(text)
@@ -141,7 +139,7 @@ def test_names_that_usd_refuses_are_told(tmp_path: Path) -> None:
     assert "hip-x → hip_x, hip.x → hip_x_2, hip_x → hip_x_3" in str(said[0].message)
 
 
-def test_saved_again_is_opened_again(tmp_path: Path) -> None:
+def test_saved_again_is_opened_again(tmp_path) -> None:
     """While something has the former stage, with edits."""
     file, closed = tmp_path / "robot.usda", []
     for name in ("tip", "toe"):
@@ -152,7 +150,7 @@ def test_saved_again_is_opened_again(tmp_path: Path) -> None:
             closed.append(simulation)
 
 
-def test_a_link_without_mass_gets_next_to_none(tmp_path: Path) -> None:
+def test_a_link_without_mass_gets_next_to_none(tmp_path) -> None:
     """USD would make a mass of its shapes up, or of nothing."""
     shape = "<collision><geometry><sphere radius='1'/></geometry></collision>"
     stage = saved(URDF.replace('<link name="base"/>', f"<link name='base'>{shape}{NO_MASS}</link>"), tmp_path, "urdf")
@@ -160,7 +158,7 @@ def test_a_link_without_mass_gets_next_to_none(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("inertial", ['mass="0" diaginertia="2e-4 3e-4 4e-4"', 'mass="1e-5" diaginertia="0 0 0"', ""])
-def test_a_link_weighs_in_usd_what_it_weighs(tmp_path: Path, inertial: str) -> None:
+def test_a_link_weighs_in_usd_what_it_weighs(tmp_path, inertial) -> None:
     """One without mass but with an inertia, one without inertia, and one without both, on a light robot."""
     pin = f'<inertial pos="0 0 0" {inertial}/>' if inertial else ""
     (tmp_path / "robot.xml").write_text(f"""<mujoco model="hand"><worldbody><body name="palm"><body name="finger">
@@ -170,7 +168,7 @@ def test_a_link_weighs_in_usd_what_it_weighs(tmp_path: Path, inertial: str) -> N
         assert max(differences(before, after)) < 1e-6
 
 
-def test_links_stand_where_the_robot_begins(tmp_path: Path) -> None:
+def test_links_stand_where_the_robot_begins(tmp_path) -> None:
     """Where their references put them."""
     stage = saved(MANY, tmp_path)
     place = UsdGeom.XformCache().GetLocalToWorldTransform(stage.GetPrimAtPath("/World/base/shin"))

@@ -1,10 +1,5 @@
 """Joints of a file on its stage."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 from converted import converted, saved
@@ -44,7 +39,7 @@ LEG = """
         *((name, "njnt") for name in ("jnt_range", "jnt_limited", "jnt_stiffness", "jnt_actfrcrange", "qpos_spring")),
     ],
 )
-def test_a_model_of_the_stage_has_what_that_of_the_file_has(tmp_path: Path, field: str, size: str) -> None:
+def test_a_model_of_the_stage_has_what_that_of_the_file_has(tmp_path, field, size) -> None:
     """The joints have one order here, for each link carries one."""
     (tmp_path / "leg.xml").write_text(LEG)
     with converted(tmp_path / "leg.xml", tmp_path) as (before, after, _):
@@ -56,7 +51,7 @@ def test_a_model_of_the_stage_has_what_that_of_the_file_has(tmp_path: Path, fiel
         np.testing.assert_allclose(getattr(after, field)[rows], getattr(before, field)[rows], rtol=1e-6, atol=1e-12)
 
 
-def test_drives_have_gains_and_limits(tmp_path: Path) -> None:
+def test_drives_have_gains_and_limits(tmp_path) -> None:
     """Those of the actuators of the file."""
     saved(LEG, tmp_path)
     with Simulation(tmp_path / "robot.usda") as simulation:
@@ -68,7 +63,7 @@ def test_drives_have_gains_and_limits(tmp_path: Path) -> None:
         np.testing.assert_allclose(robot.get_dof_max_efforts().numpy()[0, :2], [7, 9], rtol=1e-6)
 
 
-def test_a_joint_follows_from_any_reference(tmp_path: Path) -> None:
+def test_a_joint_follows_from_any_reference(tmp_path) -> None:
     """MuJoCo counts from the references, a stage from 0."""
     saved(LEG, tmp_path)
     with Simulation(tmp_path / "robot.usda") as simulation:
@@ -81,7 +76,7 @@ def test_a_joint_follows_from_any_reference(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("power", [0.0, 0.5])
-def test_a_joint_that_follows_several_is_followed_or_named(tmp_path: Path, power: float) -> None:
+def test_a_joint_that_follows_several_is_followed_or_named(tmp_path, power) -> None:
     """As many couplings as in the file, which a joint has one of on a stage; one that is no straight line is named."""
     links = "".join(
         f'<body name="b{n}"><joint name="j{n}" axis="0 1 0" ref="0.{n}"/><geom size="0.1" pos="0.2 {n} 0"/></body>'
@@ -104,7 +99,7 @@ def test_a_joint_that_follows_several_is_followed_or_named(tmp_path: Path, power
         np.testing.assert_allclose(found[pair], line, rtol=1e-6)
 
 
-def _lines(model: Any) -> dict[frozenset[str], list[float]]:
+def _lines(model) -> dict[frozenset[str], list[float]]:
     """Straight lines on which the coupled joints of a model are, as a·(one of them) + b·(the other) = 1, by name."""
     lines = {}
     for first, second, (c, slope) in zip(model.eq_obj1id, model.eq_obj2id, model.eq_data[:, :2], strict=True):
@@ -116,7 +111,7 @@ def _lines(model: Any) -> dict[frozenset[str], list[float]]:
     return lines
 
 
-def test_constraints_close_loops(tmp_path: Path) -> None:
+def test_constraints_close_loops(tmp_path) -> None:
     """Without violation, as in the file."""
     (tmp_path / "leg.xml").write_text(LEG.replace('<joint joint1="knee" joint2="hip" polycoef="0.3 2 0.5 0 0"/>', ""))
     with converted(tmp_path / "leg.xml", tmp_path) as (before, after, _):
@@ -126,7 +121,7 @@ def test_constraints_close_loops(tmp_path: Path) -> None:
         assert np.abs(simulation.data().efc_pos[: 3 + 6]).max() < 1e-6
 
 
-def test_a_velocity_limit_is_carried(tmp_path: Path) -> None:
+def test_a_velocity_limit_is_carried(tmp_path) -> None:
     """That of a URDF file, with its effort."""
     text = """<robot name="one"><link name="base"/><link name="arm"><inertial><mass value="1"/>
       <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
@@ -139,7 +134,7 @@ def test_a_velocity_limit_is_carried(tmp_path: Path) -> None:
         assert np.radians(joint.GetAttribute(name).Get()) == pytest.approx(3, rel=1e-6)
 
 
-def test_two_hinges_about_one_direction_are_refused(tmp_path: Path) -> None:
+def test_two_hinges_about_one_direction_are_refused(tmp_path) -> None:
     """Readers of USD would take the second one for a loop."""
     text = LEG.replace('<joint name="toe" type="slide" axis="0 0 1"/>', '<joint name="toe"/><joint name="nail"/>')
     with pytest.raises(UnsupportedSceneError, match="'toe' and 'nail' turn body 'foot'"):

@@ -1,9 +1,5 @@
 """OmniGraph runs the action graphs of the stage that Kit has open: as much of it as the ready-made graphs need."""
 
-from __future__ import annotations
-
-from typing import Any
-
 from fakes.kit_world import KitWorld
 from fakes.omni_graph import OmniGraph
 from fakes.omni_usd import StageEventType
@@ -26,7 +22,7 @@ class ActionGraphs:
     def __init__(self, world: KitWorld, omni_graph: OmniGraph) -> None:
         self._world, self._omni_graph = world, omni_graph
         self._nodes: dict[str, Node] = {}
-        self._databases: dict[str, Any] = {}
+        self._databases: dict = {}
         observe, name = world.dispatcher.observe_event, world.usd_context.stage_event_name
         self._subscriptions = [
             observe(event_name=name(StageEventType.OPENED), on_event=lambda _: self._read()),
@@ -81,7 +77,7 @@ def _type(node: Usd.Prim) -> str:
     return node.GetAttribute("node:type").Get()
 
 
-def _value(node: Usd.Prim, name: str) -> Any:
+def _value(node: Usd.Prim, name: str):
     """What an input is set or wired to; constants are wired from their own input."""
     attribute = node.GetAttribute(name)
     for source in attribute.GetConnections():

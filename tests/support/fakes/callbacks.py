@@ -1,11 +1,8 @@
 """Ordered callbacks as Kit keeps them: whoever drops a subscription ends it."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
 
 
 class Subscription:
@@ -29,15 +26,13 @@ class CallbackList:
 
     def __init__(self) -> None:
         # order, serial number, what is called, what was registered
-        self.entries: list[tuple[int, int, Callable[..., Any], Callable[..., Any]]] = []
+        self.entries: list[tuple[int, int, Callable, Callable]] = []
         self._serial = itertools.count()
         self.is_walked = False
         # how often it was changed while it was walked
         self.changes_while_walked = 0
 
-    def add(
-        self, callback: Callable[..., Any], order: int = 0, registered: Callable[..., Any] | None = None
-    ) -> Subscription:
+    def add(self, callback: Callable, order: int = 0, registered: Callable | None = None) -> Subscription:
         entry = (order, next(self._serial), callback, registered or callback)
         self._note_change()
         self.entries.append(entry)
@@ -45,10 +40,10 @@ class CallbackList:
         return Subscription(lambda: self._remove(entry))
 
     @staticmethod
-    def sort_key(entry: tuple[int, int, Any, Any]) -> tuple[int, int]:
+    def sort_key(entry: tuple) -> tuple[int, int]:
         return entry[:2]
 
-    def walk(self) -> Iterator[Callable[..., Any]]:
+    def walk(self):
         self.is_walked = True
         try:
             for entry in tuple(self.entries):
@@ -57,7 +52,7 @@ class CallbackList:
         finally:
             self.is_walked = False
 
-    def call(self, *args: Any) -> None:
+    def call(self, *args) -> None:
         for callback in self.walk():
             # of an object that is gone: Kit goes on
             with contextlib.suppress(ReferenceError):
@@ -66,7 +61,7 @@ class CallbackList:
     def __len__(self) -> int:
         return len(self.entries)
 
-    def _remove(self, entry: tuple[int, int, Any, Any]) -> None:
+    def _remove(self, entry: tuple) -> None:
         if entry in self.entries:
             self._note_change()
             self.entries.remove(entry)

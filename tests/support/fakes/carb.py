@@ -1,11 +1,8 @@
 """`carb` as far as it is documented: logging, settings and the event dispatcher of Kit 107."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from fakes.callbacks import CallbackList, Subscription
 
@@ -16,7 +13,7 @@ class IEvent:
 
     type: int = 0
     event_name: str = ""
-    payload: dict[str, Any] = field(default_factory=dict)
+    payload: dict = field(default_factory=dict)
 
 
 class Log:
@@ -41,9 +38,9 @@ class Settings:
     """Values by path; None where nothing is set."""
 
     def __init__(self) -> None:
-        self.values: dict[str, Any] = {}
+        self.values: dict = {}
 
-    def get(self, path: str) -> Any:
+    def get(self, path: str):
         return self.values.get(path)
 
 
@@ -58,7 +55,7 @@ class EventDispatcher:
     ) -> Subscription:
         return self.observers[event_name].add(on_event, order)
 
-    def dispatch_event(self, event_name: str, payload: dict[str, Any] | None = None) -> None:
+    def dispatch_event(self, event_name: str, payload: dict | None = None) -> None:
         self.observers[event_name].call(IEvent(event_name=event_name, payload=payload or {}))
 
 

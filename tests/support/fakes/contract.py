@@ -8,7 +8,6 @@ import gc
 import importlib
 import weakref
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from fakes.kit_world import ISAAC, PACKAGE, KitWorld
@@ -93,13 +92,13 @@ class Foreign:
             register(self.on_stop, SimulationEvent.SIMULATION_STOPPED),
         ]
 
-    def on_step(self, dt: float, context: Any = None) -> None:
+    def on_step(self, dt: float, context=None) -> None:
         """Give every joint a target, before actuators step."""
         self.steps += 1
         if self.world.physics.is_loaded:
             self.world.physics.arrays["position_targets"][:] = TARGET
 
-    def on_stop(self, _event: Any) -> None:
+    def on_stop(self, _event) -> None:
         if self.close_at_stop is not None:
             self.close_at_stop.close()
 
@@ -379,7 +378,7 @@ class Life:
                     assert physics.arrays[array][robot, column] == (0 if off else given), (array, name)
 
 
-def our_callbacks(world: KitWorld) -> list[Any]:
+def our_callbacks(world: KitWorld) -> list:
     """Every callback of our package that Kit holds."""
     lists = [
         *world.dispatcher.observers.values(),
@@ -395,7 +394,7 @@ def our_callbacks(world: KitWorld) -> list[Any]:
     return list({id(callback): callback for callback in held if callback.__module__.startswith(PACKAGE)}.values())
 
 
-def our_step_callbacks(world: KitWorld) -> list[Any]:
+def our_step_callbacks(world: KitWorld) -> list:
     """Those before physics steps."""
     held = [registered for *_, registered in world.physics.pre_step.entries]
     return [callback for callback in held if callback.__module__.startswith(PACKAGE)]

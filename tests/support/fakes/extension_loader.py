@@ -6,8 +6,6 @@ who asked to, OmniGraph among them. One version of an extension runs at a time. 
 start imports can be seen.
 """
 
-from __future__ import annotations
-
 import importlib
 import sys
 import tomllib
@@ -15,7 +13,6 @@ import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 # the extension of our name that Isaac Sim 6.2 brings and starts, unless a version is asked for
 BUNDLED_VERSION = "0.2.1"
@@ -28,10 +25,10 @@ class Known:
 
     id: str
     path: Path
-    manifest: dict[str, Any] = field(default_factory=dict)
+    manifest: dict = field(default_factory=dict)
     # of an enabled one: what its dependencies came to, and its entry points
     solved: list[str] = field(default_factory=list)
-    running: list[Any] = field(default_factory=list)
+    running: list = field(default_factory=list)
     enabled: bool = False
 
     @property
@@ -39,7 +36,7 @@ class Known:
         return self.id.partition("-")[0]
 
     @property
-    def modules(self) -> list[dict[str, Any]]:
+    def modules(self) -> list[dict]:
         return self.manifest.get("python", {}).get("module", [])
 
 
@@ -86,13 +83,13 @@ class ExtensionManager:
         for ext_id in [*experience, *enable]:
             self.set_extension_enabled_immediate(asked.get(ext_id.partition("-")[0], ext_id), True)
 
-    def running(self, ext_id: str) -> list[Any]:
+    def running(self, ext_id: str) -> list:
         """The entry points of an extension that run."""
         return self._known[ext_id].running
 
     # what extensions call
 
-    def get_extensions(self) -> list[dict[str, Any]]:
+    def get_extensions(self) -> list[dict]:
         return [
             {"id": one.id, "name": one.name, "path": str(one.path), "enabled": one.enabled}
             for one in self._known.values()

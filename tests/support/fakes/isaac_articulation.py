@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import warp as wp
@@ -35,10 +35,10 @@ class Articulation:
         paths: str | list[str],
         *,
         resolve_paths: bool = True,
-        positions: Any = None,
-        translations: Any = None,
-        orientations: Any = None,
-        scales: Any = None,
+        positions=None,
+        translations=None,
+        orientations=None,
+        scales=None,
         reset_xform_op_properties: bool = False,
     ) -> None:
         stage = self.world.stage_utils.get_current_stage(backend="usd")
@@ -64,13 +64,13 @@ class Articulation:
 
     # life
 
-    def _on_physics_ready(self, event: Any) -> None:
+    def _on_physics_ready(self, event) -> None:
         simulation = self.world.simulation_manager.get_physics_simulation_view()
         assert simulation is not None, "no simulation view"
         self._view = simulation.create_articulation_view(self._paths)
         self._device = self.world.simulation_manager.get_device()
 
-    def _on_timeline_stop(self, event: Any) -> None:
+    def _on_timeline_stop(self, event) -> None:
         self._view, self._device = None, wp.get_device("cpu")
 
     def _on_prim_deletion(self, path: str) -> None:
@@ -146,47 +146,47 @@ class Articulation:
 
     # state
 
-    def get_dof_positions(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
+    def get_dof_positions(self, *, indices=None, dof_indices=None) -> wp.array:
         return self._get("positions", indices, dof_indices)
 
-    def set_dof_positions(self, positions: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
+    def set_dof_positions(self, positions, *, indices=None, dof_indices=None) -> None:
         self._set("positions", positions, indices, dof_indices)
         self._set("position_targets", positions, indices, dof_indices)
 
-    def get_dof_velocities(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
+    def get_dof_velocities(self, *, indices=None, dof_indices=None) -> wp.array:
         return self._get("velocities", indices, dof_indices)
 
-    def set_dof_velocities(self, velocities: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
+    def set_dof_velocities(self, velocities, *, indices=None, dof_indices=None) -> None:
         self._set("velocities", velocities, indices, dof_indices)
         self._set("velocity_targets", velocities, indices, dof_indices)
 
-    def get_dof_efforts(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
+    def get_dof_efforts(self, *, indices=None, dof_indices=None) -> wp.array:
         return self._get("actuation_forces", indices, dof_indices)
 
-    def set_dof_efforts(self, efforts: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
+    def set_dof_efforts(self, efforts, *, indices=None, dof_indices=None) -> None:
         self._set("actuation_forces", efforts, indices, dof_indices)
 
-    def get_dof_position_targets(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
+    def get_dof_position_targets(self, *, indices=None, dof_indices=None) -> wp.array:
         return self._get("position_targets", indices, dof_indices)
 
-    def set_dof_position_targets(self, positions: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
+    def set_dof_position_targets(self, positions, *, indices=None, dof_indices=None) -> None:
         self._set("position_targets", positions, indices, dof_indices)
 
-    def get_dof_velocity_targets(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
+    def get_dof_velocity_targets(self, *, indices=None, dof_indices=None) -> wp.array:
         return self._get("velocity_targets", indices, dof_indices)
 
-    def set_dof_velocity_targets(self, velocities: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
+    def set_dof_velocity_targets(self, velocities, *, indices=None, dof_indices=None) -> None:
         self._set("velocity_targets", velocities, indices, dof_indices)
 
     # drives
 
     def set_dof_gains(
         self,
-        stiffnesses: Any = None,
-        dampings: Any = None,
+        stiffnesses=None,
+        dampings=None,
         *,
-        indices: Any = None,
-        dof_indices: Any = None,
+        indices=None,
+        dof_indices=None,
         update_default_gains: bool = True,
     ) -> None:
         assert stiffnesses is not None or dampings is not None, "both 'stiffnesses' and 'dampings' are None"
@@ -198,10 +198,10 @@ class Articulation:
                     rows, columns = self._grid(indices, dof_indices)
                     defaults[np.ix_(rows, columns, [part])] = _numpy(values)[..., None]
 
-    def get_dof_gains(self, *, indices: Any = None, dof_indices: Any = None) -> tuple[wp.array, wp.array]:
+    def get_dof_gains(self, *, indices=None, dof_indices=None) -> tuple[wp.array, wp.array]:
         return self._get("stiffnesses", indices, dof_indices), self._get("dampings", indices, dof_indices)
 
-    def switch_dof_control_mode(self, mode: str, *, indices: Any = None, dof_indices: Any = None) -> None:
+    def switch_dof_control_mode(self, mode: str, *, indices=None, dof_indices=None) -> None:
         if mode not in ("position", "velocity", "effort"):
             raise ValueError(f"invalid mode {mode}")
         rows, columns = self._grid(indices, dof_indices)
@@ -209,93 +209,89 @@ class Articulation:
         self._set("stiffnesses", stiffnesses * (mode == "position"), indices, dof_indices)
         self._set("dampings", dampings * (mode != "effort"), indices, dof_indices)
 
-    def get_dof_armatures(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
+    def get_dof_armatures(self, *, indices=None, dof_indices=None) -> wp.array:
         return self._get("armatures", indices, dof_indices)
 
-    def set_dof_armatures(self, armatures: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
+    def set_dof_armatures(self, armatures, *, indices=None, dof_indices=None) -> None:
         self._set("armatures", armatures, indices, dof_indices)
 
-    def get_dof_limits(self, *, indices: Any = None, dof_indices: Any = None) -> tuple[wp.array, wp.array]:
+    def get_dof_limits(self, *, indices=None, dof_indices=None) -> tuple[wp.array, wp.array]:
         return self._get("lower_limits", indices, dof_indices), self._get("upper_limits", indices, dof_indices)
 
-    def set_dof_limits(
-        self, lower: Any = None, upper: Any = None, *, indices: Any = None, dof_indices: Any = None
-    ) -> None:
+    def set_dof_limits(self, lower=None, upper=None, *, indices=None, dof_indices=None) -> None:
         for name, values in (("lower_limits", lower), ("upper_limits", upper)):
             if values is not None:
                 self._set(name, values, indices, dof_indices)
 
-    def get_dof_friction_properties(self, *, indices: Any = None, dof_indices: Any = None) -> tuple[wp.array, ...]:
+    def get_dof_friction_properties(self, *, indices=None, dof_indices=None) -> tuple[wp.array, ...]:
         return tuple(self._read(f"friction_{n}", indices, dof_indices) for n in range(3))
 
     def set_dof_friction_properties(
         self,
-        static_frictions: Any = None,
-        dynamic_frictions: Any = None,
-        viscous_frictions: Any = None,
+        static_frictions=None,
+        dynamic_frictions=None,
+        viscous_frictions=None,
         *,
-        indices: Any = None,
-        dof_indices: Any = None,
+        indices=None,
+        dof_indices=None,
     ) -> None:
         for n, values in enumerate((static_frictions, dynamic_frictions, viscous_frictions)):
             self._keep(f"friction_{n}", values, indices, dof_indices)
 
-    def get_dof_drive_model_properties(self, *, indices: Any = None, dof_indices: Any = None) -> tuple[wp.array, ...]:
+    def get_dof_drive_model_properties(self, *, indices=None, dof_indices=None) -> tuple[wp.array, ...]:
         return tuple(self._read(f"drive_model_{n}", indices, dof_indices) for n in range(3))
 
     def set_dof_drive_model_properties(
         self,
-        speed_effort_gradients: Any = None,
-        maximum_actuator_velocities: Any = None,
-        velocity_dependent_resistances: Any = None,
+        speed_effort_gradients=None,
+        maximum_actuator_velocities=None,
+        velocity_dependent_resistances=None,
         *,
-        indices: Any = None,
-        dof_indices: Any = None,
+        indices=None,
+        dof_indices=None,
     ) -> None:
         given = (speed_effort_gradients, maximum_actuator_velocities, velocity_dependent_resistances)
         for n, values in enumerate(given):
             self._keep(f"drive_model_{n}", values, indices, dof_indices)
 
-    def get_dof_max_efforts(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
+    def get_dof_max_efforts(self, *, indices=None, dof_indices=None) -> wp.array:
         return self._get("max_efforts", indices, dof_indices)
 
-    def set_dof_max_efforts(self, max_efforts: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
+    def set_dof_max_efforts(self, max_efforts, *, indices=None, dof_indices=None) -> None:
         self._set("max_efforts", max_efforts, indices, dof_indices)
 
-    def get_dof_max_velocities(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
+    def get_dof_max_velocities(self, *, indices=None, dof_indices=None) -> wp.array:
         return self._get("max_velocities", indices, dof_indices)
 
-    def set_dof_max_velocities(self, max_velocities: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
+    def set_dof_max_velocities(self, max_velocities, *, indices=None, dof_indices=None) -> None:
         self._set("max_velocities", max_velocities, indices, dof_indices)
 
     # dynamics, of joints with unit inertia and no gravity
 
-    def get_dof_projected_joint_forces(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
+    def get_dof_projected_joint_forces(self, *, indices=None, dof_indices=None) -> wp.array:
         return self._get("actuation_forces", indices, dof_indices)
 
-    def get_dof_gravity_compensation_forces(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
+    def get_dof_gravity_compensation_forces(self, *, indices=None, dof_indices=None) -> wp.array:
         self._require_tensors()
         return self._read("gravity", indices, dof_indices)
 
-    def get_dof_coriolis_and_centrifugal_compensation_forces(
-        self, *, indices: Any = None, dof_indices: Any = None
-    ) -> wp.array:
+    def get_dof_coriolis_and_centrifugal_compensation_forces(self, *, indices=None, dof_indices=None) -> wp.array:
         self._require_tensors()
         return self._read("coriolis", indices, dof_indices)
 
-    def get_mass_matrices(self, *, indices: Any = None) -> wp.array:
+    def get_mass_matrices(self, *, indices=None) -> wp.array:
         return self._per_robot(np.eye(self.num_dofs), indices)
 
-    def get_jacobian_matrices(self, *, indices: Any = None) -> wp.array:
+    def get_jacobian_matrices(self, *, indices=None) -> wp.array:
         return self._per_robot(np.zeros((self.num_links, 6, self.num_dofs)), indices)
 
-    def get_link_masses(self, *, indices: Any = None, link_indices: Any = None) -> wp.array:
+    def get_link_masses(self, *, indices=None, link_indices=None) -> wp.array:
         return self._per_robot(np.ones(self.num_links), indices, live=False)
 
-    def get_link_coms(self, *, indices: Any = None, link_indices: Any = None) -> wp.array:
+    def get_link_coms(self, *, indices=None, link_indices=None) -> wp.array:
         return self._per_robot(np.zeros((self.num_links, 3)), indices)
 
-    def get_link_inertias(self, *, indices: Any = None, link_indices: Any = None) -> wp.array:
+    def get_link_inertias(self, *, indices=None, link_indices=None) -> wp.array:
         return self._per_robot(np.ones((self.num_links, 9)), indices)
 
     # inside
@@ -309,7 +305,7 @@ class Articulation:
         assert self._view is not None
         return self._view
 
-    def _get(self, name: str, indices: Any, dof_indices: Any) -> wp.array:
+    def _get(self, name: str, indices, dof_indices) -> wp.array:
         grid = np.ix_(*self._grid(indices, dof_indices))
         if name in ON_STAGE and not self.is_physics_tensor_entity_valid():
             return self._array(self._authored(name)[grid])
@@ -318,7 +314,7 @@ class Articulation:
             return full
         return self._array(full.numpy()[grid])
 
-    def _set(self, name: str, values: Any, indices: Any, dof_indices: Any) -> None:
+    def _set(self, name: str, values, indices, dof_indices) -> None:
         rows, columns = self._grid(indices, dof_indices)
         given = np.broadcast_to(_numpy(values), (len(rows), len(columns)))
         if name in ON_STAGE and not self.is_physics_tensor_entity_valid():
@@ -337,32 +333,32 @@ class Articulation:
         rows = [[read_joint(self._joint(row, i), name) for i in range(self.num_dofs)] for row in range(len(self))]
         return np.array(rows, np.float32).reshape(len(self), self.num_dofs)
 
-    def _read(self, name: str, indices: Any, dof_indices: Any) -> wp.array:
+    def _read(self, name: str, indices, dof_indices) -> wp.array:
         field = self._fields.setdefault(name, np.zeros((len(self), self.num_dofs), np.float32))
         return self._array(field[np.ix_(*self._grid(indices, dof_indices))])
 
-    def _keep(self, name: str, values: Any, indices: Any, dof_indices: Any) -> None:
+    def _keep(self, name: str, values, indices, dof_indices) -> None:
         if values is not None:
             self._read(name, None, None)
             self._fields[name][np.ix_(*self._grid(indices, dof_indices))] = _numpy(values)
 
-    def _per_robot(self, values: np.ndarray, indices: Any, live: bool = True) -> wp.array:
+    def _per_robot(self, values: np.ndarray, indices, live: bool = True) -> wp.array:
         if live:
             self._require_tensors()
         return self._array(np.tile(values, (len(self._rows(indices, len(self))), *[1] * values.ndim)))
 
-    def _grid(self, indices: Any, dof_indices: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _grid(self, indices, dof_indices) -> tuple[np.ndarray, np.ndarray]:
         return self._rows(indices, len(self)), self._rows(dof_indices, self.num_dofs)
 
     @staticmethod
-    def _rows(indices: Any, count: int) -> np.ndarray:
+    def _rows(indices, count: int) -> np.ndarray:
         return np.arange(count) if indices is None else _numpy(indices).astype(np.int32).ravel()
 
     def _array(self, values: np.ndarray) -> wp.array:
         return wp.array(values, dtype=wp.float32, device=self._device)
 
 
-def _numpy(values: Any) -> np.ndarray:
+def _numpy(values) -> np.ndarray:
     return values.numpy() if isinstance(values, wp.array) else np.asarray(values)
 
 

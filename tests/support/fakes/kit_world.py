@@ -8,7 +8,6 @@ import sys
 import types
 import unittest
 from collections.abc import Callable
-from typing import Any
 
 from fakes import carb, omni_physics_tensors, omni_timeline, omni_usd, physics
 from fakes.extension_loader import ExtensionManager
@@ -238,7 +237,7 @@ class KitWorld:
         return SimulationView(self.physics, spare_dofs=1)
 
 
-def _module(name: str, **members: Any) -> types.ModuleType:
+def _module(name: str, **members) -> types.ModuleType:
     module = types.ModuleType(name)
     vars(module).update(members)
     return module

@@ -12,17 +12,11 @@ import importlib
 import sys
 import types
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import pytest
 from fakes.extension_loader import ExtensionManager, Known
-from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph import database
-from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph.ogn_file import (
-    NodeDescription,
-    parse_ogn,
-    read_ogn,
-)
+from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph import database, ogn_file
 
 
 class ExecutionAttributeState(enum.Enum):
@@ -66,7 +60,7 @@ class KitDatabase(database.Database):
         del cls.omni_graph.registered[cls.DESCRIPTION.name]
         del cls.omni_graph.metadata[cls.DESCRIPTION.name]
 
-    def read(self, name: str) -> Any:
+    def read(self, name: str):
         """Return values as Kit's Python has them."""
         value, kind = super().read(name), self.DESCRIPTION.ports[name].type
         if kind.base == "execution":
@@ -75,7 +69,7 @@ class KitDatabase(database.Database):
             return [UsdrtPath(path) for path in value]
         return np.array(value, str) if kind.is_array and kind.base == "token" else value
 
-    def write(self, name: str, value: Any) -> None:
+    def write(self, name: str, value) -> None:
         """Take execution states of OmniGraph only; the runner's booleans are pulses."""
         if isinstance(value, ExecutionAttributeState):
             value = value.value
@@ -88,7 +82,7 @@ class NodeInterfaceWrapper:
     """A parsed `.ogn` text. There is no file, hence no folder that other files could be found in."""
 
     def __init__(self, text: str, extension: str) -> None:
-        self.node_interface = parse_ogn(text, extension)
+        self.node_interface = ogn_file.parse_ogn(text, extension)
         assert {"categoryDefinitions", "icon"}.isdisjoint(self.node_interface.keys)
 
 
@@ -97,7 +91,7 @@ class GeneratorConfiguration:
     """What to generate from."""
 
     node_file_path: str | None
-    node_interface: NodeDescription
+    node_interface: ogn_file.NodeDescription
     extension: str
     module: str
     base_name: str
@@ -130,11 +124,11 @@ class NodeType:
 class OmniGraph:
     """The modules `omni.graph.core` and `omni.graph.tools.ogn`, and what they know."""
 
-    registered: dict[str, Any] = field(default_factory=dict)
-    interfaces: dict[str, NodeDescription] = field(default_factory=dict)
+    registered: dict = field(default_factory=dict)
+    interfaces: dict[str, ogn_file.NodeDescription] = field(default_factory=dict)
     metadata: dict[str, dict[str, str]] = field(default_factory=dict)
     # what was found in an extension, by its id
-    found: dict[str, list[Any]] = field(default_factory=dict)
+    found: dict[str, list] = field(default_factory=dict)
 
     def get_registered_nodes(self) -> list[str]:
         """Names of the node types."""
@@ -155,7 +149,7 @@ class OmniGraph:
         for entry in extension.modules:
             # whatever the entry's path is
             for file in sorted(extension.path.joinpath(*entry["name"].split(".")).rglob("*.ogn")):
-                description = read_ogn(file)
+                description = ogn_file.read_ogn(file)
                 name = f"{file.stem}Database"
                 self.interfaces[name] = description
                 module = types.ModuleType(f"{entry['name']}.ogn.{name}")
@@ -179,9 +173,9 @@ class OmniGraph:
         self.interfaces[name] = configuration.node_interface
         return f"import omni.graph.core as og\n{name} = og.make_database({name!r})\n"
 
-    def make_database(self, name: str) -> Any:
+    def make_database(self, name: str):
         """What the generated source builds on."""
-        made: Any = database.make_database(name, self.interfaces[name], KitDatabase)
+        made = database.make_database(name, self.interfaces[name], KitDatabase)
         made.omni_graph = self
         return made
 

@@ -1,7 +1,5 @@
 """`omni.timeline`: play, pause, stop."""
 
-from __future__ import annotations
-
 import enum
 
 from fakes.carb import EventDispatcher, EventStream

@@ -1,7 +1,5 @@
 """`omni.usd`: the context with its stage and the events of the stage."""
 
-from __future__ import annotations
-
 import enum
 from typing import Any
 
@@ -24,7 +22,7 @@ class UsdContext:
         self._dispatcher, self._stream = dispatcher, EventStream()
         self._stage: Any = None
 
-    def get_stage(self) -> Any:
+    def get_stage(self):
         return self._stage
 
     def get_stage_event_stream(self) -> EventStream:
@@ -33,7 +31,7 @@ class UsdContext:
     def stage_event_name(self, event_type: StageEventType) -> str:
         return f"omni.usd.{event_type.name.lower()}"
 
-    def open(self, stage: Any) -> None:
+    def open(self, stage) -> None:
         """Close the stage there is, if any, and open another one."""
         self.close()
         self._stage = stage

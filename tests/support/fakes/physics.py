@@ -1,11 +1,8 @@
 """What the physics engines of the fakes have in common: joints of unit inertia, drives, efforts that stay, steps."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from fakes.callbacks import CallbackList, Subscription
@@ -184,7 +181,5 @@ class PhysicsSimulationInterface:
     def __init__(self, physics: Physics) -> None:
         self._physics = physics
 
-    def subscribe_physics_on_step_events(
-        self, *, on_update: Callable[[float, Any], None], pre_step: bool, order: int
-    ) -> Subscription:
+    def subscribe_physics_on_step_events(self, *, on_update: Callable, pre_step: bool, order: int) -> Subscription:
         return self._physics.subscribe(on_update, pre_step, order)

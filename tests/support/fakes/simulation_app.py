@@ -1,14 +1,11 @@
 """Isaac Sim's own Python: `isaacsim.SimulationApp` starts Kit in the process, and nothing of Kit is there before."""
 
-from __future__ import annotations
-
 import functools
 import os
 import sys
 import types
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from fakes.extension_loader import BUNDLED, ExtensionManager, Known
@@ -32,7 +29,7 @@ class IsaacSimPython:
 
     def __init__(self, kind: str, recording: Path) -> None:
         self.world, self._recording = KitWorld(kind), recording
-        self._steps: list[tuple[Any, ...]] = []
+        self._steps: list[tuple] = []
         self._isaacsim = types.ModuleType("isaacsim")
         vars(self._isaacsim).update(__path__=[], SimulationApp=functools.partial(SimulationApp, self))
         sys.modules["isaacsim"] = self._isaacsim
@@ -98,7 +95,7 @@ class IsaacSimPython:
             manager.step(steps=round(1 / (FRAME_RATE * manager.get_physics_dt())))
             self._graphs.frame()
 
-    def _record(self, dt: float, _context: Any) -> None:
+    def _record(self, dt: float, _context) -> None:
         physics = self.world.physics
         if physics.is_loaded:
             names = ("positions", "velocities", "position_targets", "actuation_forces", "stiffnesses")
@@ -150,9 +147,7 @@ class SimulationApp:
         experience: The app to start in place of Isaac Sim's base experience.
     """
 
-    def __init__(
-        self, process: IsaacSimPython, launch_config: dict[str, Any] | None = None, experience: str = ""
-    ) -> None:
+    def __init__(self, process: IsaacSimPython, launch_config: dict | None = None, experience: str = "") -> None:
         self._process = process
         self._config = {"headless": False, "fast_shutdown": True, "extra_args": []} | (launch_config or {})
         process.start(self._config["extra_args"])

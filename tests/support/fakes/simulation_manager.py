@@ -75,7 +75,7 @@ class KeptMethod:
     owner: Any
     name: str
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args):
         return getattr(self.owner, self.name)(*args)
 
 
@@ -96,7 +96,7 @@ class SimulationManager:
 
     @classmethod
     def register_callback(
-        cls, callback: Callable[..., Any], event: SimulationEvent | IsaacEvents, *, order: int = 0, **kwargs: Any
+        cls, callback: Callable, event: SimulationEvent | IsaacEvents, *, order: int = 0, **kwargs
     ) -> int:
         if not isinstance(event, SimulationEvent | IsaacEvents):
             raise ValueError(f"invalid event {event!r}")
@@ -132,14 +132,14 @@ class SimulationManager:
         cls._callback_iter = 0
 
     @staticmethod
-    def _as_kept(callback: Callable[..., Any]) -> Callable[..., Any]:
+    def _as_kept(callback: Callable) -> Callable:
         """Bound methods weakly, and found again by their name."""
         if not hasattr(callback, "__self__"):
             return callback
         return KeptMethod(weakref.proxy(callback.__self__), callback.__name__)
 
     @classmethod
-    def _connect(cls, call: Callable[..., Any], event: SimulationEvent | IsaacEvents, order: int) -> Any:
+    def _connect(cls, call: Callable, event: SimulationEvent | IsaacEvents, order: int):
         world = cls.world
         if event in DISPATCHED:
             return world.dispatcher.observe_event(
@@ -151,7 +151,7 @@ class SimulationManager:
                 event_type=int(ON_TIMELINE[event]), fn=call, order=order, name="simulation_manager"
             )
 
-        def gated(step_dt: float, context: Any) -> None:
+        def gated(step_dt: float, context) -> None:
             if cls._is_gate_open():
                 call(step_dt, context)
 
@@ -165,7 +165,7 @@ class SimulationManager:
 
     @classmethod
     def _start(cls) -> None:
-        cls._callbacks: dict[int, tuple[Any, Any, Any]] = {}
+        cls._callbacks: dict[int, tuple] = {}
         cls._deletion_callbacks: dict[int, Callable[[str], None]] = {}
         cls._callback_iter = 0
         cls._view: SimulationView | None = None

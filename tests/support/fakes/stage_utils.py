@@ -1,10 +1,6 @@
 """`isaacsim.core.experimental.utils.stage`: the current stage, which Kit's context need not know."""
 
-from __future__ import annotations
-
 import contextlib
-from collections.abc import Iterator
-from typing import Any
 
 from fakes.omni_usd import UsdContext
 from pxr import Usd
@@ -17,7 +13,7 @@ class StageUtils:
         self._context = context
         self._used: list[Usd.Stage] = []
 
-    def get_current_stage(self, *, backend: str | None = None) -> Any:
+    def get_current_stage(self, *, backend: str | None = None):
         if backend not in (None, "usd"):
             raise ValueError(f"this world knows USD only, not {backend}")
         stage = self._used[-1] if self._used else self._context.get_stage()
@@ -26,7 +22,7 @@ class StageUtils:
         return stage
 
     @contextlib.contextmanager
-    def use_stage(self, stage: Usd.Stage) -> Iterator[None]:
+    def use_stage(self, stage: Usd.Stage):
         self._used.append(stage)
         try:
             yield

@@ -1,7 +1,5 @@
 """`actuators compare`: exit code 1 where motions differ, and the causes by name."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -28,7 +26,7 @@ def configs(tmp_path: Path) -> list[str]:
 
 
 @pytest.mark.slow
-def test_a_gain_in_degrees(configs: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_gain_in_degrees(configs, tmp_path, capsys) -> None:
     """Cause, values, time and joint, and a hint."""
     picture = tmp_path / "plot.png"
     assert main(["compare", ARM, *configs, *SHORT, "--plot", str(picture)]) == 1
@@ -41,7 +39,7 @@ def test_a_gain_in_degrees(configs: list[str], tmp_path: Path, capsys: pytest.Ca
     assert picture.stat().st_size > 1000
 
 
-def test_json_has_numbers(configs: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_has_numbers(configs, capsys) -> None:
     assert main(["compare", ARM, *configs, *SHORT, "--json"]) == 1
     said = json.loads(capsys.readouterr().out)
     (cause,) = said["causes"]
@@ -59,7 +57,7 @@ def test_json_has_numbers(configs: list[str], capsys: pytest.CaptureFixture[str]
     ]
 
 
-def test_what_agrees(configs: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_agrees(configs, capsys) -> None:
     """Also within a tolerance, with what differs nevertheless."""
     assert main(["compare", ARM, ARM, *SHORT]) == 0
     assert "The motions agree: 1 s, largest difference 0 mrad" in capsys.readouterr().out
@@ -68,7 +66,7 @@ def test_what_agrees(configs: list[str], capsys: pytest.CaptureFixture[str]) -> 
 
 
 @pytest.mark.slow
-def test_two_files_of_different_formats(capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_files_of_different_formats(capsys) -> None:
     """Drives are compared with motors, and links of one file alone are named."""
     assert main(["compare", ARM, str(ARM_XML), *SHORT]) == 1
     text = capsys.readouterr().out
@@ -76,7 +74,7 @@ def test_two_files_of_different_formats(capsys: pytest.CaptureFixture[str]) -> N
         assert words in text
 
 
-def test_joints_in_another_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_joints_in_another_order(tmp_path, capsys) -> None:
     """Exchanged names, and a program that goes by number and so does not see them."""
     other = str(exchanged_names(tmp_path))
     assert main(["compare", str(ARM_XML), other, *SHORT]) == 1
@@ -86,7 +84,7 @@ def test_joints_in_another_order(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert main(["compare", str(ARM_XML), other, *SHORT, "--by-index"]) == 0
 
 
-def test_two_simulators(capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_simulators(capsys) -> None:
     """A difference that no value explains is attributed to the simulators."""
     installed("physx")
     assert main(["compare", ARM, "--engines", "mujoco,physx", *SHORT]) == 1
@@ -96,11 +94,10 @@ def test_two_simulators(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.slow
-def test_a_robot_of_isaac_lab(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_robot_of_isaac_lab(tmp_path, capsys) -> None:
     """Against motors in USD, as exported, and with one fault; the words name whose model it is."""
     robot = str(usd_file(tmp_path, joint_motors()))
-    lab = str(lab_file(tmp_path, joint_motors()))
-    assert main(["compare", robot, "--lab", lab, *SHORT]) == 0
+    assert main(["compare", robot, "--lab", str(lab_file(tmp_path, joint_motors())), *SHORT]) == 0
     text = capsys.readouterr().out
     assert "The motions agree: 1 s, largest difference 0 mrad" in text
     assert "this package's implementation of its models; Isaac Lab does not run." in text
@@ -116,7 +113,7 @@ def test_a_robot_of_isaac_lab(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_an_implicit_robot_of_isaac_lab(engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_implicit_robot_of_isaac_lab(engine, tmp_path, capsys) -> None:
     """Gains and limits of its cfg are those of the drives of the simulator."""
     made = pendulum()
     made.drive("/World/Robot/hinge", stiffness=1.0, damping=0.1, maxForce=4.0)
@@ -148,6 +145,6 @@ def test_an_implicit_robot_of_isaac_lab(engine: str, tmp_path: Path, capsys: pyt
         ([ARM, "missing.usda"], "no such file"),
     ],
 )
-def test_wrong_arguments_are_told(given: list[str], why: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_arguments_are_told(given, why, capsys) -> None:
     assert main(["compare", *given]) == 1
     assert why in capsys.readouterr().err

@@ -1,7 +1,5 @@
 """`actuators convert`: a robot of another format as USD, with its motors."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from pathlib import Path
@@ -33,7 +31,7 @@ def leg(folder: Path, *joints: str) -> Path:
     return file
 
 
-def test_a_file_becomes_usd_with_motors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_becomes_usd_with_motors(tmp_path, capsys) -> None:
     """The DOFs are listed in their order."""
     target = tmp_path / "arm.usda"
     assert main(["convert", FILE, str(target), "--motors", motors(tmp_path, "shoulder"), "--json", "--lossy"]) == 0
@@ -47,7 +45,7 @@ def test_a_file_becomes_usd_with_motors(tmp_path: Path, capsys: pytest.CaptureFi
         assert simulation.articulation("/World/arm_2dof").num_dofs == 2
 
 
-def test_what_is_lost_is_exit_code_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_lost_is_exit_code_1(tmp_path, capsys) -> None:
     """The file is written; nothing is lost of a plain URDF file."""
     target = tmp_path / "arm.usda"
     assert main(["convert", FILE, str(target)]) == 1
@@ -57,7 +55,7 @@ def test_what_is_lost_is_exit_code_1(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert main(["convert", str(leg(tmp_path)), str(tmp_path / "leg.usda")]) == 0
 
 
-def test_motors_that_do_not_fit_leave_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_motors_that_do_not_fit_leave_no_file(tmp_path, capsys) -> None:
     """The message names the pattern."""
     target = tmp_path / "arm.usda"
     assert main(["convert", FILE, str(target), "--motors", motors(tmp_path, "elbow")]) == 1
@@ -65,7 +63,7 @@ def test_motors_that_do_not_fit_leave_no_file(tmp_path: Path, capsys: pytest.Cap
     assert not target.exists()
 
 
-def test_a_stage_is_no_source(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_stage_is_no_source(tmp_path, capsys) -> None:
     """Nor is another extension a target."""
     assert main(["convert", str(ROBOTS / "arm_2dof.usda"), str(tmp_path / "arm.usda")]) == 1
     assert "must be an MJCF or URDF file" in capsys.readouterr().err
@@ -73,7 +71,7 @@ def test_a_stage_is_no_source(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "must end with .usd, .usda, .usdc" in capsys.readouterr().err
 
 
-def test_motors_of_a_robot_that_floats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_motors_of_a_robot_that_floats(tmp_path, capsys) -> None:
     """They are below the robot, whose root is a link."""
     target, fixed = tmp_path / "leg.usda", leg(tmp_path)
     fixed.write_text(
@@ -92,14 +90,14 @@ def test_motors_of_a_robot_that_floats(tmp_path: Path, capsys: pytest.CaptureFix
         assert len(actuators.actuators) == 1
 
 
-def test_joints_that_no_motor_moves_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_joints_that_no_motor_moves_are_told(tmp_path, capsys) -> None:
     """With a motor in the hip, the knee of a leg hangs."""
     source, target = leg(tmp_path, "knee"), tmp_path / "leg.usda"
     assert main(["convert", str(source), str(target), "--motors", motors(tmp_path, "hip")]) == 0
     assert "</World/leg>: joints knee have no motor, and nothing else moves them." in capsys.readouterr().err
 
 
-def test_a_robot_stands_from_the_shell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_robot_stands_from_the_shell(tmp_path, capsys) -> None:
     """It floats, and starts where requested, with its lowest part on the ground."""
     target = tmp_path / "leg.usda"
     standing = ["--floating-base", "--ground", "--initial-positions", "hi.=0.3"]

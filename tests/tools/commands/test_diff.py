@@ -1,11 +1,7 @@
 """`actuators diff`: exit code 1 for differences, as `diff`."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
-import pytest
 from isaacsim.core.experimental.actuators.tools.commands.main import main
 from places import ROBOTS
 from pxr import Usd
@@ -14,13 +10,13 @@ from robot_files import ARM, OF_SHOULDER, edited, number
 FILE = str(ROBOTS / "arm_2dof.usda")
 
 
-def test_the_same_twice(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_same_twice(capsys) -> None:
     """A note says so, with exit code 0."""
     assert main(["diff", FILE, FILE]) == 0
     assert capsys.readouterr().out == "Their joints and motors are the same.\n"
 
 
-def test_a_difference_is_a_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_difference_is_a_row(tmp_path, capsys) -> None:
     """In columns with the names of both files, with exit code 1."""
     other = edited(tmp_path, number(OF_SHOULDER, "newton:kp", 210.0))
     assert main(["diff", FILE, str(other)]) == 1
@@ -32,7 +28,7 @@ def test_a_difference_is_a_row(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert (row["robot"], row["joint"], row["first"], row["second"]) == (ARM, "shoulder", 200.0, 210.0)
 
 
-def test_variants_of_one_robot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_variants_of_one_robot(tmp_path, capsys) -> None:
     """The same file twice, with a variant for one of them."""
 
     def author(stage: Usd.Stage) -> None:
@@ -51,7 +47,7 @@ def test_variants_of_one_robot(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert (row["property"], row["first"], row["second"]) == ("PD.const_effort", 3.0, 0.0)
 
 
-def test_a_broken_file_is_wrong_and_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_broken_file_is_wrong_and_compared(tmp_path, capsys) -> None:
     """Its problems are listed."""
     broken = str(edited(tmp_path, number(OF_SHOULDER, "newton:kp", -1.0)))
     assert main(["diff", broken, broken, "--json"]) == 1

@@ -1,11 +1,8 @@
 """`actuators doctor`: installed and missing parts, and a core with wrong results."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +13,7 @@ from isaacsim.core.experimental.actuators.tools.commands.answer import Answer
 from isaacsim.core.experimental.actuators.tools.commands.arguments import Doctor
 
 
-def rows(answer: Answer, name: str) -> list[Any]:
+def rows(answer: Answer, name: str) -> list:
     return [row for table in answer.tables if table.name == name for row in table.rows]
 
 
@@ -33,7 +30,7 @@ def test_all_is_well() -> None:
     assert mujoco["version"][0].isdigit()
 
 
-def test_missing_library_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_library_says_how_to_get_it(monkeypatch) -> None:
     """With the first extra that includes it."""
     monkeypatch.setattr(doctor, "_import_errors", lambda names: {})
     monkeypatch.setattr(doctor, "find_spec", lambda name: None if name == "mujoco" else object())
@@ -58,9 +55,7 @@ def with_library(folder: Path, content: str, name: str, monkeypatch: pytest.Monk
         ("import os; os._exit(139)", "its import ends Python with code 139."),
     ],
 )
-def test_broken_library_is_named_with_its_repair(
-    content: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_broken_library_is_named_with_its_repair(content, said, tmp_path, monkeypatch) -> None:
     """Too old, with modules of another wheel, with a binary that does not fit, and one that ends Python."""
     with_library(tmp_path, content, "mujoco", monkeypatch)
     monkeypatch.setattr(doctor, "find_spec", lambda name: name in ("mujoco", "pxr", "newton_usd_schemas") or None)
@@ -74,7 +69,7 @@ def test_broken_library_is_named_with_its_repair(
     )
 
 
-def test_two_owners_of_a_library(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_owners_of_a_library(monkeypatch) -> None:
     """Wheels of which one brings the other are one owner, as those of MuJoCo 4."""
     monkeypatch.setattr(doctor, "_import_errors", lambda names: {})
     monkeypatch.setattr(doctor, "owners_of", lambda name: ["matplotlib", "numpy", "tyro"] if name == "pxr" else [])
@@ -82,7 +77,7 @@ def test_two_owners_of_a_library(monkeypatch: pytest.MonkeyPatch) -> None:
     assert note.startswith("pxr has files of matplotlib and tyro: must be of one of them")
 
 
-def test_extra_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_extra_in_part(monkeypatch) -> None:
     """A library that others bring as well is no part of an extra by itself."""
     monkeypatch.setattr(doctor, "_import_errors", lambda names: {})
     there = {"pxr", "newton_usd_schemas", "ovphysx", "yaml", "scipy"}
@@ -95,7 +90,7 @@ def test_extra_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("variant", ["first", "last"])
-def test_wrong_efforts_are_found(variant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_efforts_are_found(variant, monkeypatch) -> None:
     """Of the engine in use, and of another instruction set."""
     variants = native.core.variants() if native.core else [None]
     if variant == "last" and len(variants) == 1:
@@ -113,7 +108,7 @@ def test_wrong_efforts_are_found(variant: str, monkeypatch: pytest.MonkeyPatch) 
     assert any(str(broken or "Warp") in test for test in failed)
 
 
-def test_without_the_core_warp_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_core_warp_runs(monkeypatch) -> None:
     """A note says that it is slower."""
     monkeypatch.setattr(doctor.native, "core", None)
     monkeypatch.setattr(doctor, "_faults", list)

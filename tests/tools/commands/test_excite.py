@@ -1,7 +1,4 @@
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +12,7 @@ SHORT = ["--seconds", "8", "--rate", "100", "--kinds", "steps"]
 
 
 @pytest.mark.slow
-def test_commands_a_picture_and_what_was_reduced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_a_picture_and_what_was_reduced(tmp_path, capsys) -> None:
     out, plot = tmp_path / "excitation.csv", tmp_path / "plot.png"
     assert main(["excite", ARM, "-o", str(out), "--plot", str(plot), *SHORT]) == 0
     printed = " ".join(capsys.readouterr().out.split())
@@ -26,7 +23,7 @@ def test_commands_a_picture_and_what_was_reduced(tmp_path: Path, capsys: pytest.
     assert plot.stat().st_size > 1000
 
 
-def test_json_with_motors_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_with_motors_of_a_file(tmp_path, capsys) -> None:
     save_motors(tmp_path / "known.yaml", {".*": known_motor()})
     out = tmp_path / "excitation.npz"
     given = ["excite", PENDULUM, "--config", str(tmp_path / "known.yaml"), "-o", str(out), *SHORT]
@@ -43,7 +40,7 @@ def test_json_with_motors_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixtur
         assert 0.2 - 1e-6 <= arrays["command"].min() < arrays["command"].max() <= 0.6 + 1e-6
 
 
-def test_joints_by_pattern(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_joints_by_pattern(tmp_path, capsys) -> None:
     assert main(["excite", ARM, "-o", str(tmp_path / "one.csv"), "--joints", "ext.*", "--json", *SHORT]) == 0
     (row,) = json.loads(capsys.readouterr().out)["joints"]
     assert row["joint"] == "extension"
@@ -61,13 +58,10 @@ def test_joints_by_pattern(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         ([QUADRUPED], "its base floats"),
     ],
 )
-def test_errors_are_a_line_and_write_nothing(
-    given: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_errors_are_a_line_and_write_nothing(given, said, tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["excite", *given]) == 1
-    error = capsys.readouterr().err
-    assert said in error
+    assert said in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 
@@ -79,7 +73,7 @@ def test_errors_are_a_line_and_write_nothing(
         (["--joints", "((("], "joints = '(((': must be a regular expression, but missing )"),
     ],
 )
-def test_what_no_computer_can_do_is_one_line(given: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_no_computer_can_do_is_one_line(given, said, capsys) -> None:
     assert main(["excite", PENDULUM, *given]) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"error: {said}")

@@ -1,9 +1,6 @@
 """`actuators export`: files for other systems, and what they do not say."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 from isaacsim.core.experimental.actuators.tools.commands.main import main
@@ -12,7 +9,7 @@ from places import ROBOTS
 ARM = str(ROBOTS / "arm_2dof.usda")
 
 
-def test_a_file_is_written_and_losses_are_notes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_is_written_and_losses_are_notes(tmp_path, capsys) -> None:
     """The table has the joints in DOF order."""
     out = tmp_path / "motors.xml"
     assert main(["export", ARM, "--to", "mjcf", "-o", str(out), "--json"]) == 0
@@ -30,9 +27,7 @@ def test_a_file_is_written_and_losses_are_notes(tmp_path: Path, capsys: pytest.C
         ("anymal_c", ["kp [N·m/rad]", "largest effort [N·m]", " 80 "]),
     ],
 )
-def test_table_has_units_and_the_largest_effort(
-    robot: str, units: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_table_has_units_and_the_largest_effort(robot, units, tmp_path, capsys) -> None:
     """In the headings, or behind each number where some joints turn and others slide; also that of a DC motor."""
     assert (
         main(["export", str(ROBOTS / f"{robot}.usda"), "--to", "urdf", "-o", str(tmp_path / "motors.xml"), "--lossy"])
@@ -54,9 +49,7 @@ WRITTEN = {
 
 
 @pytest.mark.parametrize("target", WRITTEN)
-def test_identified_friction_and_delay_are_in_the_file(
-    target: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_identified_friction_and_delay_are_in_the_file(target, tmp_path, capsys) -> None:
     """No value becomes a zero; what is lost is in the last lines, with exit code 1 unless that is allowed."""
     motors, out = tmp_path / "motors.json", tmp_path / "out"
     arguments = ["export", ARM, "--to", target, "-o", str(out), "--config", str(motors), "--dt", "0.002"]
@@ -74,8 +67,7 @@ def test_identified_friction_and_delay_are_in_the_file(
     assert main(arguments) == int("lab" not in target)
 
 
-def test_strict_is_exit_code_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """And no file."""
+def test_strict_is_exit_code_one(tmp_path, capsys) -> None:
     motors = tmp_path / "motors.json"
     motors.write_text('{".*": {"controller": {"law": "pd", "kp": 5.0, "kd": 1.0}, "delay": {"delay_steps": 2}}}')
     out = tmp_path / "motors.xml"
@@ -84,7 +76,7 @@ def test_strict_is_exit_code_one(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert not out.exists()
 
 
-def test_a_whole_file_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_whole_file_is_written(tmp_path, capsys) -> None:
     """With the motors of one file and the rest of another."""
     out = tmp_path / "arm.xml"
     assert main(["export", ARM, "--to", "mjcf", "-o", str(out), "--into", str(ROBOTS / "arm_2dof.xml")]) == 0

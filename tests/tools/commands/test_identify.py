@@ -1,8 +1,5 @@
-from __future__ import annotations
-
 import json
 from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -32,7 +29,7 @@ def known(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_from_csv_to_usd_and_a_report(tmp_path: Path, known: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_from_csv_to_usd_and_a_report(tmp_path, known, capsys) -> None:
     log, out = written_log(tmp_path / "log.csv"), tmp_path / "motors.usda"
     made = ["--report", str(tmp_path / "report.html"), "--plot", str(tmp_path / "plot.png")]
     chosen = ["--model", "viscous friction", "Coulomb friction"]
@@ -50,7 +47,7 @@ def test_from_csv_to_usd_and_a_report(tmp_path: Path, known: Path, capsys: pytes
 
 
 @pytest.mark.slow
-def test_columns_are_fitted_or_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_columns_are_fitted_or_named(tmp_path, capsys) -> None:
     """A current, and what no motor simulates."""
     true, known = hidden_motor(), known_motor()
     true.others, known.others = [*true.others, aa.ElectricalConfig(0.8, 2.0)], [aa.ElectricalConfig(0.5, 2.0)]
@@ -78,7 +75,7 @@ def test_columns_are_fitted_or_named(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.slow
-def test_json_and_a_motor_file(tmp_path: Path, known: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_and_a_motor_file(tmp_path, known, capsys) -> None:
     log, out = written_log(tmp_path / "log.csv"), tmp_path / "motors.yaml"
     given = ["identify", PENDULUM, str(log), "--config", str(known), "--out", str(out), "--model", "viscous friction"]
     # which does not explain dry friction
@@ -89,11 +86,11 @@ def test_json_and_a_motor_file(tmp_path: Path, known: Path, capsys: pytest.Captu
 
 
 @pytest.mark.slow
-def test_from_a_bag_and_a_dataset(tmp_path: Path, known: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_from_a_bag_and_a_dataset(tmp_path, known, capsys) -> None:
     """An array of commands whose joint is told, and positions in degrees."""
     pytest.importorskip("rosbags.rosbag2", exc_type=ImportError)
-    arrow: Any = pytest.importorskip("pyarrow", exc_type=ImportError)
-    parquet: Any = pytest.importorskip("pyarrow.parquet", exc_type=ImportError)
+    arrow = pytest.importorskip("pyarrow", exc_type=ImportError)
+    parquet = pytest.importorskip("pyarrow.parquet", exc_type=ImportError)
     log = hidden_log(PENDULUM, {"hinge": hidden_motor()}, ["hinge"])
     with BagWriter(tmp_path / "bag") as bag:
         for time, command, position in zip(log.time, log.command[:, 0], log.position[:, 0], strict=True):
@@ -121,7 +118,7 @@ def test_from_a_bag_and_a_dataset(tmp_path: Path, known: Path, capsys: pytest.Ca
 
 
 @pytest.mark.slow
-def test_a_network_on_top(tmp_path: Path, known: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_network_on_top(tmp_path, known, capsys) -> None:
     """Of a log that a model of the ladder explains it does not pay, which is said."""
     pytest.importorskip("torch")
     log, out = written_log(tmp_path / "log.csv"), tmp_path / "motors.usda"
@@ -133,7 +130,7 @@ def test_a_network_on_top(tmp_path: Path, known: Path, capsys: pytest.CaptureFix
     assert not list((tmp_path / "motors_networks").iterdir())
 
 
-def test_a_broken_log_is_refused_before_a_fit(tmp_path: Path, known: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_broken_log_is_refused_before_a_fit(tmp_path, known, capsys) -> None:
     log, out = written_log(tmp_path / "log.csv", degrees=True), tmp_path / "motors.usda"
     assert main(["identify", PENDULUM, str(log), "--config", str(known), "-o", str(out)]) == 1
     error = capsys.readouterr().err
@@ -142,9 +139,7 @@ def test_a_broken_log_is_refused_before_a_fit(tmp_path: Path, known: Path, capsy
     assert not out.exists()
 
 
-def test_a_recording_of_several_robots_needs_the_number_of_one(
-    tmp_path: Path, known: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_recording_of_several_robots_needs_the_number_of_one(tmp_path, known, capsys) -> None:
     with aa.Simulation(PENDULUM, num_envs=2) as simulation:
         actuators = aa.ArticulationActuators.from_configs("/", {".*": known_motor()})
         simulation.play()
@@ -163,7 +158,7 @@ def test_a_recording_of_several_robots_needs_the_number_of_one(
     assert "robot = 2: must be" in capsys.readouterr().err
 
 
-def test_outputs_are_checked_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_outputs_are_checked_first(tmp_path, capsys) -> None:
     assert main(["identify", PENDULUM, "no.csv", "-o", str(tmp_path / "motors.txt")]) == 1
     assert "must end in" in capsys.readouterr().err
     assert main(["identify", PENDULUM, "no.csv", "-o", str(tmp_path / "there" / "motors.usda")]) == 1
@@ -171,7 +166,7 @@ def test_outputs_are_checked_first(tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 @pytest.mark.slow
-def test_ranges_priors_and_further_parameters(tmp_path: Path, known: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ranges_priors_and_further_parameters(tmp_path, known, capsys) -> None:
     log, out = written_log(tmp_path / "log.csv"), tmp_path / "motors.yaml"
     given = ["identify", PENDULUM, str(log), "--config", str(known), "-o", str(out), "--model", "Coulomb friction"]
     chosen = ["--fit", "hinge/max_effort", "--bounds", "viscous=0:0.15", "--prior", "armature=0.05:1e-7"]
@@ -187,15 +182,13 @@ def test_ranges_priors_and_further_parameters(tmp_path: Path, known: Path, capsy
 
 
 @pytest.mark.parametrize("given", ["armature", "armature=1", "armature=a:b", "armature=1:2:3"])
-def test_pairs_are_checked(given: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pairs_are_checked(given, tmp_path, capsys) -> None:
     assert main(["identify", PENDULUM, "no.csv", "-o", str(tmp_path / "motors.yaml"), "--bounds", given]) == 1
     assert f"--bounds {given}: must be a name and two numbers" in capsys.readouterr().err
 
 
 @pytest.mark.slow
-def test_a_motor_of_the_catalogue_is_known_before(
-    tmp_path: Path, known: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_motor_of_the_catalogue_is_known_before(tmp_path, known, capsys) -> None:
     log, out = written_log(tmp_path / "log.csv"), tmp_path / "motors.yaml"
     given = ["identify", PENDULUM, str(log), "--config", str(known), "-o", str(out), "--model", "viscous friction"]
     assert main([*given, "--motor", "hinge/feetech_sts3215", "--json"]) == 1

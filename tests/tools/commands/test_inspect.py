@@ -1,9 +1,6 @@
 """`actuators inspect` on the shipped robots and on broken ones."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import isaacsim.core.experimental.actuators as aa
 import pytest
@@ -14,17 +11,16 @@ from robot_files import ARM, OF_SHOULDER, SHOULDER, edited, number, schema, with
 
 
 @pytest.mark.parametrize("file", sorted([*ROBOTS.glob("*.usda"), ROBOTS / "arm_2dof.xml"]), ids=lambda file: file.name)
-def test_shipped_robots(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_shipped_robots(file, capsys) -> None:
     """There are no problems; all joints and their drivers are listed."""
     assert main(["inspect", str(file), "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert said["joints"] and said["actuators"] and said["notes"] == []
-    drivers = {row["path"] for row in said["actuators"]}
-    assert {row["driver"] for row in said["joints"]} - {None} == drivers
+    assert {row["driver"] for row in said["joints"]} - {None} == {row["path"] for row in said["actuators"]}
     assert {row["source"] for row in said["values"]} <= {file.name, "default"}
 
 
-def test_tables_are_readable(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_are_readable(capsys, monkeypatch) -> None:
     """In a terminal of 100 columns, no word is broken."""
     monkeypatch.setenv("COLUMNS", "100")
     assert main(["inspect", str(ROBOTS / "so101.usda")]) == 0
@@ -40,9 +36,7 @@ def test_tables_are_readable(capsys: pytest.CaptureFixture[str], monkeypatch: py
         assert words in text
 
 
-def test_equal_motors_are_one_line_for_people(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_equal_motors_are_one_line_for_people(capsys, monkeypatch) -> None:
     """With all of their joints; programs get each prim."""
     # narrow terminals break lines
     monkeypatch.setenv("COLUMNS", "200")
@@ -56,7 +50,7 @@ def test_equal_motors_are_one_line_for_people(
     assert len(rows) == 12 and all(row["joints"] == [row["actuator"]] for row in rows)
 
 
-def test_a_drive_is_told_as_a_law(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_drive_is_told_as_a_law(tmp_path, capsys) -> None:
     """In SI, at its joint."""
     file = edited(tmp_path, without(OF_SHOULDER), number(SHOULDER, "drive:angular:physics:stiffness", 1.0))
     assert main(["inspect", str(file), "--json"]) == 0
@@ -66,7 +60,7 @@ def test_a_drive_is_told_as_a_law(tmp_path: Path, capsys: pytest.CaptureFixture[
     ]
 
 
-def test_broken_prims_are_told_and_make_it_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_broken_prims_are_told_and_make_it_wrong(tmp_path, capsys) -> None:
     """With exit code 1, and all the rest."""
     assert main(["inspect", str(edited(tmp_path, number(OF_SHOULDER, "newton:kp", -1.0))), "--json"]) == 1
     said = json.loads(capsys.readouterr().out)
@@ -74,7 +68,7 @@ def test_broken_prims_are_told_and_make_it_wrong(tmp_path: Path, capsys: pytest.
     assert [row["joint"] for row in said["joints"]] == ["shoulder", "extension"]
 
 
-def test_files_without_robots_or_that_are_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_without_robots_or_that_are_missing(tmp_path, capsys) -> None:
     """They are errors too."""
     Usd.Stage.CreateNew(str(tmp_path / "empty.usda")).Save()
     assert main(["inspect", str(tmp_path / "empty.usda")]) == 1
@@ -84,13 +78,12 @@ def test_files_without_robots_or_that_are_missing(tmp_path: Path, capsys: pytest
 
 
 @pytest.mark.parametrize(("variant", "words"), [("gripper", "must be SET=CHOICE"), ("hand=none", "no prim has it")])
-def test_variants_that_are_none(variant: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """They are rejected."""
+def test_variants_that_are_none(variant, words, capsys) -> None:
     assert main(["inspect", str(ROBOTS / "arm_2dof.usda"), "--variant", variant]) == 1
     assert words in capsys.readouterr().err
 
 
-def test_an_actuator_without_limit_is_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_actuator_without_limit_is_noted(tmp_path, capsys) -> None:
     """If its joint has one; the exit code does not change."""
     file = edited(tmp_path, lambda stage: stage.GetPrimAtPath(OF_SHOULDER).RemoveProperty("newton:maxEffort"))
     assert main(["inspect", str(file), "--json"]) == 0
@@ -99,9 +92,7 @@ def test_an_actuator_without_limit_is_noted(tmp_path: Path, capsys: pytest.Captu
 
 
 @pytest.mark.parametrize("assumed", [0.0, 0.25])
-def test_friction_is_compared_with_the_limit_of_its_motor(
-    assumed: float, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_friction_is_compared_with_the_limit_of_its_motor(assumed, tmp_path, capsys) -> None:
     """Its numbers are in the table; a note has the breakaway level, and the inertia that is assumed."""
     numbers = {"coulomb": 6.0, "static": 15.0, "assumedInertia": assumed}
     edits = [number(OF_SHOULDER, f"actuator:friction:{name}", value) for name, value in numbers.items()]
@@ -117,7 +108,7 @@ def test_friction_is_compared_with_the_limit_of_its_motor(
     ]
 
 
-def test_geared_motor_is_told_on_both_sides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_geared_motor_is_told_on_both_sides(tmp_path, capsys) -> None:
     """The pipeline has the numbers of the motor, a note those of the joint."""
     motor = [aa.PDControlConfig(2.0, 0.1), aa.MaxEffortClampingConfig(3.0), aa.TransmissionConfig(-10.0)]
 
@@ -137,7 +128,7 @@ def test_geared_motor_is_told_on_both_sides(tmp_path: Path, capsys: pytest.Captu
     ("robot", "units"),
     [("arm_2dof", ["-2.5 rad", "0.4 m", "100 N", "0 kg·m²"]), ("pendulum", ["lower [rad]", "armature [kg·m²]"])],
 )
-def test_joints_have_units(robot: str, units: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_joints_have_units(robot, units, capsys) -> None:
     """In the headings, or behind each number where some joints turn and others slide."""
     assert main(["inspect", str(ROBOTS / f"{robot}.usda")]) == 0
     said = " ".join(capsys.readouterr().out.split())

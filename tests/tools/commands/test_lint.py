@@ -1,10 +1,7 @@
 """`actuators lint`: exit codes, several files, a step, and overlays."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from isaacsim.core.experimental.actuators import GearedPDControlConfig, MaxEffortClampingConfig
@@ -16,19 +13,18 @@ LOW = number(SHOULDER, "drive:angular:physics:maxForce", 40.0)
 BARE = number(OF_SHOULDER, "newton:kd", 0.0)
 
 
-def said(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, Any]:
-    code = main(["lint", *map(str, arguments), "--json"])
-    return code, json.loads(capsys.readouterr().out)
+def said(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple:
+    return main(["lint", *map(str, arguments), "--json"]), json.loads(capsys.readouterr().out)
 
 
-def test_shipped_robots_are_in_order(capsys: pytest.CaptureFixture[str]) -> None:
+def test_shipped_robots_are_in_order(capsys) -> None:
     """Several files in one call; an empty table is not drawn."""
     files = sorted(map(str, [*ROBOTS.glob("*.usda"), ROBOTS / "arm_2dof.xml"]))
     assert main(["lint", *files]) == 0
     assert capsys.readouterr().out == f"errors: 0, warnings: 0, files: {len(files)}\n"
 
 
-def test_findings_make_it_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_findings_make_it_wrong(tmp_path, capsys) -> None:
     """A warning sets the exit code too; files are distinguished."""
     good, bad = ROBOTS / "pendulum.usda", edited(tmp_path, LOW)
     code, found = said(capsys, good, bad)
@@ -38,7 +34,7 @@ def test_findings_make_it_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert row["where"] == OF_SHOULDER and row["problem"] and row["remedy"].startswith("Lower it to 40")
 
 
-def test_a_step_asks_for_stability(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_step_asks_for_stability(tmp_path, capsys) -> None:
     """An invalid step is an error."""
     file = edited(tmp_path, number(OF_SHOULDER, "newton:kd", 500.0))
     assert said(capsys, file)[0] == 0
@@ -48,7 +44,7 @@ def test_a_step_asks_for_stability(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "dt = -1.0" in capsys.readouterr().err
 
 
-def test_corrections_are_written_and_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_corrections_are_written_and_told(tmp_path, capsys) -> None:
     """The exit code is that of remaining findings; none remain if all were corrected."""
     overlay = tmp_path / "fixed.usda"
     code, found = said(capsys, edited(tmp_path, LOW, name="low.usda"), "--fix", overlay)
@@ -60,7 +56,7 @@ def test_corrections_are_written_and_told(tmp_path: Path, capsys: pytest.Capture
     assert code == 1 and "is not written" in found["notes"][0] and not (tmp_path / "none.usda").exists()
 
 
-def test_wrong_arguments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_arguments(tmp_path, capsys) -> None:
     """No file, and several for one overlay."""
     assert main(["lint"]) == 1
     assert "no file to look at" in capsys.readouterr().err
@@ -69,7 +65,7 @@ def test_wrong_arguments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "corrects one file" in capsys.readouterr().err
 
 
-def test_a_note_makes_nothing_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_note_makes_nothing_wrong(tmp_path, capsys) -> None:
     """Notes are listed and counted, and the exit code is 0."""
     file = edited(tmp_path, motor("shoulder", GearedPDControlConfig(8.0, 0.8, 5.0), MaxEffortClampingConfig(60.0)))
     code, found = said(capsys, file)

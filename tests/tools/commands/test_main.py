@@ -1,11 +1,8 @@
 """The console command: arguments, output, exit codes."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys
-from typing import Any
 
 import numpy as np
 import pytest
@@ -27,7 +24,7 @@ _TABLE = Table(
 )
 
 
-def test_tables_show_numbers_units_and_brackets(capsys: pytest.CaptureFixture[str]) -> None:
+def test_tables_show_numbers_units_and_brackets(capsys) -> None:
     """Markup is text; a missing value is a hyphen."""
     show(Answer([_TABLE], ["Two joints [all]."]))
     text = capsys.readouterr().out
@@ -36,7 +33,7 @@ def test_tables_show_numbers_units_and_brackets(capsys: pytest.CaptureFixture[st
         assert cell in text
 
 
-def test_json_holds_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_holds_the_same(capsys) -> None:
     """All digits, and only numbers that JSON has."""
     show_json(Answer([_TABLE], ["Two joints."], is_wrong=True))
     said = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
@@ -46,19 +43,16 @@ def test_json_holds_the_same(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("wrong", [False, True])
-def test_exit_code_says_whether_something_is_wrong(wrong: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """0 or 1."""
+def test_exit_code_says_whether_something_is_wrong(wrong, monkeypatch) -> None:
     monkeypatch.setattr(doctor, "answer", lambda arguments: Answer(is_wrong=wrong))
     assert main.main(["doctor"]) == int(wrong)
 
 
 @pytest.mark.parametrize("error", [ValueError("a: must be b.\nc: must be d."), FileNotFoundError("no e")])
-def test_errors_are_shown_without_a_trace(
-    error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_errors_are_shown_without_a_trace(error, monkeypatch, capsys) -> None:
     """One line each, on standard error, with exit code 1."""
 
-    def answer(_: Any) -> Answer:
+    def answer(_) -> Answer:
         raise error
 
     monkeypatch.setattr(doctor, "answer", answer)
@@ -68,19 +62,17 @@ def test_errors_are_shown_without_a_trace(
     assert shown.err.splitlines() == [f"error: {line}" for line in str(error).splitlines()]
 
 
-def test_too_much_for_the_machine_is_one_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_too_much_for_the_machine_is_one_line(monkeypatch, capsys) -> None:
     monkeypatch.setattr(doctor, "answer", lambda _: np.zeros(10**18))
     assert main.main(["doctor"]) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("error: out of memory: Unable to allocate") and line.endswith(" Give smaller numbers.")
 
 
-def test_interrupt_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_interrupt_is_one_line(monkeypatch, capsys) -> None:
     """With the exit code that shells have for it."""
 
-    def answer(_: Any) -> Answer:
+    def answer(_) -> Answer:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(doctor, "answer", answer)
@@ -88,10 +80,10 @@ def test_interrupt_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     assert capsys.readouterr().err == "error: interrupted.\n"
 
 
-def test_defects_keep_their_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_defects_keep_their_trace(monkeypatch) -> None:
     """Errors of other kinds are not hidden."""
 
-    def answer(_: Any) -> Answer:
+    def answer(_) -> Answer:
         raise KeyError("a defect")
 
     monkeypatch.setattr(doctor, "answer", answer)
@@ -99,7 +91,7 @@ def test_defects_keep_their_trace(monkeypatch: pytest.MonkeyPatch) -> None:
         main.main(["doctor"])
 
 
-def test_wrong_arguments_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_arguments_are_refused(capsys) -> None:
     """With exit code 2."""
     with pytest.raises(SystemExit) as stopped:
         main.main(["doctor", "--jsn"])
@@ -108,7 +100,7 @@ def test_wrong_arguments_are_refused(capsys: pytest.CaptureFixture[str]) -> None
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
-def test_output_that_lacks_signs_is_no_error(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_output_that_lacks_signs_is_no_error(encoding, monkeypatch) -> None:
     """Tables replace such characters; output for programs is complete."""
     for put in (show, show_json):
         shown = io.BytesIO()
@@ -130,20 +122,20 @@ def test_module_and_script_are_the_command() -> None:
     assert "doctor" in done.stdout
 
 
-def test_version_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_version_is_said(capsys) -> None:
     """One line, for scripts and reports."""
     assert main.main(["--version"]) == 0
     assert capsys.readouterr().out == f"actuators {__version__}\n"
 
 
-def test_parity_names_its_place(capsys: pytest.CaptureFixture[str]) -> None:
+def test_parity_names_its_place(capsys) -> None:
     """A command of 1.0, with its options."""
     assert main.main(["parity", "--peer", "newton"]) == 1
     assert "no longer in the package: run `./python.sh -m benchmarks.parity`" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", SUBCOMMANDS)
-def test_help_shows_what_an_option_takes(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_shows_what_an_option_takes(command, capsys) -> None:
     """Also of one that may be left out."""
     with pytest.raises(SystemExit) as ended:
         main.main([command.lower(), "--help"])
@@ -152,7 +144,7 @@ def test_help_shows_what_an_option_takes(command: str, capsys: pytest.CaptureFix
     assert "{None}" not in text and "-h, --help" in text
 
 
-def test_none_is_no_value_of_an_option(capsys: pytest.CaptureFixture[str]) -> None:
+def test_none_is_no_value_of_an_option(capsys) -> None:
     """One leaves the option out."""
     with pytest.raises(SystemExit):
         main.main(["compare", "robot.usda", "--seconds", "None"])

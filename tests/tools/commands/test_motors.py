@@ -1,10 +1,7 @@
 """`actuators motors`: the whole catalogue, and single motors with their sources."""
 
-from __future__ import annotations
-
 import json
 
-import pytest
 from isaacsim.core.experimental.actuators.specs.motor_catalogue import MOTORS
 from isaacsim.core.experimental.actuators.tools.commands import main, motors
 from isaacsim.core.experimental.actuators.tools.commands.arguments import Motors
@@ -20,21 +17,19 @@ def test_all_motors_are_listed() -> None:
     assert set(table.columns) <= set(row)
 
 
-def test_single_motors_have_their_sources(capsys: pytest.CaptureFixture[str]) -> None:
+def test_single_motors_have_their_sources(capsys) -> None:
     """Each published figure has a row with its unit; as JSON too."""
     answer = motors.answer(Motors(names=("mini_cheetah", "feetech_sts3215")))
     shown, sources = answer.tables
     assert len(shown.rows) == 2
     assert len(sources.rows) == sum(len(MOTORS[name].sources) for name in ("mini_cheetah", "feetech_sts3215"))
     assert all(row["value"] is not None and row["source"] for row in sources.rows)
-    unitless = {row["figure"] for row in sources.rows if not row["unit"]}
-    assert unitless == {"gear_ratio"}
+    assert {row["figure"] for row in sources.rows if not row["unit"]} == {"gear_ratio"}
     assert main.main(["motors", "mini_cheetah", "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert said["motors"][0]["armature"] == 0.0023 and "ICRA 2019" in said["sources"][0]["source"]
 
 
-def test_unknown_motor_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
-    """With similar names."""
+def test_unknown_motor_is_an_error(capsys) -> None:
     assert main.main(["motors", "minicheetah"]) == 1
     assert "Did you mean mini_cheetah" in capsys.readouterr().err

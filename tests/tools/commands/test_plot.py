@@ -1,12 +1,9 @@
 """`actuators plot`: plots of shipped robots, their numbers, and errors."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex
 from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import pytest
@@ -17,7 +14,7 @@ PAGE = (REPOSITORY / "docs" / "tutorials" / "see_it_move.md").read_text()
 ROBOTS = REPOSITORY / "data" / "robots"
 
 
-def drawn(capsys: pytest.CaptureFixture[str], folder: Path, *arguments: str) -> Any:
+def drawn(capsys: pytest.CaptureFixture[str], folder: Path, *arguments: str):
     """The JSON output; the plot is saved."""
     picture = folder / "out.png"
     assert main(["plot", *arguments, "-o", str(picture), "--json"]) == 0
@@ -26,14 +23,14 @@ def drawn(capsys: pytest.CaptureFixture[str], folder: Path, *arguments: str) -> 
     return said
 
 
-def test_envelope_of_a_servo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_envelope_of_a_servo(tmp_path, capsys) -> None:
     """The numbers of its file."""
     (row,) = drawn(capsys, tmp_path, "envelope", str(ROBOTS / "so101.usda"), "gripper")["envelope"]
     assert row["stall_effort"] == pytest.approx(2.94) and row["no_load_speed"] == pytest.approx(4.71, abs=1e-3)
     assert (row["corner_speed"], row["clamps"]) == (0.0, ["ClampingDCMotor"])
 
 
-def test_envelope_says_the_delay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_envelope_says_the_delay(tmp_path, capsys) -> None:
     """In seconds of the given step."""
     file = str(ROBOTS / "franka_panda.usda")
     (row,) = drawn(capsys, tmp_path, "envelope", file, "panda_joint7", "--dt", "0.002")["envelope"]
@@ -41,7 +38,7 @@ def test_envelope_says_the_delay(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.slow
-def test_step_of_a_knee(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_step_of_a_knee(tmp_path, capsys) -> None:
     """Its limit makes it slower than an ideal drive."""
     said = drawn(capsys, tmp_path, "step", str(ROBOTS / "anymal_c.usda"), "LF_KFE", "--seconds", "1")
     actuator, ideal = said["step"]
@@ -49,7 +46,7 @@ def test_step_of_a_knee(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert actuator["rise_time"] > ideal["rise_time"]
 
 
-def test_robot_that_vibrates_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_robot_that_vibrates_is_said_once(tmp_path, capsys) -> None:
     """Also if it is opened twice."""
     picture = str(tmp_path / "out.png")
     file = str(ROBOTS / "arm_2dof.usda")
@@ -58,7 +55,7 @@ def test_robot_that_vibrates_is_said_once(tmp_path: Path, capsys: pytest.Capture
 
 
 @pytest.mark.slow
-def test_bode_of_a_pendulum(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bode_of_a_pendulum(tmp_path, capsys) -> None:
     """Margins of its gains and inertia."""
     (row,) = drawn(capsys, tmp_path, "bode", str(ROBOTS / "pendulum.usda"), "hinge")["bode"]
     assert row["gain_margin"] == pytest.approx(2 * 0.26 / (2 / 240 + 20 / 240**2 / 2), rel=1e-3)
@@ -78,9 +75,7 @@ def test_bode_of_a_pendulum(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         (["step", "pendulum.usda", "hinge", "--amplitude", "nan"], "amplitude = "),
     ],
 )
-def test_what_cannot_be_drawn_is_an_error(
-    arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_drawn_is_an_error(arguments, message, tmp_path, capsys) -> None:
     """No plot is saved."""
     what, file, joint, *rest = arguments
     picture = tmp_path / "out.png"
@@ -91,9 +86,7 @@ def test_what_cannot_be_drawn_is_an_error(
 
 @pytest.mark.parametrize("command", re.findall(r"^\./actuators (.*)$", PAGE, re.MULTILINE))
 @pytest.mark.slow
-def test_command_of_the_page_runs(
-    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_command_of_the_page_runs(command, tmp_path, monkeypatch, capsys) -> None:
     """In place, on the device of the data."""
     (tmp_path / "data").symlink_to(REPOSITORY / "data")
     monkeypatch.chdir(tmp_path)
@@ -102,7 +95,7 @@ def test_command_of_the_page_runs(
 
 
 @pytest.mark.slow
-def test_config_stands_in_for_what_the_file_lacks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_config_stands_in_for_what_the_file_lacks(tmp_path, capsys) -> None:
     """MJCF and URDF have no actuators of ours; a file of motors has."""
     motors = tmp_path / "motors.yaml"
     motors.write_text(
@@ -118,7 +111,7 @@ def test_config_stands_in_for_what_the_file_lacks(tmp_path: Path, capsys: pytest
     assert row["joint"] == "shoulder"
 
 
-def test_step_of_a_joint_with_friction(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_step_of_a_joint_with_friction(tmp_path, capsys) -> None:
     """It has a column for it, the ideal drive has none."""
     motors = tmp_path / "motors.yaml"
     aa.save_motors(

@@ -1,9 +1,6 @@
 """`actuators resolve`: values in the file, in a configuration, and as applied."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 from isaacsim.core.experimental.actuators.compat.isaac_lab import ImplicitActuatorCfg, to_usd
@@ -19,14 +16,14 @@ def _wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "140")
 
 
-def test_of_a_file_alone(capsys: pytest.CaptureFixture[str]) -> None:
+def test_of_a_file_alone(capsys) -> None:
     """There is no column of a configuration."""
     assert main(["resolve", FILE]) == 0
     text = capsys.readouterr().out
     assert "actuator of the file" in text and "config" not in text
 
 
-def test_with_a_configuration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_with_a_configuration(tmp_path, capsys) -> None:
     """Of a file of motors."""
     motors = tmp_path / "motors.json"
     motors.write_text(json.dumps({"shoulder": {"controller": {"law": "pd", "kp": 80.0, "kd": 4.0}, "armature": 0.01}}))
@@ -38,7 +35,7 @@ def test_with_a_configuration(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert rows["shoulder", "actuator_limit"]["applied"] == "inf"
 
 
-def test_groups_of_a_stage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_groups_of_a_stage(tmp_path, capsys) -> None:
     """The file has to have groups, and a configuration excludes them."""
     groups = {"arm": ImplicitActuatorCfg(joint_names_expr=[".*"], stiffness=50.0, damping=5.0)}
     file = str(edited(tmp_path, lambda stage: to_usd(groups, stage, ARM, overwrite_existing=True)))
@@ -50,7 +47,7 @@ def test_groups_of_a_stage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert "must be one of them" in capsys.readouterr().err
 
 
-def test_what_cannot_be_used_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_used_is_an_error(tmp_path, capsys) -> None:
     """A broken robot, and motors for missing joints."""
     assert main(["resolve", str(edited(tmp_path, number(OF_SHOULDER, "newton:kp", -1.0)))]) == 1
     assert "newton:kp = -1.0" in capsys.readouterr().err

@@ -1,12 +1,8 @@
 """`actuators run` of a file with robots: drivers, targets, and errors."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
-from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -22,7 +18,7 @@ ROBOTS = REPOSITORY / "data" / "robots"
 PENDULUM = str(ROBOTS / "pendulum.usda")
 
 
-def ran(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> Any:
+def ran(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0):
     """The JSON output; there are no warnings."""
     assert main(["run", *arguments, "--json"]) == code
     shown = capsys.readouterr()
@@ -31,7 +27,7 @@ def ran(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> A
 
 
 @pytest.mark.parametrize("file", sorted([*ROBOTS.glob("*.usda"), *ROBOTS.glob("*.xml")]), ids=lambda file: file.name)
-def test_shipped_robots_hold_their_pose(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_shipped_robots_hold_their_pose(file, capsys) -> None:
     """All are fine, and a joint has an effort if it has an actuator."""
     said = ran(capsys, str(file), "--seconds", "0.5")
     assert said["joints"] and not said["is_wrong"]
@@ -45,7 +41,7 @@ def test_shipped_robots_hold_their_pose(file: Path, capsys: pytest.CaptureFixtur
         assert any(row["largest_effort"] is not None for row in said["joints"])
 
 
-def test_step_arrives_and_is_recorded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_step_arrives_and_is_recorded(tmp_path, capsys) -> None:
     """The table summarizes the recording, and the plot is saved."""
     record, picture = tmp_path / "out.npz", tmp_path / "out.png"
     options = ["--targets", "step", "--amplitude", "0.4", "--record", str(record), "--plot", str(picture)]
@@ -62,7 +58,7 @@ def test_step_arrives_and_is_recorded(tmp_path: Path, capsys: pytest.CaptureFixt
     assert f"The recording is in {record}." in said["notes"] and f"The picture is in {picture}." in said["notes"]
 
 
-def test_clamps_that_limit_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_clamps_that_limit_are_named(tmp_path, capsys) -> None:
     """With their share of time."""
     record = tmp_path / "out.npz"
     options = ["--targets", "step", "--amplitude", "1.2", "--seconds", "1", "--record", str(record)]
@@ -73,7 +69,7 @@ def test_clamps_that_limit_are_named(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert row["largest_effort"] == pytest.approx(10.0)
 
 
-def test_friction_has_columns_where_there_is_some(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_friction_has_columns_where_there_is_some(tmp_path, capsys) -> None:
     """The effort is that of the motor; tables of robots without friction have no such columns."""
     motors, record = tmp_path / "motors.yaml", tmp_path / "out.npz"
     aa.save_motors(
@@ -93,9 +89,7 @@ def test_friction_has_columns_where_there_is_some(tmp_path: Path, capsys: pytest
     assert "friction" not in capsys.readouterr().out
 
 
-def test_windings_and_heat_have_columns_where_there_are_some(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_windings_and_heat_have_columns_where_there_are_some(tmp_path, capsys) -> None:
     """Currents, the share of time at the voltage of the supply, and the highest temperature."""
     motors, record, arm = tmp_path / "motors.yaml", tmp_path / "out.npz", str(ROBOTS / "arm_2dof.usda")
     winding = aa.ElectricalConfig(2.0, 1.0, voltage=24.0, max_current=15.0)
@@ -112,7 +106,7 @@ def test_windings_and_heat_have_columns_where_there_are_some(
     assert "current" not in capsys.readouterr().out
 
 
-def test_file_of_targets_is_followed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_file_of_targets_is_followed(tmp_path, capsys) -> None:
     """For the duration of the file; the recording has its numbers."""
     file, record = tmp_path / "targets.csv", tmp_path / "out.csv"
     file.write_text("time [s],hinge\n0,0\n0.5,0.1\n1,-0.1\n")
@@ -123,7 +117,7 @@ def test_file_of_targets_is_followed(tmp_path: Path, capsys: pytest.CaptureFixtu
     np.testing.assert_allclose(log.position_targets[:, 0, 0], expected, atol=1e-6)
 
 
-def test_drives_of_a_file_are_recorded_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_drives_of_a_file_are_recorded_too(tmp_path, capsys) -> None:
     """Positions, velocities and targets."""
     record, picture = tmp_path / "out.npz", tmp_path / "out.png"
     file = str(ROBOTS / "arm_2dof.xml")
@@ -134,7 +128,7 @@ def test_drives_of_a_file_are_recorded_too(tmp_path: Path, capsys: pytest.Captur
     assert np.ptp(log.position_targets[:, 0, 0]) > 0.05
 
 
-def test_joints_that_nothing_moves_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_joints_that_nothing_moves_are_named(tmp_path, capsys) -> None:
     """A robot without actuators and drives."""
     stage = stage_of(ROBOTS / "pendulum.usda")
     stage.RemovePrim("/World/Pendulum/actuators")
@@ -148,7 +142,7 @@ def test_joints_that_nothing_moves_are_named(tmp_path: Path, capsys: pytest.Capt
     assert said["notes"] == ["Nothing drives hinge: they have neither an actuator nor a drive with gains."]
 
 
-def test_joint_beyond_its_limit_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_joint_beyond_its_limit_is_wrong(tmp_path, capsys) -> None:
     """The note has the distance."""
     file = tmp_path / "far.csv"
     file.write_text("time,extension\n0,0\n0.1,40\n1,40\n")
@@ -158,7 +152,7 @@ def test_joint_beyond_its_limit_is_wrong(tmp_path: Path, capsys: pytest.CaptureF
     assert said["notes"] == [f"extension of </World/Arm> was {extension['beyond']:.3g} m beyond its limit."]
 
 
-def test_vibrating_robot_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
+def test_vibrating_robot_is_reported(capsys) -> None:
     """A warning at play appears once, a note on the motion after it; a requested sine is no vibration."""
     arm = str(ROBOTS / "arm_2dof.usda")
     assert main(["run", arm, "--targets", "step", "--dt", "0.02", "--seconds", "6"]) == 0
@@ -169,7 +163,7 @@ def test_vibrating_robot_is_reported(capsys: pytest.CaptureFixture[str]) -> None
     assert said["notes"] == []
 
 
-def test_joint_that_swings_freely_does_not_buzz(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_joint_that_swings_freely_does_not_buzz(tmp_path, capsys) -> None:
     """As nothing drives it."""
     made = pendulum()
     made.state("/World/Robot/hinge", position=30.0)
@@ -180,7 +174,7 @@ def test_joint_that_swings_freely_does_not_buzz(tmp_path: Path, capsys: pytest.C
     assert said["notes"] == ["Nothing drives hinge: they have neither an actuator nor a drive with gains."]
 
 
-def test_robot_that_diverges_is_wrong(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_robot_that_diverges_is_wrong(monkeypatch, capsys) -> None:
     """The results so far are shown."""
     step = aa.Simulation.step
 
@@ -195,7 +189,7 @@ def test_robot_that_diverges_is_wrong(monkeypatch: pytest.MonkeyPatch, capsys: p
     assert said["joints"][0]["joint"] == "hinge"
 
 
-def test_fault_is_wrong(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fault_is_wrong(monkeypatch, capsys) -> None:
     """With joint, step and the input that was not finite."""
     fault = Fault("/World/Pendulum/actuators/hinge", "hinge", 0, 7, ("position target",), "/World/Pendulum")
     monkeypatch.setattr(aa.ArticulationActuators, "faults", property(lambda _: [fault]))
@@ -204,7 +198,7 @@ def test_fault_is_wrong(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     assert said["notes"] == ["faults of joints: 1", what]
 
 
-def test_robots_that_differ_are_named_one_by_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_robots_that_differ_are_named_one_by_one(tmp_path, capsys) -> None:
     """All together are an error; one of them runs."""
     stage = stage_of(ROBOTS / "pendulum.usda")
     other = stage.DefinePrim("/World/Other")
@@ -239,8 +233,7 @@ def test_robots_that_differ_are_named_one_by_one(tmp_path: Path, capsys: pytest.
         (["../graphs/manual_stepping.usda", "--targets", "sine"], "has action graphs, which run instead"),
     ],
 )
-def test_what_cannot_be_run_is_an_error(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """With the reason."""
+def test_what_cannot_be_run_is_an_error(arguments, message, capsys) -> None:
     assert main(["run", str(ROBOTS / arguments[0]), *arguments[1:]]) == 1
     shown = capsys.readouterr()
     assert message in shown.err and shown.out == ""
@@ -248,7 +241,7 @@ def test_what_cannot_be_run_is_an_error(arguments: list[str], message: str, caps
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no such device")
 @pytest.mark.parametrize("option", ["--record", "--plot"])
-def test_full_disk_is_one_line(option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_full_disk_is_one_line(option, tmp_path, capsys) -> None:
     """The error names the file."""
     out = tmp_path / ("out.npz" if option == "--record" else "out.png")
     out.symlink_to("/dev/full")
@@ -257,7 +250,7 @@ def test_full_disk_is_one_line(option: str, tmp_path: Path, capsys: pytest.Captu
     assert line == f"error: {out}: cannot be written: No space left on device. Make room, or choose another place."
 
 
-def test_missing_reference_is_one_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_missing_reference_is_one_line(tmp_path, capfd) -> None:
     """The error has no text of USD."""
     file = tmp_path / "scene.usda"
     file.write_text('#usda 1.0\ndef "World" (references = @./robot.usda@) {}\n')
@@ -281,7 +274,7 @@ class _View:
         self.closed += 1
 
 
-def test_live_view_is_shown_each_step(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_live_view_is_shown_each_step(monkeypatch, capsys) -> None:
     """And is closed; without a view there is an error."""
     view = _View()
     monkeypatch.setattr(aa.Simulation, "view", lambda _: view, raising=False)
@@ -293,9 +286,7 @@ def test_live_view_is_shown_each_step(monkeypatch: pytest.MonkeyPatch, capsys: p
     assert "has no live view" in capsys.readouterr().err
 
 
-def test_view_lasts_until_it_is_closed_or_interrupted(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_view_lasts_until_it_is_closed_or_interrupted(monkeypatch, capsys) -> None:
     """Unless its duration is given; results are shown then, and a pause ends."""
 
     class Interrupted(_View):
@@ -319,13 +310,11 @@ def test_view_lasts_until_it_is_closed_or_interrupted(
 
 
 @pytest.mark.parametrize("file", ["robots/pendulum.usda", "graphs/manual_stepping.usda"])
-def test_interrupted_run_has_results_up_to_there(
-    file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_interrupted_run_has_results_up_to_there(file, tmp_path, monkeypatch, capsys) -> None:
     """Table, recording and a note that comes first; Ctrl+C is a finding."""
     step, handler, robots = aa.Simulation.step, signal.getsignal(signal.SIGINT), file.startswith("robots")
 
-    def interrupted(simulation: aa.Simulation, *arguments: Any) -> None:
+    def interrupted(simulation: aa.Simulation, *arguments) -> None:
         step(simulation, *arguments)
         if simulation.step_count == 5:
             signal.raise_signal(signal.SIGINT)
@@ -341,7 +330,7 @@ def test_interrupted_run_has_results_up_to_there(
     assert signal.getsignal(signal.SIGINT) is handler
 
 
-def test_view_of_a_held_robot_moves_it(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_view_of_a_held_robot_moves_it(monkeypatch, capsys) -> None:
     """A target set by the user of the view is kept."""
 
     class Moved(_View):
@@ -353,7 +342,7 @@ def test_view_of_a_held_robot_moves_it(monkeypatch: pytest.MonkeyPatch, capsys: 
     assert ran(capsys, PENDULUM, "--view", "--steps", "4")["joints"][0]["target"] == pytest.approx(0.25)
 
 
-def test_config_stands_in_for_what_the_file_lacks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_config_stands_in_for_what_the_file_lacks(tmp_path, capsys) -> None:
     """MJCF and URDF have no actuators of ours; a file of motors has."""
     motors = tmp_path / "motors.yaml"
     motors.write_text(
@@ -366,14 +355,13 @@ def test_config_stands_in_for_what_the_file_lacks(tmp_path: Path, capsys: pytest
     assert not any("No actuator" in note for note in said["notes"])
 
 
-def test_missing_file_of_targets_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    """With the alternatives."""
+def test_missing_file_of_targets_is_named(capsys) -> None:
     assert main(["run", str(REPOSITORY / "data" / "robots" / "pendulum.usda"), "--targets", "no.csv"]) == 1
     assert "error: no.csv: no such file. Give the path of a .csv file, or one of hold, sine" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("named", ["home", "0"])
-def test_a_robot_begins_in_a_keyframe(named: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_robot_begins_in_a_keyframe(named, tmp_path, capsys) -> None:
     """By name or number; `hold` holds its pose, and single joints can be placed in addition."""
     file = tmp_path / "arm.xml"
     key = '<keyframe><key name="home" qpos="0.4 0.1"/></keyframe></mujoco>'

@@ -1,7 +1,5 @@
 """`actuators run` of a file with action graphs: summary, exit code, picture."""
 
-from __future__ import annotations
-
 import logging
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,7 +14,6 @@ from torch_stand_in import run_by_torch, unknown_file
 from warm_python import warm_python
 
 __all__ = ["run_by_torch"]
-
 MANUAL = str(REPOSITORY / "data" / "graphs" / "manual_stepping.usda")
 PD = str(REPOSITORY / "data" / "graphs" / "pd_from_usd.usda")
 MOTORS = f"{GRAPH}/ArticulationActuators"
@@ -36,7 +33,7 @@ def broken(folder: Path, text: str = "", robot: str = "pendulum") -> str:
     return str(path)
 
 
-def test_summary_shows_graphs_and_joints(capsys: pytest.CaptureFixture[str]) -> None:
+def test_summary_shows_graphs_and_joints(capsys) -> None:
     """Counts, the ratio of frames to steps, and each joint with its error."""
     assert main(["run", PD, "--steps", "720"]) == 0
     text = capsys.readouterr().out
@@ -47,7 +44,7 @@ def test_summary_shows_graphs_and_joints(capsys: pytest.CaptureFixture[str]) -> 
     assert line.split()[:5] == ["/World/Panda", "panda_joint1", "0.6", "0.6", "0"]
 
 
-def test_frame_rate_and_step_are_taken(capsys: pytest.CaptureFixture[str]) -> None:
+def test_frame_rate_and_step_are_taken(capsys) -> None:
     """Events are counted at each step."""
     assert main(["run", MANUAL, "--steps", "10", "--dt", "0.01", "--frame-rate", "20"]) == 0
     text = capsys.readouterr().out
@@ -56,7 +53,7 @@ def test_frame_rate_and_step_are_taken(capsys: pytest.CaptureFixture[str]) -> No
     assert line.split()[1:3] == ["10", "10"]
 
 
-def test_picture_is_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_picture_is_drawn(tmp_path, capsys) -> None:
     """With watched ports, also of an array that is empty at first."""
     picture = tmp_path / "out.png"
     watched = [f"{MOTORS}.outputs:appliedEfforts", f"{GRAPH}/OnPhysicsStep.outputs:deltaSimulationTime"]
@@ -74,8 +71,7 @@ def test_picture_is_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         (f"{GRAPH}/RobotPath.inputs:value", "holds '/World/Pendulum': must hold numbers to be watched."),
     ],
 )
-def test_port_that_cannot_be_watched_is_an_error(port: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Before the run."""
+def test_port_that_cannot_be_watched_is_an_error(port, message, capsys) -> None:
     assert main(["run", MANUAL, "--watch", port]) == 1
     captured = capsys.readouterr()
     assert f"<{port}>" in captured.err and message in captured.err and captured.out == ""
@@ -85,13 +81,13 @@ def test_port_that_cannot_be_watched_is_an_error(port: str, message: str, capsys
     ("file", "message"),
     [("missing.usda", "missing.usda: no such file."), (str(REPOSITORY / "data" / "robots" / "README.md"), "README.md")],
 )
-def test_file_that_cannot_be_run_is_an_error(file: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_file_that_cannot_be_run_is_an_error(file, message, capsys) -> None:
     """Exit code 1, and the reason."""
     assert main(["run", file]) == 1
     assert message in capsys.readouterr().err
 
 
-def test_engine_can_be_physx(capsys: pytest.CaptureFixture[str]) -> None:
+def test_engine_can_be_physx(capsys) -> None:
     """The same graph on the other engine; without the wheel, its installation."""
     code = main(["run", MANUAL, "--engine", "physx", "--steps", "12"])
     captured = capsys.readouterr()
@@ -102,23 +98,20 @@ def test_engine_can_be_physx(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(("option", "value"), [("--steps", "-1"), ("--dt", "0"), ("--frame-rate", "nan")])
-def test_option_out_of_range_is_an_error(option: str, value: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_option_out_of_range_is_an_error(option, value, capsys) -> None:
     """The run does not start."""
     assert main(["run", MANUAL, option, value]) == 1
     captured = capsys.readouterr()
     assert ": must be" in captured.err and captured.out == ""
 
 
-def test_all_problems_of_a_file_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One line each."""
+def test_all_problems_of_a_file_are_told(tmp_path, capsys) -> None:
     path = broken(tmp_path, graph(node("A", "no.such.Type") + node("B", "nor.This.One")))
     assert main(["run", path]) == 1
     assert capsys.readouterr().err.count("must be a node type known outside Kit") == 2
 
 
-def test_failed_node_is_an_error_at_the_end(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_failed_node_is_an_error_at_the_end(tmp_path, capsys, caplog) -> None:
     """In one line after the summary, and not in the log."""
     with caplog.at_level(logging.ERROR):
         assert main(["run", broken(tmp_path), "--steps", "8"]) == 1
@@ -127,9 +120,7 @@ def test_failed_node_is_an_error_at_the_end(
     assert text.index("hinge") < text.index("error: ") and caplog.records == []
 
 
-def test_simulation_that_stops_is_an_error_after_the_summary(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_simulation_that_stops_is_an_error_after_the_summary(tmp_path, capsys, monkeypatch) -> None:
     """The results so far are shown."""
     from isaacsim.core.experimental.actuators import ArticulationActuators
 
@@ -164,9 +155,7 @@ def unrecognised(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_network_that_is_not_recognised_needs_trust(
-    unrecognised: str, run_by_torch: list[bytes], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_network_that_is_not_recognised_needs_trust(unrecognised, run_by_torch, capsys) -> None:
     """By file or folder, for this run only; other trusted files do not count."""
     folder = str(Path(unrecognised).parent)
     for options in ([], ["--trust", str(REPOSITORY / "data")], [], ["--trust", unrecognised]):
@@ -179,7 +168,7 @@ def test_network_that_is_not_recognised_needs_trust(
     assert run_by_torch and trust.roots() == []
 
 
-def test_trust_in_what_is_not_there_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+def test_trust_in_what_is_not_there_is_an_error(capsys) -> None:
     """The run does not start."""
     assert main(["run", MANUAL, "--trust", "/no/such/folder"]) == 1
     captured = capsys.readouterr()

@@ -1,7 +1,5 @@
 """Units of tables with a row for each joint: in headings of joints of one kind, else behind each number."""
 
-from __future__ import annotations
-
 import pytest
 from isaacsim.core.experimental.actuators.tools.commands.answer import Table
 from isaacsim.core.experimental.actuators.tools.commands.show import with_units
@@ -23,7 +21,7 @@ QUANTITIES = {"position": "position", "effort": "effort", "friction": "effort"}
         (None, ["joint", "position [rad or m]", "largest effort [N·m or N]"]),
     ],
 )
-def test_heading_has_the_unit_of_all_rows(turns: list[bool | None] | None, headings: list[str]) -> None:
+def test_heading_has_the_unit_of_all_rows(turns, headings) -> None:
     """Numbers stay numbers; quantities without a column are left out."""
     table = with_units(Table("joints", COLUMNS, ROWS), QUANTITIES, turns)
     assert list(table.columns.values()) == headings

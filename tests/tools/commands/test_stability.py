@@ -1,9 +1,6 @@
 """`actuators stability`: the table of a robot, and errors."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import isaacsim.core.experimental.actuators as aa
 import pytest
@@ -15,7 +12,7 @@ from places import REPOSITORY
 ROBOTS = REPOSITORY / "data" / "robots"
 
 
-def test_says_what_the_library_says(capsys: pytest.CaptureFixture[str]) -> None:
+def test_says_what_the_library_says(capsys) -> None:
     """The same numbers, at the given step."""
     file = str(ROBOTS / "arm_2dof.usda")
     assert main(["stability", file, "--dt", "0.005", "--json"]) == 0
@@ -34,16 +31,14 @@ def test_says_what_the_library_says(capsys: pytest.CaptureFixture[str]) -> None:
     ("robot", "units"),
     [("pendulum", ["kp [N·m/rad]", "armature [kg·m²]"]), ("arm_2dof", ["20 N·m·s/rad", "2000 N/m", "1 kg"])],
 )
-def test_numbers_have_the_units_of_their_joint(
-    robot: str, units: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_numbers_have_the_units_of_their_joint(robot, units, capsys) -> None:
     """In the headings, or behind the numbers where some joints turn and others slide."""
     assert main(["stability", str(ROBOTS / f"{robot}.usda")]) == 0
     said = capsys.readouterr().out
     assert all(unit in said for unit in units) and " or " not in said.split("margin:")[0]
 
 
-def test_robot_that_vibrates_is_wrong_and_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_robot_that_vibrates_is_wrong_and_said_once(capsys) -> None:
     """In the table, without a warning."""
     assert main(["stability", str(ROBOTS / "anymal_c.usda"), "--dt", "0.02"]) == 1
     shown = capsys.readouterr()
@@ -51,7 +46,7 @@ def test_robot_that_vibrates_is_wrong_and_said_once(capsys: pytest.CaptureFixtur
     assert "would be stable with all gains times 0." in shown.out
 
 
-def test_each_simulator_has_its_own_limits(capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_simulator_has_its_own_limits(capsys) -> None:
     """PhysX divides its step, with less effect of stiffness."""
     margins = []
     for engine in ENGINES:
@@ -60,17 +55,14 @@ def test_each_simulator_has_its_own_limits(capsys: pytest.CaptureFixture[str]) -
     assert margins[0] < margins[1]
 
 
-def test_friction_that_chatters_is_wrong_and_said_once(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_friction_that_chatters_is_wrong_and_said_once(tmp_path, capsys, monkeypatch) -> None:
     """Where the simulator gives laws no inertia; the robot is stable by its gains."""
     monkeypatch.delattr(MujocoArticulation, "joint_signals")
     for inertia, code in ((0.1, 0), (3.0, 1)):
         friction = aa.FrictionConfig(coulomb=1.0, assumed_inertia=inertia)
         motor = [aa.PDControlConfig(200.0, 20.0), aa.MaxEffortClampingConfig(60.0), friction]
         aa.save_motors(file := tmp_path / "motors.yaml", {".*": motor})
-        arm = str(ROBOTS / "arm_2dof.usda")
-        assert main(["stability", arm, "--config", str(file), "--json"]) == code
+        assert main(["stability", str(ROBOTS / "arm_2dof.usda"), "--config", str(file), "--json"]) == code
         shown = capsys.readouterr()
         said = json.loads(shown.out)
         assert shown.err == "" and said["robots"][0]["verdict"] == "stable"
@@ -80,7 +72,7 @@ def test_friction_that_chatters_is_wrong_and_said_once(
         ][: 2 * code]
 
 
-def test_latency_has_a_column_and_the_damping_that_it_needs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_latency_has_a_column_and_the_damping_that_it_needs(tmp_path, capsys) -> None:
     """With a file of motors; without latency there is no such column."""
     arm, found = str(ROBOTS / "arm_2dof.usda"), []
     for latency in (0.0, 0.008):
@@ -93,7 +85,7 @@ def test_latency_has_a_column_and_the_damping_that_it_needs(tmp_path: Path, caps
     assert words in " ".join(found[1].split())
 
 
-def test_effort_mode_is_a_remedy_and_has_a_column(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_effort_mode_is_a_remedy_and_has_a_column(tmp_path, capsys) -> None:
     """Explicit gains that vibrate name it; with it they are stable; a sensor that makes joints explicit is named."""
     arm, said, codes = str(ROBOTS / "arm_2dof.usda"), [], []
     for more in ([], [aa.ImplicitConfig()], [aa.ImplicitConfig(), aa.EncoderConfig(latency=0.012)]):
@@ -110,7 +102,7 @@ def test_effort_mode_is_a_remedy_and_has_a_column(tmp_path: Path, capsys: pytest
 
 @pytest.mark.parametrize("file", sorted(ROBOTS.glob("*.usda")), ids=lambda file: file.stem)
 @pytest.mark.slow
-def test_shipped_robots_are_stable(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_shipped_robots_are_stable(file, capsys) -> None:
     """At the step of their files."""
     assert main(["stability", str(file)]) == 0
     shown = capsys.readouterr()
@@ -126,14 +118,13 @@ def test_shipped_robots_are_stable(file: Path, capsys: pytest.CaptureFixture[str
         (["pendulum.usda", "--dt", "0"], "dt = 0.0: must be"),
     ],
 )
-def test_what_has_no_answer_is_an_error(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """With the reason."""
+def test_what_has_no_answer_is_an_error(arguments, message, capsys) -> None:
     assert main(["stability", str(ROBOTS / arguments[0]), *arguments[1:]]) == 1
     shown = capsys.readouterr()
     assert message in shown.err and shown.out == ""
 
 
-def test_config_stands_in_for_what_the_file_lacks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_config_stands_in_for_what_the_file_lacks(tmp_path, capsys) -> None:
     """MJCF and URDF have no actuators of ours; a file of motors has."""
     motors = tmp_path / "motors.yaml"
     motors.write_text(

@@ -1,7 +1,5 @@
 """`actuators train`: a network from a log, and unusable logs."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -20,7 +18,7 @@ def write_log(folder: Path) -> str:
     return str(folder / "log.npz")
 
 
-def test_log_becomes_a_network(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_log_becomes_a_network(tmp_path, capsys) -> None:
     """Saved, with its errors on both parts and on another log, and a report."""
     pytest.importorskip("torch", reason="training needs torch")
     log, out, report = write_log(tmp_path), tmp_path / "knee.safetensors", tmp_path / "report"
@@ -37,15 +35,13 @@ def test_log_becomes_a_network(tmp_path: Path, capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize(
     ("out", "message"), [("knee.pt", "must end with .onnx or .safetensors"), ("nowhere/knee.onnx", "nowhere")]
 )
-def test_place_is_looked_at_before_training(
-    out: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_place_is_looked_at_before_training(out, message, tmp_path, capsys) -> None:
     """The check is before training."""
     assert main(["train", write_log(tmp_path), "-o", str(tmp_path / out)]) == 1
     assert message in capsys.readouterr().err
 
 
-def test_missing_log_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_log_is_named(tmp_path, capsys) -> None:
     """The error has its path."""
     assert main(["train", str(tmp_path / "no.csv"), "-o", str(tmp_path / "knee.onnx")]) == 1
     assert "no.csv" in capsys.readouterr().err

@@ -1,7 +1,5 @@
 """Causes: each is found where it differs, and is equal once it was put equal."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 from collections.abc import Callable
@@ -65,15 +63,13 @@ CHANGES = {
 
 def test_every_kind_of_stage_belongs_to_one_cause() -> None:
     """A kind that is new needs a line."""
-    kinds = [kind for some in STAGES.values() for kind in some]
-    assert sorted(kinds) == sorted(KINDS)
+    assert sorted([kind for some in STAGES.values() for kind in some]) == sorted(KINDS)
     assert set(STAGES) <= set(BY_NAME)
 
 
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.slow
-def test_a_cause_is_found_and_put_equal(change: str) -> None:
-    """In both directions."""
+def test_a_cause_is_found_and_put_equal(change) -> None:
     name, make = CHANGES[change]
     motors = good_motors()
     make(motors)

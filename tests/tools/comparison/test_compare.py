@@ -1,7 +1,5 @@
 """Seeded faults are found; what cannot be blamed on values is left to the simulators."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 
@@ -29,7 +27,6 @@ from seeded_faults import (
 )
 
 pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
-
 ALONE = ("kp per degree", "kd in degrees")
 
 
@@ -54,7 +51,7 @@ def test_equal_sides_agree_to_the_bit() -> None:
 
 @pytest.mark.parametrize("fault", [fault for fault in MOTOR_FAULTS if fault not in ALONE])
 @pytest.mark.slow
-def test_a_seeded_fault_is_among_the_first_two(fault: str) -> None:
+def test_a_seeded_fault_is_among_the_first_two(fault) -> None:
     """Beside values that are all off by a few per cent."""
     cause, change = MOTOR_FAULTS[fault]
     motors = slightly_other(good_motors())
@@ -66,7 +63,7 @@ def test_a_seeded_fault_is_among_the_first_two(fault: str) -> None:
 
 @pytest.mark.parametrize("fault", [fault for fault in MOTOR_FAULTS if fault not in NOT_IN_LAB])
 @pytest.mark.slow
-def test_a_seeded_fault_in_cfgs_of_isaac_lab_is_among_the_first_two(fault: str, tmp_path: Path) -> None:
+def test_a_seeded_fault_in_cfgs_of_isaac_lab_is_among_the_first_two(fault, tmp_path) -> None:
     """In a file of Python against motors in USD; what is no fault alone, beside values off by a few per cent."""
     cause, change = MOTOR_FAULTS[fault]
     motors = joint_motors() if fault in ALONE else slightly_other(joint_motors())
@@ -78,7 +75,7 @@ def test_a_seeded_fault_in_cfgs_of_isaac_lab_is_among_the_first_two(fault: str, 
 
 
 @pytest.mark.parametrize("fault", ALONE)
-def test_a_fault_alone_explains_all(fault: str) -> None:
+def test_a_fault_alone_explains_all(fault) -> None:
     """And with it equal the motions agree."""
     cause, change = MOTOR_FAULTS[fault]
     motors = good_motors()
@@ -107,14 +104,14 @@ def test_two_faults_are_both_named() -> None:
     assert found.unexplained == 0.0
 
 
-def test_exchanged_names_in_a_file(tmp_path: Path) -> None:
+def test_exchanged_names_in_a_file(tmp_path) -> None:
     """The joints are told by how they move the robot."""
     found = compared(side_of(ARM_XML), side_of(exchanged_names(tmp_path)))
     assert named(found) == ["joint order"]
     assert found.unexplained == 0.0
 
 
-def test_another_mass(tmp_path: Path) -> None:
+def test_another_mass(tmp_path) -> None:
     found = compared(side_of(ARM_XML), side_of(other_mass(tmp_path)))
     assert named(found) == ["inertia"]
     assert found.unexplained == 0.0
@@ -144,7 +141,7 @@ def test_what_is_left_between_simulators() -> None:
 
 
 @pytest.mark.parametrize(("robot", "cause"), [("franka_panda", "speed limits"), ("unitree_go1", "contact")])
-def test_what_simulators_compute_in_ways_of_their_own(robot: str, cause: str) -> None:
+def test_what_simulators_compute_in_ways_of_their_own(robot, cause) -> None:
     """It is switched off on both sides, and explains most."""
     file = ROBOTS / f"{robot}.usda"
     found = compared(side_of(file), side_of(file, engine=installed("physx")))
@@ -178,7 +175,7 @@ def newton() -> None:
 
 @pytest.mark.usefixtures("newton")
 @pytest.mark.parametrize("robot", ["pendulum", "arm_2dof"])
-def test_newton_reads_a_robot_as_we_do(robot: str) -> None:
+def test_newton_reads_a_robot_as_we_do(robot) -> None:
     """The motions agree, with the motors of the file."""
     file = ROBOTS / f"{robot}.usda"
     found = compared(side_of(file), side_of(file, engine="newton"))
@@ -197,7 +194,7 @@ def test_newton_reads_a_robot_as_we_do(robot: str) -> None:
         ("float newton:friction = 4", None),
     ],
 )
-def test_what_newton_leaves_out_of_a_joint_is_named(written: str, cause: str | None, tmp_path: Path) -> None:
+def test_what_newton_leaves_out_of_a_joint_is_named(written, cause, tmp_path) -> None:
     """Attributes of others, which it ignores, and limits that its solver lacks; its own are read, and agree."""
     text = Path(ARM).read_text("utf-8")
     file, at = tmp_path / "arm.usda", "float physics:lowerLimit = 0\n"
@@ -213,7 +210,7 @@ def test_what_newton_leaves_out_of_a_joint_is_named(written: str, cause: str | N
 @pytest.mark.usefixtures("newton")
 @pytest.mark.parametrize(("robot", "rest"), [("anymal_c", "contact"), ("unitree_go1", "armature")])
 @pytest.mark.slow
-def test_order_of_newton_is_named_before_all_others(robot: str, rest: str) -> None:
+def test_order_of_newton_is_named_before_all_others(robot, rest) -> None:
     """By a program that goes by number: most of any difference is gone where robots only fall, without stops, say."""
     file = ROBOTS / f"{robot}.usda"
     first, second, _ = both_driven_alike(side_of(file), side_of(file, engine="newton"))
@@ -225,7 +222,6 @@ def test_order_of_newton_is_named_before_all_others(robot: str, rest: str) -> No
 
 @pytest.mark.usefixtures("newton")
 def test_a_fault_in_a_motor_is_found_with_newton() -> None:
-    """On either side."""
     motors = good_motors()
     cause, change = MOTOR_FAULTS[ALONE[0]]
     change(motors)

@@ -1,13 +1,8 @@
 """Groups of Isaac Lab as a side: the motion of `from_groups`, and notes on what differs from Isaac Lab."""
 
-from __future__ import annotations
-
 import dataclasses
 import warnings
-from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -36,7 +31,6 @@ from pxr import Usd
 from seeded_faults import ARM, joint_motors, usd_file
 
 pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
-
 BOTH = {"joint_names_expr": [".*"]}
 GAINS = {"stiffness": {"shoulder": 150.0, "extension": 900.0}, "damping": {"shoulder": 15.0, "extension": 60.0}}
 MOTOR = BamMotorCfg(
@@ -44,8 +38,8 @@ MOTOR = BamMotorCfg(
     **{"kt": 1.4, "resistance": 0.5, "error_gain": 0.15, "friction_base": 0.2, "friction_viscous": 0.3},
     **{"load_friction_motor": 0.1, "friction_stribeck": 0.1, "dtheta_stribeck": 2.5},
 )
-SERVO: dict[str, Any] = {"motor": MOTOR, "kp_fw": 32.0, "vin": 24.0, "armature": 0.3}
-CFGS: dict[str, dict[str, Any]] = {
+SERVO = {"motor": MOTOR, "kp_fw": 32.0, "vin": 24.0, "armature": 0.3}
+CFGS: dict[str, dict] = {
     "implicit": {"all": ImplicitActuatorCfg(**BOTH, **GAINS, effort_limit_sim=15.0, armature=0.2)},
     "ideal": {"all": IdealPDActuatorCfg(**BOTH, **GAINS, effort_limit=20.0, friction=0.5)},
     "motor": {
@@ -85,11 +79,11 @@ def compared(first: Side, second: Side) -> Comparison:
     return compare(first, second, short(first, second))
 
 
-def by_groups(groups: dict[str, Any], side: Side, plan: Plan, monkeypatch: pytest.MonkeyPatch) -> Run:
+def by_groups(groups: dict, side: Side, plan: Plan, monkeypatch: pytest.MonkeyPatch) -> Run:
     """The same motion of the robot with `from_groups`."""
 
     @contextmanager
-    def opened(_: Side) -> Iterator[tuple[aa.Simulation, Any, aa.ArticulationActuators]]:
+    def opened(_: Side):
         with warnings.catch_warnings(), aa.Simulation(side.file, side.dt, engine=side.engine) as simulation:
             warnings.simplefilter("ignore")
             robot = simulation.articulation("/")
@@ -103,7 +97,7 @@ def by_groups(groups: dict[str, Any], side: Side, plan: Plan, monkeypatch: pytes
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", CFGS)
-def test_it_moves_as_with_groups(name: str, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_moves_as_with_groups(name, engine, monkeypatch) -> None:
     """To the bit; properties of joints are the same, too."""
     side = side_of(ARM, engine=installed(engine), groups=CFGS[name])
     plan = short(side, side)
@@ -116,7 +110,7 @@ def test_it_moves_as_with_groups(name: str, engine: str, monkeypatch: pytest.Mon
             assert values == theirs.values.properties[field], field
 
 
-def test_a_network_has_the_scales_of_its_cfg(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_network_has_the_scales_of_its_cfg(tmp_path, monkeypatch) -> None:
     """Which are not in its file."""
     file = write_network(tmp_path / "net.safetensors", random_network("mlp", 4), {})
     cfg = ActuatorNetMLPCfg(
@@ -161,7 +155,7 @@ def test_a_joint_in_no_group_has_no_motor_of_the_file() -> None:
     assert found.unexplained == 0.0
 
 
-def test_drives_against_an_implicit_group(tmp_path: Path) -> None:
+def test_drives_against_an_implicit_group(tmp_path) -> None:
     """Both are drives, whose gains are set; of a joint with a motor on the other side they belong to a motor."""
     file = ROBOTS / "arm_2dof.xml"
     cfg = ImplicitActuatorCfg(**BOTH, stiffness=300.0, damping=None)
@@ -179,7 +173,7 @@ def test_drives_against_an_implicit_group(tmp_path: Path) -> None:
     assert found.unexplained == 0.0
 
 
-def test_exchanged_joints_keep_the_armature_that_cfgs_leave_out(tmp_path: Path) -> None:
+def test_exchanged_joints_keep_the_armature_that_cfgs_leave_out(tmp_path) -> None:
     """The laws are of each other, and what the robot has stays."""
     robot = usd_file(tmp_path, joint_motors())
     shoulder, extension = (
@@ -194,7 +188,7 @@ def test_exchanged_joints_keep_the_armature_that_cfgs_leave_out(tmp_path: Path) 
     assert found.unexplained == 0.0
 
 
-def test_a_motor_without_the_speed_curve_of_the_cfg(tmp_path: Path) -> None:
+def test_a_motor_without_the_speed_curve_of_the_cfg(tmp_path) -> None:
     """A fault that only limits show."""
     stage = Usd.Stage.Open(ARM)
     limit = aa.MaxEffortClampingConfig(30.0)
@@ -218,6 +212,6 @@ def test_a_motor_without_the_speed_curve_of_the_cfg(tmp_path: Path) -> None:
         ({"groups": {"a": IdealPDActuatorCfg(**BOTH, stiffness="x", damping=1.0)}}, "stiffness = 'x': must be a num"),
     ],
 )
-def test_what_is_no_side(given: dict[str, Any], why: str) -> None:
+def test_what_is_no_side(given, why) -> None:
     with pytest.raises(ValueError, match=why):
         side_of(ARM, **given)

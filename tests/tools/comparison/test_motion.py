@@ -1,7 +1,5 @@
 """Motions and their differences."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.tools.comparison.motion import Motion, Parting, difference

@@ -1,9 +1,5 @@
 """Plans for two sides."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.base.native import core
@@ -23,7 +19,7 @@ def test_amplitudes_are_those_of_hinges_and_slides() -> None:
     assert np.ptp(plan_of(side, side, amplitude=0.1).targets(np.linspace(0, 3, 1000)), axis=0)[0] < 0.21
 
 
-def test_targets_of_a_file(tmp_path: Path) -> None:
+def test_targets_of_a_file(tmp_path) -> None:
     """Joints without a column hold their pose."""
     path = tmp_path / "targets.csv"
     path.write_text("time,extension\n0,0.1\n2,0.3\n")

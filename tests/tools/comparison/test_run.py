@@ -1,7 +1,5 @@
 """Runs of a side."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np
@@ -41,7 +39,7 @@ def test_a_motion_begins_where_the_plan_does_and_follows_it() -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", [name for name in PROPERTIES if name not in OF_DRIVES])
-def test_properties_are_set_and_read(engine: str, name: str) -> None:
+def test_properties_are_set_and_read(engine, name) -> None:
     """At one joint; the other one keeps its own."""
     side = side_of(ARM, engine=installed(engine))
     before = run(side, short(side)).values.properties
@@ -87,7 +85,6 @@ def test_another_order_moves_the_other_joint() -> None:
 
 
 def test_what_diverges_is_not_known_from_there_on() -> None:
-    """Without an error."""
     side = side_of(ARM, {".*": MotorConfig(PDControlConfig(1e9, 0.0))})
     moved = run(side, plan_of(side, side, seconds=0.5)).motion
     assert moved.diverged is not None

@@ -1,9 +1,5 @@
 """Sides of a comparison."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import ImplicitConfig, MaxEffortClampingConfig, MotorConfig, PDControlConfig
@@ -45,7 +41,7 @@ def test_a_drive_beside_a_motor_becomes_an_implicit_motor() -> None:
     assert both_driven_alike(drives, drives) == (drives, drives, [])
 
 
-def test_joints_without_a_motor_in_a_configuration_have_the_drive_of_the_file(tmp_path: Path) -> None:
+def test_joints_without_a_motor_in_a_configuration_have_the_drive_of_the_file(tmp_path) -> None:
     """With gains or without, which is what moves them; an actuator of the file does not act, and a remark says so."""
     # a copy, for layers are shared in a process
     stage = Usd.Stage.Open(Usd.Stage.Open(str(ARM)).Flatten())
@@ -92,7 +88,7 @@ def test_changes_leave_the_side_as_it_is() -> None:
     assert side.has_motor("shoulder")
 
 
-def test_a_file_of_several_robots_is_refused(tmp_path: Path) -> None:
+def test_a_file_of_several_robots_is_refused(tmp_path) -> None:
     text = ARM_XML.read_text().replace(
         "</worldbody>", '<body name="two" pos="3 0 0"><joint name="j"/><geom size=".1"/></body></worldbody>'
     )
@@ -121,7 +117,7 @@ def test_joints_have_the_order_of_newton_and_drives_stay() -> None:
     assert drives[1]["shoulder"].controller == drives[0]["shoulder"].controller == PDControlConfig(200.0, 20.0)
 
 
-def test_a_drive_of_usd_without_a_motor_has_the_gains_that_newton_reads(tmp_path: Path) -> None:
+def test_a_drive_of_usd_without_a_motor_has_the_gains_that_newton_reads(tmp_path) -> None:
     for library in ("mujoco_warp", "newton"):
         pytest.importorskip(library)
     made = pendulum()

@@ -1,10 +1,7 @@
 """Which stages a header in C has: kind by kind, law by law, and by the page on export."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import isaacsim.core.experimental.actuators as aa
 import pytest
@@ -36,7 +33,7 @@ def test_kinds_are_carried_or_refused() -> None:
 
 
 @pytest.mark.parametrize("config", REFUSED.values(), ids=REFUSED)
-def test_kinds_are_refused_by_name(config: Config) -> None:
+def test_kinds_are_refused_by_name(config) -> None:
     """With the joint, the law and what can be done."""
     (line,) = [one for one in refused(joint_of(PD, config)) if config.KIND in one]
     assert line.startswith(f"elbow: {config.KIND} ")
@@ -54,7 +51,7 @@ def test_kinds_are_refused_by_name(config: Config) -> None:
     ],
     ids=lambda config: type(config).__name__,
 )
-def test_inertia_has_to_be_known(config: Config) -> None:
+def test_inertia_has_to_be_known(config) -> None:
     """Of what gives no effort without it; what a gear loses is friction."""
     (line,) = refused(joint_of(PD, config))
     assert "has no assumed_inertia" in line
@@ -89,7 +86,7 @@ def test_stages_as_they_act() -> None:
     assert stages_of(replace(joint_of(PD), motor=None)) == []
 
 
-def test_friction_of_the_simulator_is_named(tmp_path: Path) -> None:
+def test_friction_of_the_simulator_is_named(tmp_path) -> None:
     """A line of what is left to the robot; nothing is lost."""
     robot = read_robot(ROBOTS / "pendulum.usda", {".*": [PD, aa.FrictionConfig(1.0, in_engine=True)]})
     assert [one.joint for one in left(robot)] == list(robot.joints)
@@ -97,7 +94,7 @@ def test_friction_of_the_simulator_is_named(tmp_path: Path) -> None:
     assert told.startswith("Left to the robot: law passive friction with in_engine = True of 1 joint: ")
 
 
-def test_armature_and_friction_without_a_stage_are_named(tmp_path: Path) -> None:
+def test_armature_and_friction_without_a_stage_are_named(tmp_path) -> None:
     """The real joint has them; a stage is in the header, and its friction is left to nobody."""
     own = replace(motor_of([PD]), armature=0.02, friction=0.3)
     said = export(read_robot(ROBOTS / "pendulum.usda", {".*": own}), "c", tmp_path / "motors.h", strict=True)

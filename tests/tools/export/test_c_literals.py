@@ -1,7 +1,5 @@
 """Numbers, strings, comments and long lines of C."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.tools.export.c_literals import c_float, c_string, in_comment, wrapped
@@ -19,7 +17,7 @@ from isaacsim.core.experimental.actuators.tools.export.c_literals import c_float
         (np.nan, "NAN"),
     ],
 )
-def test_numbers(value: float, text: str) -> None:
+def test_numbers(value, text) -> None:
     """The shortest text, and the names of what is no number in C."""
     assert c_float(value) == text
 
@@ -30,8 +28,7 @@ def test_numbers_keep_their_bits() -> None:
     bits[:100] &= np.uint32(0x807FFFFF)
     numbers = bits.view(np.float32)
     numbers = numbers[np.isfinite(numbers)]
-    again = np.float32([c_float(one).removesuffix("f") for one in numbers])
-    assert again.tobytes() == numbers.tobytes()
+    assert np.float32([c_float(one).removesuffix("f") for one in numbers]).tobytes() == numbers.tobytes()
 
 
 def test_strings() -> None:

@@ -1,9 +1,6 @@
 """The functions in C of stages: the bits of the core for each kind and law, in the coordinates of joint and motor."""
 
-from __future__ import annotations
-
 import math
-from pathlib import Path
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -160,7 +157,7 @@ HUGE = {230: (0, 3e38), 240: (1, -3e38), 250: (2, 3e38), 260: (4, -3e38), 270: (
 @needs_compiler
 @pytest.mark.parametrize("name", MOTORS)
 @pytest.mark.slow
-def test_stages_have_the_bits_of_the_core(name: str, tmp_path: Path) -> None:
+def test_stages_have_the_bits_of_the_core(name, tmp_path) -> None:
     """Over 400 steps of random signals, some far beyond the limits and some not finite, beside another joint."""
     motors = {"shoulder": MOTORS[name], "extension": [PD, NOISY, LONG]}
     efforts = steps_alike(read_robot(ARM, motors), tmp_path, bad=BAD | ROWS | HUGE)
@@ -171,14 +168,14 @@ def test_stages_have_the_bits_of_the_core(name: str, tmp_path: Path) -> None:
 
 @needs_compiler
 @pytest.mark.parametrize("name", ["encoder", "elastic", "timed_delay", "winding_and_spring", "rate_in_hertz"])
-def test_other_steps_of_time(name: str, tmp_path: Path) -> None:
+def test_other_steps_of_time(name, tmp_path) -> None:
     """Parameters that depend on the physics step follow it."""
     motors = {"shoulder": MOTORS[name], "extension": MOTORS["register"]}
     assert steps_alike(read_robot(ARM, motors), tmp_path, 150, dt=0.0007).any(axis=1).all()
 
 
 @needs_compiler
-def test_random_numbers_count_driven_joints(tmp_path: Path) -> None:
+def test_random_numbers_count_driven_joints(tmp_path) -> None:
     """Joints with equal encoders have different noise, also where the first joint has no motor."""
     alone = steps_alike(read_robot(ARM, {"extension": [PD, NOISY]}), tmp_path, 100)
     assert not alone[:, 0].any() and alone[:, 1].all()
@@ -189,5 +186,4 @@ def test_random_numbers_count_driven_joints(tmp_path: Path) -> None:
 def test_every_law_of_a_kind_in_the_table_is_compared() -> None:
     """The motors above have all laws of all kinds that a header can have, but for networks and linkages."""
     compared = {type(stage) for stages in MOTORS.values() for stage in stages}
-    known = {law.config for law in catalogue.laws() if law.kind in LINES}
-    assert known - compared == {aa.LinkageConfig}
+    assert {law.config for law in catalogue.laws() if law.kind in LINES} - compared == {aa.LinkageConfig}

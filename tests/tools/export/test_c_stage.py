@@ -1,7 +1,5 @@
 """A stage in C: its numbers, its place, and the lines of its kind."""
 
-from __future__ import annotations
-
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 from isaacsim.core.experimental.actuators.tools.export.c_stage import Placed, stage_of

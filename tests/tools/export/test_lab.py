@@ -1,10 +1,5 @@
 """Cfgs of Isaac Lab: with them its models compute what the motors compute."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
@@ -17,7 +12,7 @@ from places import ROBOTS
 
 ARM = ROBOTS / "arm_2dof.usda"
 JOINTS = ["shoulder", "extension"]
-MOTORS: dict[str, list[Any]] = {
+MOTORS: dict[str, list] = {
     "IdealPDActuatorCfg": [aa.PDControlConfig(80.3, 2.1), aa.MaxEffortClampingConfig(17.0)],
     "DCMotorCfg": [
         aa.PDControlConfig(80.3, 2.1),
@@ -29,7 +24,7 @@ MOTORS: dict[str, list[Any]] = {
 
 
 @pytest.mark.parametrize("name", MOTORS)
-def test_its_models_compute_the_same(name: str, tmp_path: Path) -> None:
+def test_its_models_compute_the_same(name, tmp_path) -> None:
     """Over random steps, within the limits and beyond."""
     file = tmp_path / "lab.py"
     file.write_text(lab_text(read_robot(ARM, {".*": MOTORS[name]}), ["a loss\nimport os"]))
@@ -66,7 +61,7 @@ def test_zeros_of_given_motors_are_said() -> None:
     assert "viscous_friction" not in text
 
 
-def test_intervals_are_events(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_intervals_are_events(monkeypatch) -> None:
     """Friction by a factor, which is that of viscous friction, too; what no event draws is lost."""
     friction = aa.FrictionConfig(coulomb=0.25, viscous=0.125)
     intervals = {"kp": (70.0, 90.0), "coulomb": (0.125, 0.5), "viscous": (0.0, 0.25), "armature": (0.0, 0.5)}

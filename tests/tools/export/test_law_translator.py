@@ -1,11 +1,8 @@
 """Laws in C++ from the source of their functions: the bits of Warp, and an error for what has no translation."""
 
-from __future__ import annotations
-
 import ctypes
 import re
 import subprocess
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,7 +35,7 @@ def made_up(value: float, other: float, third: float) -> float:
     return within(first, -1e30, 1e30) if first != 3.0 else law_module.bounded(wp.nan, -2.5, 1.0)
 
 
-def test_twin_of_a_made_up_law_has_its_bits(tmp_path: Path, rng: np.random.Generator) -> None:
+def test_twin_of_a_made_up_law_has_its_bits(tmp_path, rng) -> None:
     """Chained comparisons, logic, several results, constants, precedence; at numbers and at what is none."""
     translator = Translator()
     twin = translator.function(made_up)

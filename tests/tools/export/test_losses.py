@@ -1,9 +1,6 @@
 """Properties that a target cannot store, by joint."""
 
-from __future__ import annotations
-
 import re
-from pathlib import Path
 from xml.etree import ElementTree
 
 import isaacsim.core.experimental.actuators as aa
@@ -45,7 +42,7 @@ def test_a_joint_without_a_motor_is_named() -> None:
     assert losses_of(robot, {"kp", "kd", "position_limits"}) == []
 
 
-def test_a_position_limit_on_one_side_is_named(tmp_path: Path) -> None:
+def test_a_position_limit_on_one_side_is_named(tmp_path) -> None:
     """URDF and ROS have both or none; nothing is written in its place."""
     text = (ROBOTS / "arm_2dof.usda").read_text()
     (file := tmp_path / "arm.usda").write_text(re.sub(r"float physics:lowerLimit = -143.*\n", "", text))

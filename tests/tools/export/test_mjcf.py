@@ -1,9 +1,6 @@
 """Actuators for MuJoCo: what it computes of them is what the motors compute."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -24,14 +21,14 @@ MODEL = """<mujoco><option gravity="0 0 0"/><include file="motors.xml"/><worldbo
 </worldbody></mujoco>"""
 
 
-def model(folder: Path) -> Any:
+def model(folder: Path):
     """A model that includes the actuators."""
     (folder / "motors.xml").write_text(mjcf_text(read_robot(ROBOTS / "arm_2dof.usda", MOTORS), ["a -- loss"]))
     (folder / "model.xml").write_text(MODEL)
     return mujoco.MjModel.from_xml_path(str(folder / "model.xml"))
 
 
-def test_a_file_puts_it_beside_a_robot(tmp_path: Path) -> None:
+def test_a_file_puts_it_beside_a_robot(tmp_path) -> None:
     """As the page shows it, after the actuators that the robot has itself."""
     (tmp_path / "motors.xml").write_text(mjcf_text(read_robot(ROBOTS / "arm_2dof.xml", MOTORS), []))
     (tmp_path / "both.xml").write_text(
@@ -41,7 +38,7 @@ def test_a_file_puts_it_beside_a_robot(tmp_path: Path) -> None:
     assert [loaded.actuator(at).name for at in range(loaded.nu)][-2:] == ["shoulder", "extension"]
 
 
-def test_mujoco_computes_the_same_efforts(tmp_path: Path) -> None:
+def test_mujoco_computes_the_same_efforts(tmp_path) -> None:
     """On random states, within the limit and beyond."""
     loaded = model(tmp_path)
     data, random = mujoco.MjData(loaded), np.random.default_rng(3)
@@ -57,7 +54,7 @@ def test_mujoco_computes_the_same_efforts(tmp_path: Path) -> None:
     assert 20 < limited < 180
 
 
-def test_our_own_reader_finds_the_same_motors(tmp_path: Path) -> None:
+def test_our_own_reader_finds_the_same_motors(tmp_path) -> None:
     """`motors_of_model` reads gains and limit back."""
     found = aa.motors_of_model(model(tmp_path))
     assert found["shoulder"].controller == aa.PDControlConfig(80.0, pytest.approx(2.1), pytest.approx(0.3))
@@ -65,7 +62,7 @@ def test_our_own_reader_finds_the_same_motors(tmp_path: Path) -> None:
     assert found["extension"].controller == aa.PDControlConfig(pytest.approx(900.3), 20.0)
 
 
-def test_attributes_of_joints_are_comments(tmp_path: Path) -> None:
+def test_attributes_of_joints_are_comments(tmp_path) -> None:
     """A fragment cannot change joints of a model."""
     text = mjcf_text(read_robot(ROBOTS / "arm_2dof.usda", MOTORS), [])
     assert 'joint shoulder: armature="0.01"' in text
@@ -75,7 +72,7 @@ def test_attributes_of_joints_are_comments(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("robot", ["arm_2dof.xml", "arm_2dof.usda"])
-def test_a_whole_model_has_the_motors(robot: str, tmp_path: Path) -> None:
+def test_a_whole_model_has_the_motors(robot, tmp_path) -> None:
     """Put into its own file, or into that of another: read back, they have the same efforts, and numbers of joints."""
     into = None if robot.endswith(".xml") else ROBOTS / "arm_2dof.xml"
     exported, out = read_robot(ROBOTS / robot, MOTORS), tmp_path / "arm.xml"
@@ -93,7 +90,7 @@ def test_a_whole_model_has_the_motors(robot: str, tmp_path: Path) -> None:
             assert other.value(name) == pytest.approx(joint.value(name), rel=1e-6), name
 
 
-def test_mujoco_steps_a_whole_model_with_the_efforts_of_the_motors(tmp_path: Path) -> None:
+def test_mujoco_steps_a_whole_model_with_the_efforts_of_the_motors(tmp_path) -> None:
     """As it moves, within the limit and beyond; the model is that of the file, in all else."""
     export(read_robot(ROBOTS / "arm_2dof.xml", MOTORS), "mjcf", tmp_path / "arm.xml")
     loaded = mujoco.MjModel.from_xml_path(str(tmp_path / "arm.xml"))
@@ -114,7 +111,7 @@ def test_mujoco_steps_a_whole_model_with_the_efforts_of_the_motors(tmp_path: Pat
     assert 20 < limited < 480
 
 
-def test_zeros_of_given_motors_are_written(tmp_path: Path) -> None:
+def test_zeros_of_given_motors_are_written(tmp_path) -> None:
     """A motor that says nothing of friction leaves the joint its own."""
     (file := tmp_path / "arm.xml").write_text(
         (ROBOTS / "arm_2dof.xml").read_text().replace('name="shoulder" ', 'name="shoulder" frictionloss="0.3" ')

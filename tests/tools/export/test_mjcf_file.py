@@ -1,16 +1,12 @@
 """MJCF files that get actuators: names and order, and all that refers to them."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
 
 import pytest
 from isaacsim.core.experimental.actuators import MaxEffortClampingConfig, MotorConfig, PDControlConfig
 from isaacsim.core.experimental.actuators.tools.export import export, read_robot
 
 mujoco = pytest.importorskip("mujoco")
-
 MOTOR = MotorConfig(PDControlConfig(80.0, 2.0), [MaxEffortClampingConfig(17.0)])
 CUBE = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 2 4\nf 1 3 4\nf 2 3 4\n"
 BODIES = """<worldbody><body><joint name="a"/><geom size="0.1"/><frame><body><joint name="b" actuatorfrcrange="-1 1"/>
@@ -22,7 +18,7 @@ ACTUATORS = """<actuator><motor name="first" joint="b"/><position tendon="t"/><p
 pytestmark = pytest.mark.filterwarnings("ignore:.*no joint drive stands for")
 
 
-def whole(folder: Path, inside: str, motors: Any = None, out: str = "out.xml") -> tuple[Any, list[str]]:
+def whole(folder: Path, inside: str, motors=None, out: str = "out.xml") -> tuple:
     """The model of an export, and what is said of it."""
     (file := folder / "robot.xml").write_text(f"<mujoco>{inside}</mujoco>")
     (folder / out).parent.mkdir(exist_ok=True)
@@ -30,12 +26,12 @@ def whole(folder: Path, inside: str, motors: Any = None, out: str = "out.xml") -
     return mujoco.MjModel.from_xml_path(str(folder / out)), said
 
 
-def names(model: Any) -> list[str]:
+def names(model) -> list[str]:
     """Names of the actuators."""
     return [model.actuator(at).name for at in range(model.nu)]
 
 
-def test_names_order_sensors_and_keyframes_stay(tmp_path: Path) -> None:
+def test_names_order_sensors_and_keyframes_stay(tmp_path) -> None:
     """An actuator is put in place of the one of its joint; that of another tendon acts on."""
     more = '<sensor><actuatorfrc name="s" actuator="last"/></sensor><keyframe><key ctrl="1 2 3"/></keyframe>'
     model, said = whole(tmp_path, BODIES + ACTUATORS + more)
@@ -48,7 +44,7 @@ def test_names_order_sensors_and_keyframes_stay(tmp_path: Path) -> None:
     assert all(f"<!-- {sentence} -->" in text for sentence in said)
 
 
-def test_a_joint_has_one_actuator(tmp_path: Path) -> None:
+def test_a_joint_has_one_actuator(tmp_path) -> None:
     """Its others are left out, with their sensors, and with controls of keyframes, whose number was another."""
     actuators = ACTUATORS.replace("</actuator>", '<damper name="more" joint="a" kv="1" ctrlrange="0 1"/></actuator>')
     sensors = '<sensor><actuatorfrc name="s" actuator="more"/><jointpos name="q" joint="a"/></sensor>'
@@ -64,7 +60,7 @@ def test_a_joint_has_one_actuator(tmp_path: Path) -> None:
     ]
 
 
-def test_activations_of_keyframes_are_left_out(tmp_path: Path) -> None:
+def test_activations_of_keyframes_are_left_out(tmp_path) -> None:
     """A motor has none; a note says so."""
     actuators = '<actuator><general name="first" joint="a" dyntype="integrator"/></actuator>'
     model, said = whole(tmp_path, BODIES + actuators + '<keyframe><key act="1" ctrl="2"/></keyframe>')
@@ -72,7 +68,7 @@ def test_activations_of_keyframes_are_left_out(tmp_path: Path) -> None:
     assert "Activations of keyframes are left out: they are 0." in said
 
 
-def test_joints_without_an_actuator_get_one(tmp_path: Path) -> None:
+def test_joints_without_an_actuator_get_one(tmp_path) -> None:
     """Also in a model that has none; a name that is taken is not used again."""
     model, _ = whole(tmp_path, BODIES)
     assert names(model) == ["a", "b"]
@@ -80,7 +76,7 @@ def test_joints_without_an_actuator_get_one(tmp_path: Path) -> None:
     assert names(model) == ["a", "a_motor", "b"]
 
 
-def test_defaults_of_the_model_do_not_act_on_motors(tmp_path: Path) -> None:
+def test_defaults_of_the_model_do_not_act_on_motors(tmp_path) -> None:
     """Those of all actuators, and those of a class; a smaller limit of a joint does not cut the motor's."""
     defaults = """<default><general gear="7" ctrlrange="-1 1" dyntype="integrator" forcerange="-2 2"/>
     <default class="x"><position kp="3" forcerange="-1 1"/></default></default>"""
@@ -93,7 +89,7 @@ def test_defaults_of_the_model_do_not_act_on_motors(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(mujoco.MjsActuator, "armature"), reason="a version without armature of actuators")
-def test_newer_defaults_do_not_act_either(tmp_path: Path) -> None:
+def test_newer_defaults_do_not_act_either(tmp_path) -> None:
     """Attributes that older versions would refuse are written against such defaults only."""
     defaults = '<default><general armature="3" damping="2" delay="0.1" nsample="60"/></default>'
     model, _ = whole(tmp_path, defaults + BODIES)
@@ -102,7 +98,7 @@ def test_newer_defaults_do_not_act_either(tmp_path: Path) -> None:
     assert "delay" not in (tmp_path / "out.xml").read_text()
 
 
-def test_included_files_are_in_it(tmp_path: Path) -> None:
+def test_included_files_are_in_it(tmp_path) -> None:
     """Their joints get motors; a file includes others from the folder of the main file, or from its own."""
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub/bodies.xml").write_text('<mujoco><include file="more.xml"/></mujoco>')
@@ -116,7 +112,7 @@ def test_included_files_are_in_it(tmp_path: Path) -> None:
     "compiler", ["", 'meshdir="assets"', 'assetdir="none" meshdir="assets"', 'assetdir="assets" texturedir="none"']
 )
 @pytest.mark.parametrize("out", ["out.xml", "other/out.xml"])
-def test_assets_are_found_from_another_folder(compiler: str, out: str, tmp_path: Path) -> None:
+def test_assets_are_found_from_another_folder(compiler, out, tmp_path) -> None:
     """A model of another file as well."""
     (tmp_path / "assets").mkdir()
     (tmp_path / ("assets/m.obj" if compiler else "m.obj")).write_text(CUBE)
@@ -128,7 +124,7 @@ def test_assets_are_found_from_another_folder(compiler: str, out: str, tmp_path:
     assert model.nmesh == 1 and model.body("p_p").id
 
 
-def test_a_joint_of_another_kind_is_refused(tmp_path: Path) -> None:
+def test_a_joint_of_another_kind_is_refused(tmp_path) -> None:
     """Also one whose kind is that of a class."""
     (file := tmp_path / "robot.xml").write_text(f"<mujoco>{BODIES}</mujoco>")
     default = '<default><default class="x"><joint type="slide"/></default></default>'
@@ -140,7 +136,7 @@ def test_a_joint_of_another_kind_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "out.xml").exists()
 
 
-def test_what_mujoco_cannot_open_is_not_written(tmp_path: Path) -> None:
+def test_what_mujoco_cannot_open_is_not_written(tmp_path) -> None:
     """A mesh that is missing, in a file that the robot is not of."""
     (into := tmp_path / "into.xml").write_text(
         f'<mujoco><asset><mesh name="m" file="missing.obj"/></asset>{BODIES}<worldbody><geom type="mesh" mesh="m"/>'

@@ -1,13 +1,9 @@
 """Cfgs of mjlab: classes and fields are those of its release, numbers those of the motors."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
-import pytest
 from cfg_text import cfgs_of, events_of
 from isaacsim.core.experimental.actuators.tools.export.losses import said_together
 from isaacsim.core.experimental.actuators.tools.export.mjlab import losses, mjlab_text
@@ -20,17 +16,17 @@ _PD |= {"delay_min_lag", "delay_max_lag"}
 _FIELDS = {"IdealPdActuatorCfg": _PD, "DcMotorActuatorCfg": _PD | {"saturation_effort", "velocity_limit"}}
 
 
-def stand_in(name: str) -> Any:
+def stand_in(name: str):
     """A class that takes the fields of one of mjlab, and no others."""
 
-    def build(**fields: Any) -> SimpleNamespace:
+    def build(**fields) -> SimpleNamespace:
         assert fields.keys() <= _FIELDS[name]
         return SimpleNamespace(name=name, **fields)
 
     return build
 
 
-def test_numbers_are_those_of_the_motors(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_numbers_are_those_of_the_motors(monkeypatch) -> None:
     """A cfg for each kind of motor."""
     motors = {
         "shoulder": aa.MotorConfig(
@@ -55,7 +51,7 @@ def test_numbers_are_those_of_the_motors(monkeypatch: pytest.MonkeyPatch) -> Non
     }
 
 
-def test_zeros_of_given_motors_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_zeros_of_given_motors_are_written(monkeypatch) -> None:
     """mjlab takes values that a cfg omits from the robot's file."""
     motors = {".*": aa.MotorConfig(aa.PDControlConfig(1.0, 0.1), armature=0.0, friction=0.0, viscous_friction=0.0)}
     text = mjlab_text(read_robot(ROBOTS / "so101.usda", motors), [])
@@ -64,7 +60,7 @@ def test_zeros_of_given_motors_are_written(monkeypatch: pytest.MonkeyPatch) -> N
         assert (cfg.armature, cfg.frictionloss, cfg.viscous_damping) == (0.0, 0.0, 0.0)
 
 
-def test_intervals_are_events(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_intervals_are_events(monkeypatch) -> None:
     """Gains of a cfg by its number, both of them; joints with other intervals have a cfg of their own."""
     base = aa.MotorConfig(aa.PDControlConfig(80.0, 2.0), friction=0.25)
     motors = {

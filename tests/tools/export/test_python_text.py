@@ -1,7 +1,5 @@
 """Text of cfgs: names and losses of strangers are no code."""
 
-from __future__ import annotations
-
 import ast
 
 from isaacsim.core.experimental.actuators.tools.export.lab import lab_text

@@ -1,11 +1,7 @@
 """The robot to export: joints in DOF order, with what their motors say."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
-from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -58,7 +54,7 @@ def test_features_and_laws() -> None:
     assert shoulder.largest_effort == 12.0
 
 
-def test_motor_of_a_configuration_does_not_have_the_fallback_of_the_one_in_the_file(tmp_path: Path) -> None:
+def test_motor_of_a_configuration_does_not_have_the_fallback_of_the_one_in_the_file(tmp_path) -> None:
     """Friction and rotor are those of the replaced motor; what the joint's author gave it stays."""
     # a copy, for layers are shared in a process
     stage = Usd.Stage.Open(Usd.Stage.Open(str(ARM)).Flatten())
@@ -74,7 +70,7 @@ def test_motor_of_a_configuration_does_not_have_the_fallback_of_the_one_in_the_f
     assert "armature" not in extension.features
 
 
-BASES: dict[str, Any] = {
+BASES = {
     "PDControlConfig": aa.PDControlConfig(3.0, 2.0, 1.0),
     "PIDControlConfig": aa.PIDControlConfig(3.0, 2.0, 1.0, 4.0, 5.0),
     "MaxEffortClampingConfig": aa.MaxEffortClampingConfig(12.0),
@@ -84,11 +80,10 @@ BASES: dict[str, Any] = {
 PROPERTIES = {"armature": 0.02, "friction": 0.3, "viscous_friction": 0.4}
 
 
-def exported(base: Any, **properties: float) -> ExportedJoint:
+def exported(base, **properties: float) -> ExportedJoint:
     """The joint of a motor with a stage, beside a PD law if it is none itself."""
     stages = [base] if base.KIND == "controller" else [aa.PDControlConfig(1.0, 0.1), base]
-    motor = aa.MotorConfig(**parts_of(stages), **properties)
-    return read_robot(ARM, {".*": motor}).joints[0]
+    return read_robot(ARM, {".*": aa.MotorConfig(**parts_of(stages), **properties)}).joints[0]
 
 
 def test_each_attribute_is_a_feature() -> None:
@@ -196,8 +191,7 @@ def test_zeros_are_those_of_given_motors() -> None:
     motors = {"shoulder": aa.MotorConfig(aa.PDControlConfig(1.0, 0.1), friction=0.0, armature=0.5)}
     joint = read_robot(ARM, motors).joints[0]
     assert joint.zeros == ("friction",) and "friction" not in joint.features
-    names = {"armature": "a", "friction": "f", "viscous_friction": "v"}
-    assert joint.stated(names) == {"a": "0.5", "f": "0"}
+    assert joint.stated({"armature": "a", "friction": "f", "viscous_friction": "v"}) == {"a": "0.5", "f": "0"}
     assert read_robot(ARM).joints[0].zeros == ()
 
 

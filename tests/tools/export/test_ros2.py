@@ -1,8 +1,5 @@
 """The folder for ROS 2: what is read back has the same efforts."""
 
-from __future__ import annotations
-
-from pathlib import Path
 from xml.etree import ElementTree
 
 import isaacsim.core.experimental.actuators as aa
@@ -19,8 +16,7 @@ MOTORS = {
 }
 
 
-def test_what_is_read_back_has_the_same_efforts(tmp_path: Path) -> None:
-    """Over random steps."""
+def test_what_is_read_back_has_the_same_efforts(tmp_path) -> None:
     write_ros2(read_robot(ARM, MOTORS), tmp_path / "arm", ["a loss"])
     names, random = ["shoulder", "extension"], np.random.default_rng(2)
     ours, read = aa.ActuatedArrays(names, MOTORS), aa.ActuatedArrays(names, read_ros2(tmp_path / "arm"))
@@ -30,7 +26,7 @@ def test_what_is_read_back_has_the_same_efforts(tmp_path: Path) -> None:
         np.testing.assert_allclose(np.asarray(read.step(q, v, t, 0.01)), efforts, rtol=1e-6, atol=1e-6)
 
 
-def test_a_message_changes_gains_and_nan_keeps_them(tmp_path: Path) -> None:
+def test_a_message_changes_gains_and_nan_keeps_them(tmp_path) -> None:
     """Position holds kp, velocity kd."""
     write_ros2(read_robot(ARM, MOTORS), tmp_path, [])
     (tmp_path / "gains.yaml").write_text(
@@ -41,7 +37,7 @@ def test_a_message_changes_gains_and_nan_keeps_them(tmp_path: Path) -> None:
     assert found["extension"].controller == aa.PDControlConfig(5.0, 20.0)
 
 
-def test_the_system_has_the_joints_in_order(tmp_path: Path) -> None:
+def test_the_system_has_the_joints_in_order(tmp_path) -> None:
     """With effort commands within the limits."""
     write_ros2(read_robot(ARM, MOTORS), tmp_path, ["a -- loss"])
     joints = ElementTree.parse(tmp_path / "ros2_control.xacro").findall("ros2_control/joint")
@@ -50,7 +46,7 @@ def test_the_system_has_the_joints_in_order(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["[]", "joint_trajectory_controller: {ros__parameters: {gains: {shoulder: 3}}}"])
-def test_another_file_is_refused(text: str, tmp_path: Path) -> None:
+def test_another_file_is_refused(text, tmp_path) -> None:
     """By its name and what it lacks."""
     write_ros2(read_robot(ARM, MOTORS), tmp_path, [])
     (tmp_path / "controllers.yaml").write_text(text)

@@ -1,12 +1,9 @@
 """Every target with every law: what is read back gives the same efforts, or what it lacks is named."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math
 from pathlib import Path
-from typing import Any
 
 import pytest
 from c_headers import needs_compiler, steps_alike
@@ -39,7 +36,7 @@ def joint_of_motor(name: str, motor: MotorConfig | None) -> ExportedJoint:
     return joint_of(name, False, motor, {}, DT, is_given=True)
 
 
-def of_feature(joint: ExportedJoint, name: str, says: frozenset[str]) -> Any:
+def of_feature(joint: ExportedJoint, name: str, says: frozenset[str]):
     """A feature; the limit of a DC motor is the one of the effort where a target has no other."""
     if name == "max_effort" and "dc_motor" not in says and math.isfinite(joint.largest_effort):
         return joint.largest_effort
@@ -51,7 +48,7 @@ def is_named(name: str, lost: list[Loss]) -> bool:
     return any(one.what.startswith(FEATURES[name]) for one in lost)
 
 
-def numbers(*configs: Any) -> dict[str, Any]:
+def numbers(*configs) -> dict:
     """Parameters of configs that are neither zero nor what the law has by itself, by class and name."""
     return {
         f"{type(config).__name__}.{name}": value
@@ -63,7 +60,7 @@ def numbers(*configs: Any) -> dict[str, Any]:
     }
 
 
-def unnamed(joint: ExportedJoint, back: MotorConfig | None, named: list[Loss]) -> dict[str, Any]:
+def unnamed(joint: ExportedJoint, back: MotorConfig | None, named: list[Loss]) -> dict:
     """Parameters of a motor whose number is neither in what is read back nor named; numbers tell them apart."""
     assert joint.motor is not None
     kept = [back, *back.stages] if back else []
@@ -84,7 +81,7 @@ def is_number(value: object) -> bool:
 
 @pytest.mark.parametrize("target", READERS)
 @pytest.mark.slow
-def test_nothing_is_silently_other(target: str, tmp_path: Path) -> None:
+def test_nothing_is_silently_other(target, tmp_path) -> None:
     """Features are equal or named, efforts are equal or a law is named, and no number is lost without its size."""
     line, equal = TARGETS[target], set[str]()
     for row in all_rows(tmp_path):
@@ -113,7 +110,7 @@ def test_nothing_is_silently_other(target: str, tmp_path: Path) -> None:
 
 @needs_compiler
 @pytest.mark.slow
-def test_a_header_has_the_bits_or_refuses_by_name(tmp_path: Path) -> None:
+def test_a_header_has_the_bits_or_refuses_by_name(tmp_path) -> None:
     """Kind and law are in the message."""
     refused = 0
     for row in all_rows(tmp_path):

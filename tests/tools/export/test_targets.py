@@ -1,10 +1,7 @@
 """The table of targets, and what every one of them does."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
-from pathlib import Path
 from typing import get_args, get_type_hints
 
 import isaacsim.core.experimental.actuators as aa
@@ -33,14 +30,13 @@ def test_the_page_has_the_table() -> None:
     assert [line for line in lines if line not in text] == []
 
 
-def test_a_motor_file_comes_back(tmp_path: Path) -> None:
-    """All of it."""
+def test_a_motor_file_comes_back(tmp_path) -> None:
     robot = read_robot(ARM)
     assert export(robot, "yaml", tmp_path / "motors.yaml") == []
     assert aa.load_motors(tmp_path / "motors.yaml") == robot.motors
 
 
-def test_names_of_joints_are_patterns_in_a_motor_file(tmp_path: Path) -> None:
+def test_names_of_joints_are_patterns_in_a_motor_file(tmp_path) -> None:
     """Each matches its joint alone, whatever signs are in it."""
     robot, names = read_robot(ARM), ['q")', "left-hip.x"]
     joints = tuple(dataclasses.replace(joint, name=name) for joint, name in zip(robot.joints, names, strict=True))
@@ -51,7 +47,7 @@ def test_names_of_joints_are_patterns_in_a_motor_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("target", [name for name in TARGETS if name not in ("yaml", "c")])
-def test_strict_refuses_a_loss_and_writes_nothing(target: str, tmp_path: Path) -> None:
+def test_strict_refuses_a_loss_and_writes_nothing(target, tmp_path) -> None:
     """Without it the loss is returned."""
     motor = aa.MotorConfig(aa.PDControlConfig(3.0, 1.0), others=[aa.EncoderConfig()])
     robot, out = read_robot(ARM, {".*": motor}), tmp_path / "out"
@@ -69,7 +65,7 @@ def test_strict_refuses_a_loss_and_writes_nothing(target: str, tmp_path: Path) -
 @pytest.mark.parametrize(
     "target", [name for name, one in TARGETS.items() if "max_effort" in one.says and "dc_motor" not in one.says]
 )
-def test_a_limit_of_the_effort_is_the_peak_of_a_dc_motor(target: str, tmp_path: Path) -> None:
+def test_a_limit_of_the_effort_is_the_peak_of_a_dc_motor(target, tmp_path) -> None:
     """Where that is all that is said of it; the smaller one of two limits."""
     limits = [aa.DCMotorClampingConfig(30.0, 3.0, 12.25), aa.MaxEffortClampingConfig(17.3)]
     export(
@@ -80,7 +76,7 @@ def test_a_limit_of_the_effort_is_the_peak_of_a_dc_motor(target: str, tmp_path: 
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_setpoint_of_limited_velocity_is_carried_or_named(target: str, tmp_path: Path) -> None:
+def test_setpoint_of_limited_velocity_is_carried_or_named(target, tmp_path) -> None:
     """With the gains of the controller, as those of a PID."""
     law = aa.SlewedPIDControlConfig(3.0, 0.5, 1.0, max_rate=2.0, integral_max=0.25)
     robot, out = read_robot(ARM, {".*": aa.MotorConfig(law)}), tmp_path / ("out.yaml" if target == "yaml" else "out")
@@ -93,7 +89,7 @@ def test_setpoint_of_limited_velocity_is_carried_or_named(target: str, tmp_path:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_rounded_delays_are_noted_where_they_are_steps(target: str, tmp_path: Path) -> None:
+def test_rounded_delays_are_noted_where_they_are_steps(target, tmp_path) -> None:
     """A motor file and a header have the seconds; where none is said, it is lost."""
     robot = read_robot(ARM, {".*": [aa.PDControlConfig(3.0, 1.0), aa.TimedDelayConfig(0.0113)]}, dt=0.004)
     said = export(robot, target, tmp_path / f"out.{target}", lossy=True)
@@ -102,18 +98,17 @@ def test_rounded_delays_are_noted_where_they_are_steps(target: str, tmp_path: Pa
     assert any("Lost: command delay" in one for one in said) is (target in ("mjcf", "ros2", "urdf"))
 
 
-def test_a_fragment_says_how_to_get_a_whole_file(tmp_path: Path) -> None:
+def test_a_fragment_says_how_to_get_a_whole_file(tmp_path) -> None:
     """For a robot that is of another kind; only targets that are robot files can be one."""
     robot = read_robot(ARM)
     for target in TARGETS:
         said = export(robot, target, tmp_path / f"{target}.yaml", lossy=True)
-        hints = [one for one in said if "is a fragment" in one]
-        assert len(hints) == (target in ("mjcf", "urdf")), target
+        assert len([one for one in said if "is a fragment" in one]) == (target in ("mjcf", "urdf")), target
     with pytest.raises(ValueError, match=r"into = .*: must be None for the target lab\. It is for mjcf, urdf\."):
         export(robot, "lab", tmp_path / "lab", into=ROBOTS / "arm_2dof.xml")
 
 
-def test_a_whole_file_needs_joints_of_the_robot(tmp_path: Path) -> None:
+def test_a_whole_file_needs_joints_of_the_robot(tmp_path) -> None:
     """And must be of its kind; nothing is written without."""
     out, into = tmp_path / "out.xml", tmp_path / "into.xml"
     into.write_text((ROBOTS / "arm_2dof.xml").read_text().replace('"shoulder"', '"shoulder_pitch"'))
@@ -126,7 +121,7 @@ def test_a_whole_file_needs_joints_of_the_robot(tmp_path: Path) -> None:
     assert not out.exists()
 
 
-def test_unknown_target_is_refused(tmp_path: Path) -> None:
+def test_unknown_target_is_refused(tmp_path) -> None:
     """By name, before anything is written."""
     with pytest.raises(ValueError, match=r"target = 'sdf': must be one of yaml, mjcf, .*\. Correct the name\."):
         export(read_robot(ARM), "sdf", tmp_path / "out")

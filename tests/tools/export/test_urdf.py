@@ -1,7 +1,5 @@
 """Elements of URDF joints: limits and friction."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -57,7 +55,7 @@ def test_limits_and_friction_are_those_of_the_robot() -> None:
     assert values(shoulder, "dynamics") == {"damping": 0.1, "friction": 0.2}
 
 
-def test_a_robot_with_these_attributes_has_them(tmp_path: Path) -> None:
+def test_a_robot_with_these_attributes_has_them(tmp_path) -> None:
     """Copied into its joints, as the page says; another robot of the same joints had other ones."""
     motor = MotorConfig(PDControlConfig(1.0, 0.1), [MaxEffortClampingConfig(17.3)], friction=0.2, viscous_friction=0.1)
     exported = read_robot(ROBOTS / "arm_2dof.usda", {".*": motor})
@@ -69,8 +67,7 @@ def test_a_robot_with_these_attributes_has_them(tmp_path: Path) -> None:
         <limit lower="0" upper="1" effort="1" velocity="9"/></joint></robot>"""
     )
     for name in ("upper", "lower"):
-        link = ElementTree.SubElement(root, "link", name=name)
-        inertial = ElementTree.SubElement(link, "inertial")
+        inertial = ElementTree.SubElement(ElementTree.SubElement(root, "link", name=name), "inertial")
         ElementTree.SubElement(inertial, "mass", value="1")
         ElementTree.SubElement(inertial, "inertia", ixx="1", iyy="1", izz="1", ixy="0", ixz="0", iyz="0")
     for said in ElementTree.fromstring(urdf_text(exported, [])).findall("joint"):
@@ -90,7 +87,7 @@ def test_a_robot_with_these_attributes_has_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("robot", ["arm_2dof.usda", "arm.urdf"])
-def test_a_whole_robot_has_the_limits(robot: str, tmp_path: Path) -> None:
+def test_a_whole_robot_has_the_limits(robot, tmp_path) -> None:
     """Put into its own file, or into that of another: read back, they cut the same efforts."""
     file = urdf(tmp_path)
     is_other = robot.endswith(".usda")
@@ -114,10 +111,9 @@ def test_a_whole_robot_has_the_limits(robot: str, tmp_path: Path) -> None:
     assert back.joints[1].value("velocity_limit") == 9.0
 
 
-def test_all_else_of_the_robot_stays(tmp_path: Path) -> None:
+def test_all_else_of_the_robot_stays(tmp_path) -> None:
     """Comments and digits as well; what a motor does not say stays."""
-    file = urdf(tmp_path)
-    export(read_robot(file, {"extension": MOTOR}), "urdf", tmp_path / "out.urdf", lossy=True)
+    export(read_robot(urdf(tmp_path), {"extension": MOTOR}), "urdf", tmp_path / "out.urdf", lossy=True)
     text = (tmp_path / "out.urdf").read_text()
     told = [line for line in text.splitlines() if "Lost" in line or "No motor" in line]
     assert len(told) == 3
@@ -126,7 +122,7 @@ def test_all_else_of_the_robot_stays(tmp_path: Path) -> None:
     assert [line.strip() for line in bare.splitlines()] == [line.strip() for line in changed.splitlines()]
 
 
-def test_a_limit_stays_where_motors_have_none(tmp_path: Path) -> None:
+def test_a_limit_stays_where_motors_have_none(tmp_path) -> None:
     """URDF cannot say that there is none, and a limit before a gear is not one of the joint."""
     geared = MotorConfig(PDControlConfig(1.0, 0.1), [MaxEffortClampingConfig(3.0)], others=[TransmissionConfig(9.0)])
     for motor in (MotorConfig(PDControlConfig(1.0, 0.1)), geared):
@@ -136,7 +132,7 @@ def test_a_limit_stays_where_motors_have_none(tmp_path: Path) -> None:
     assert "Lost: largest effort of 2 joints (3 N·m or N): shoulder, extension." in said
 
 
-def test_a_joint_of_another_kind_is_refused(tmp_path: Path) -> None:
+def test_a_joint_of_another_kind_is_refused(tmp_path) -> None:
     """Numbers of a joint that turns are none of one that slides; nothing is written."""
     into = urdf(tmp_path, ARM.replace('"prismatic"', '"revolute"'))
     with pytest.raises(ValueError, match=r"joint 'extension' turns: must be one that slides, as that of the motor\."):
@@ -146,7 +142,7 @@ def test_a_joint_of_another_kind_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "out.urdf").exists()
 
 
-def test_meshes_beside_the_file_are_said(tmp_path: Path) -> None:
+def test_meshes_beside_the_file_are_said(tmp_path) -> None:
     """In another folder, where they are not found; those of packages are."""
     (tmp_path / "other").mkdir()
     visual = '<visual><geometry><mesh filename="{}m.obj"/></geometry></visual></link>'

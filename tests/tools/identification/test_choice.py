@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +13,6 @@ from isaacsim.core.experimental.actuators.tools.identification.options import Fi
 
 pytest.importorskip("scipy")
 pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
-
 NAMES = ["upper", "lower"]
 ARM = """<mujoco model="arm"><worldbody><body name="base"><geom size="0.01" contype="0" conaffinity="0"/>
 <body name="one"><joint name="upper" axis="0 1 0"/><inertial pos="0 0 -0.1" mass="0.4" diaginertia="1e-3 1e-3 1e-3"/>
@@ -34,7 +31,7 @@ ARM = """<mujoco model="arm"><worldbody><body name="base"><geom size="0.01" cont
         pytest.param(0.1, 9.0, (BIASES, GAINS_TOO), id="both"),
     ],
 )
-def test_what_is_wrong_is_fitted(tmp_path: Path, bias: float, kp: float, wanted: tuple[str, ...]) -> None:
+def test_what_is_wrong_is_fitted(tmp_path, bias, kp, wanted) -> None:
     """Of hobby servos, whose logs are coarse: 50 samples per second, in ticks."""
     arm = tmp_path / "arm.xml"
     arm.write_text(ARM)

@@ -1,7 +1,3 @@
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hidden_motors import ARM, PENDULUM, QUADRUPED
@@ -36,7 +32,7 @@ def test_pendulum_has_its_closed_form() -> None:
     np.testing.assert_allclose(found.slope, 9.81 * 0.5 * np.cos(found.place), atol=1e-5)
 
 
-def test_an_armature_is_no_part_of_the_links(tmp_path: Path) -> None:
+def test_an_armature_is_no_part_of_the_links(tmp_path) -> None:
     """A parameter of the motor: inertias are those of the links, along the log and at least."""
     armatures, found = np.array([0.05, 0.2]), []
     for given in (np.zeros(2), armatures):

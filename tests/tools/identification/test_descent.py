@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.tools.identification.descent import Box, Evaluated, least_squares
@@ -31,8 +29,7 @@ class Valley:
 
 
 def test_the_least_is_found() -> None:
-    valley = Valley()
-    least = least_squares(valley, np.array([-1.2, 1.0]), BOX, 1e-6)
+    least = least_squares(Valley(), np.array([-1.2, 1.0]), BOX, 1e-6)
     np.testing.assert_allclose(least.x, 1.0, atol=1e-6)
     np.testing.assert_allclose(least.residuals, 0.0, atol=1e-6)
     assert least.jacobian.shape == (3, 2)
@@ -47,7 +44,7 @@ def test_it_ends_before_a_step_that_does_not_matter_and_takes_it() -> None:
 
 
 @pytest.mark.parametrize("waves", [-1e-3, 1e-3])
-def test_it_ends_after_a_small_promise_that_was_broken(waves: float) -> None:
+def test_it_ends_after_a_small_promise_that_was_broken(waves) -> None:
     """Waves are larger than what is left to gain: whether the step is better or not, no shorter one is tried."""
     valley = Valley(rest=1.0, waves=waves)
     least = least_squares(valley, np.array([1.0, 1.0 + 1e-3]), BOX, 1e-9)
@@ -56,11 +53,10 @@ def test_it_ends_after_a_small_promise_that_was_broken(waves: float) -> None:
 
 
 @pytest.mark.parametrize("start", [(0.9, 4.0), (9.0, -9.0)])
-def test_parameters_stay_in_range(start: tuple[float, float]) -> None:
+def test_parameters_stay_in_range(start) -> None:
     valley = Valley()
     box = Box(np.array([-5.0, -5.0]), np.array([0.5, 5.0]), np.ones(2))
-    least = least_squares(valley, np.array(start), box, 1e-9)
-    np.testing.assert_allclose(least.x, [0.5, 0.25], atol=1e-3)
+    np.testing.assert_allclose(least_squares(valley, np.array(start), box, 1e-9).x, [0.5, 0.25], atol=1e-3)
     assert all((call >= box.lower).all() and (call <= box.upper).all() for call in valley.calls)
 
 
@@ -70,7 +66,7 @@ def test_without_residuals_it_stays() -> None:
 
 
 @pytest.mark.parametrize("start", [(-2.0, 3.0), (1.0, -3.0), (1.0, -1.0), (4.0, -3.0)])
-def test_a_step_that_fails_far_from_the_end_is_no_roughness(start: tuple[float, float]) -> None:
+def test_a_step_that_fails_far_from_the_end_is_no_roughness(start) -> None:
     """In a steep valley long steps fail, and the short ones after them promise little, while the best promises much."""
     rest = 10.0
     least = least_squares(Valley(rest, steepness=30.0), np.array(start), BOX, 1e-6)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.tools.identification.draft import RAMP, Draft
@@ -34,8 +32,7 @@ def test_commands_begin_and_end_in_the_first_pose_and_keep_the_margin() -> None:
     command = one.command()
     assert command.shape == (2400, 2)
     np.testing.assert_allclose(command[[0, 49, -50, -1]], np.tile([0.97, 0.3], (4, 1)))
-    parts = [part.kind for part in one.parts]
-    assert parts == [RAMP, "chirp", "multisine", "steps", "holds", RAMP]
+    assert [part.kind for part in one.parts] == [RAMP, "chirp", "multisine", "steps", "holds", RAMP]
     assert [part.rows.stop for part in one.parts[:-1]] == [part.rows.start for part in one.parts[1:]]
     inside = command[one.parts[1].rows.start : one.parts[-1].rows.start, 0]
     assert inside.max() <= 0.9 + 1e-9

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from dataclasses import replace
 
 import isaacsim.core.experimental.actuators as aa
@@ -14,7 +12,6 @@ from isaacsim.core.experimental.actuators.tools.identification.parameters import
 
 pytest.importorskip("scipy")
 pytestmark = [pytest.mark.skipif(core is None, reason="the native core is not built"), pytest.mark.slow]
-
 NAMES = {name for effect in EFFECTS for name in effect.names}
 
 

@@ -1,7 +1,3 @@
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hidden_motors import PENDULUM, QUADRUPED, hidden_log, hidden_motor, known_motor
@@ -15,6 +11,7 @@ from isaacsim.core.experimental.actuators.tools.identification.options import Fi
 from isaacsim.core.experimental.actuators.tools.identification.parameters import value_of
 from isaacsim.core.experimental.actuators.tools.identification.waves import WAVES
 from places import ROBOTS
+from refusals import refused
 
 ARM = str(ROBOTS / "arm_2dof.usda")
 FIXED = ["pendulum.usda", "arm_2dof.usda", "arm_2dof.xml", "franka_panda.usda", "so101.usda"]
@@ -44,7 +41,7 @@ def assert_safe(found: Excitation) -> None:
 @pytest.mark.parametrize("kind", list(WAVES))
 @pytest.mark.parametrize("robot", FIXED)
 @pytest.mark.slow
-def test_motions_stay_within_limits(robot: str, kind: str) -> None:
+def test_motions_stay_within_limits(robot, kind) -> None:
     found = excitation(ROBOTS / robot, plan=ExcitationPlan(seconds=10.0, rate=100.0, kinds=[kind]))
     assert_safe(found)
     assert found.command.shape == found.positions.shape == (1000, len(found.joints))
@@ -54,8 +51,7 @@ def test_motions_stay_within_limits(robot: str, kind: str) -> None:
 
 def test_the_prediction_is_what_a_simulation_does() -> None:
     """Of the true motors: a log without noise repeats it."""
-    motors = {"hinge": known_motor()}
-    found = excitation(PENDULUM, motors, SHORT)
+    found = excitation(PENDULUM, {"hinge": known_motor()}, SHORT)
     with Simulation(PENDULUM) as simulation:
         assert list(simulation.articulation("/").dof_names) == list(found.joints)
     log = hidden_log(PENDULUM, {"hinge": hidden_motor(0, 0, 0, 0, 0)}, ["hinge"], command=found.command, dt=0.01)
@@ -123,14 +119,13 @@ def test_what_was_reduced_and_what_is_unknown_is_said() -> None:
     assert "No speed limit in file and motors, taken as 3 rad/s or 0.3 m/s: shoulder, extension." in text
     assert "collisions were not looked for" in text
     assert "No effort limit" not in text
-    bare = {"hinge": MotorConfig(PDControlConfig(40.0, 1.0))}
-    text = " ".join(excitation(PENDULUM, bare, SHORT).notes)
+    text = " ".join(excitation(PENDULUM, {"hinge": MotorConfig(PDControlConfig(40.0, 1.0))}, SHORT).notes)
     assert "No effort limit in file and motors, none was checked: hinge." in text
     assert "No two position limits, amplitude taken as 0.5 rad or 0.05 m: hinge." in text
 
 
 @pytest.mark.slow
-def test_links_do_not_touch(tmp_path: Path) -> None:
+def test_links_do_not_touch(tmp_path) -> None:
     """At full amplitude these fingers meet."""
     file = tmp_path / "fingers.xml"
     file.write_text(FINGERS)
@@ -141,16 +136,13 @@ def test_links_do_not_touch(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_excited_is_refused() -> None:
-    with pytest.raises(ValueError, match="its base floats: must be fixed, as it is on a stand"):
-        excitation(QUADRUPED)
+    refused(ValueError, lambda: excitation(QUADRUPED), "its base floats: must be fixed, as it is on a stand")
     with pytest.raises(ValueError, match="joints = elbow: must match a joint with a motor"):
         excitation(ARM, plan=ExcitationPlan(joints=["elbow"]))
-    with pytest.raises(ValueError, match="no motor with a control law"):
-        excitation(ARM, {".*": MotorConfig()})
+    refused(ValueError, lambda: excitation(ARM, {".*": MotorConfig()}), "no motor with a control law")
     with pytest.raises(ValueError, match="hinge: moves less than a tenth as far as its commands"):
         excitation(PENDULUM, {"hinge": MotorConfig(PDControlConfig(0.0, 0.0))}, SHORT)
-    with pytest.raises(ValueError, match="seconds = 3: must be"):
-        excitation(ARM, plan=ExcitationPlan(seconds=3.0))
+    refused(ValueError, lambda: excitation(ARM, plan=ExcitationPlan(seconds=3.0)), "seconds = 3: must be")
 
 
 def test_a_motor_that_cannot_hold_the_arm_is_refused() -> None:

@@ -1,16 +1,8 @@
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hidden_motors import PENDULUM
+from isaacsim.core.experimental.actuators.tools.identification import excitation_output
 from isaacsim.core.experimental.actuators.tools.identification.excitation import Excitation, excitation
-from isaacsim.core.experimental.actuators.tools.identification.excitation_output import (
-    plot_excitation,
-    require_excitation,
-    save_excitation,
-)
 from isaacsim.core.experimental.actuators.tools.identification.excitation_plan import ExcitationPlan
 from isaacsim.core.experimental.actuators.tools.identification.logs.read import read_logs
 from places import ROBOTS
@@ -18,12 +10,11 @@ from places import ROBOTS
 
 @pytest.fixture(scope="module")
 def found() -> Excitation:
-    plan = ExcitationPlan(seconds=8.0, rate=100.0, kinds=["holds"])
-    return excitation(ROBOTS / "arm_2dof.usda", plan=plan)
+    return excitation(ROBOTS / "arm_2dof.usda", plan=ExcitationPlan(seconds=8.0, rate=100.0, kinds=["holds"]))
 
 
-def test_a_table_becomes_a_log_with_positions(found: Excitation, tmp_path: Path) -> None:
-    save_excitation(found, tmp_path / "commands.csv")
+def test_a_table_becomes_a_log_with_positions(found, tmp_path) -> None:
+    excitation_output.save_excitation(found, tmp_path / "commands.csv")
     head, *lines = (tmp_path / "commands.csv").read_text().splitlines()
     assert head == "time,shoulder/command,extension/command"
     assert len(lines) == len(found.time)
@@ -34,8 +25,8 @@ def test_a_table_becomes_a_log_with_positions(found: Excitation, tmp_path: Path)
     np.testing.assert_allclose(log.time, found.time, atol=1e-6)
 
 
-def test_arrays_are_for_programs(found: Excitation, tmp_path: Path) -> None:
-    save_excitation(found, tmp_path / "commands.npz")
+def test_arrays_are_for_programs(found, tmp_path) -> None:
+    excitation_output.save_excitation(found, tmp_path / "commands.npz")
     with np.load(tmp_path / "commands.npz") as arrays:
         assert set(arrays) == {"time", "joints", "command"}
         assert arrays["joints"].tolist() == ["shoulder", "extension"]
@@ -43,16 +34,16 @@ def test_arrays_are_for_programs(found: Excitation, tmp_path: Path) -> None:
         np.testing.assert_array_equal(arrays["time"], found.time)
 
 
-def test_files_are_checked_first(found: Excitation, tmp_path: Path) -> None:
+def test_files_are_checked_first(found, tmp_path) -> None:
     with pytest.raises(ValueError, match=r"commands.txt: must end in .csv, .npz"):
-        save_excitation(found, tmp_path / "commands.txt")
+        excitation_output.save_excitation(found, tmp_path / "commands.txt")
     with pytest.raises(FileNotFoundError, match="its folder must be there"):
-        require_excitation(tmp_path / "there" / "commands.csv")
+        excitation_output.require_excitation(tmp_path / "there" / "commands.csv")
 
 
-def test_a_picture_has_a_panel_per_joint_and_two_of_limits(found: Excitation, tmp_path: Path) -> None:
+def test_a_picture_has_a_panel_per_joint_and_two_of_limits(found, tmp_path) -> None:
     pytest.importorskip("matplotlib")
-    drawn = plot_excitation(found, tmp_path / "plot.png")
+    drawn = excitation_output.plot_excitation(found, tmp_path / "plot.png")
     titles = [panel.get_title("left") for panel in drawn.axes]
     assert titles == ["shoulder", "extension", "Speed, share of the limit", "Effort, share of the limit"]
     assert (tmp_path / "plot.png").stat().st_size > 1000
@@ -62,6 +53,6 @@ def test_a_picture_has_a_panel_per_joint_and_two_of_limits(found: Excitation, tm
 def test_a_joint_without_an_effort_limit_is_drawn() -> None:
     pytest.importorskip("matplotlib")
     plan = ExcitationPlan(seconds=8.0, rate=100.0, kinds=["steps"])
-    assert len(plot_excitation(excitation(PENDULUM, plan=plan)).axes) == 3
+    assert len(excitation_output.plot_excitation(excitation(PENDULUM, plan=plan)).axes) == 3
     with pytest.raises(ValueError, match="must end with"):
-        plot_excitation(excitation(PENDULUM, plan=plan), "plot.docx")
+        excitation_output.plot_excitation(excitation(PENDULUM, plan=plan), "plot.docx")

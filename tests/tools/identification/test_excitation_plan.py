@@ -1,7 +1,3 @@
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 from isaacsim.core.experimental.actuators.tools.identification.excitation_plan import ExcitationPlan
 
@@ -24,7 +20,7 @@ from isaacsim.core.experimental.actuators.tools.identification.excitation_plan i
         ({"seed": -1}, "seed = -1: must not be negative"),
     ],
 )
-def test_odd_plans_are_refused(given: dict[str, Any], said: str) -> None:
+def test_odd_plans_are_refused(given, said) -> None:
     with pytest.raises(ValueError, match=said):
         ExcitationPlan(**given)
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +12,6 @@ from isaacsim.core.experimental.actuators.tools.identification.parameters import
 
 lfilter = pytest.importorskip("scipy.signal").lfilter
 pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
-
 BENCH = Bench("hinge", 0, known_motor())
 TRUE = {"viscous": 0.2, "coulomb": 0.4, "armature": 0.03, "encoder_bias": 0.02, "delay": 0.008}
 
@@ -30,7 +27,7 @@ def cases() -> list[Decoupled]:
 
 
 @pytest.mark.slow
-def test_hidden_values_are_found(cases: list[Decoupled]) -> None:
+def test_hidden_values_are_found(cases) -> None:
     start = {"viscous": 0.05, "coulomb": 0.05, "armature": 0.01, "encoder_bias": 0.0, "delay": 0.004}
     found = BENCH.fit(cases, start, {})
     for name, tolerance in (("viscous", 0.03), ("coulomb", 0.03), ("armature", 0.1), ("delay", 0.1)):
@@ -41,10 +38,9 @@ def test_hidden_values_are_found(cases: list[Decoupled]) -> None:
     np.testing.assert_allclose(np.diagonal(found.correlations), 1.0)
 
 
-def test_fixed_values_stay_and_without_free_ones_it_is_the_error(cases: list[Decoupled]) -> None:
+def test_fixed_values_stay_and_without_free_ones_it_is_the_error(cases) -> None:
     fixed = {name: TRUE[name] for name in ("armature", "encoder_bias", "delay")}
-    free = BENCH.fit(cases, {"viscous": 0.1, "coulomb": 0.1}, fixed)
-    assert set(free.values) == {"viscous", "coulomb"}
+    assert set(BENCH.fit(cases, {"viscous": 0.1, "coulomb": 0.1}, fixed).values) == {"viscous", "coulomb"}
     none = BENCH.fit(cases, {}, TRUE)
     assert none.values == {}
     assert none.error == pytest.approx(BENCH.error(cases, TRUE), rel=1e-3)
@@ -52,7 +48,7 @@ def test_fixed_values_stay_and_without_free_ones_it_is_the_error(cases: list[Dec
     assert BENCH.error(cases, {**TRUE, "coulomb": 0.0}) > 5 * none.error
 
 
-def test_a_rough_fit_comes_near_by_longer_steps(cases: list[Decoupled]) -> None:
+def test_a_rough_fit_comes_near_by_longer_steps(cases) -> None:
     """And tells both errors, as residuals do."""
     fixed = {name: TRUE[name] for name in ("armature", "encoder_bias", "delay")}
     start = {"viscous": 0.1, "coulomb": 0.1}
@@ -63,7 +59,7 @@ def test_a_rough_fit_comes_near_by_longer_steps(cases: list[Decoupled]) -> None:
         assert error == pytest.approx(BENCH.error(cases, {**fixed, **whole.values}, part))
 
 
-def test_what_logs_do_not_tell_has_large_errors(cases: list[Decoupled]) -> None:
+def test_what_logs_do_not_tell_has_large_errors(cases) -> None:
     """A joint that holds its place does not tell its friction."""
     (one,) = cases
     still = {name: np.repeat(signal[:1], len(signal), 0) for name, signal in one.log.signals.items()}
@@ -99,7 +95,7 @@ def test_a_current_tells_the_torque_constant() -> None:
     assert found.error == pytest.approx(unseen.error, rel=0.3)
 
 
-def test_standard_errors_are_those_of_a_line(rng: np.random.Generator) -> None:
+def test_standard_errors_are_those_of_a_line(rng) -> None:
     """In closed form, of parameters of very different scales, and of noise of which each sample is like its last."""
     slopes, noise = rng.normal(size=(20000, 2)), 0.01 * rng.normal(size=20000)
     # the second goes with the first, by a correlation of 0.6 with the opposite sign of that of the parameters
@@ -121,7 +117,7 @@ def test_no_logs_have_no_error() -> None:
     assert np.isnan(BENCH.error([], {}))
 
 
-def test_bounds_and_priors_hold(cases: list[Decoupled]) -> None:
+def test_bounds_and_priors_hold(cases) -> None:
     """A narrow prior keeps what the log tells otherwise, and no value leaves its range."""
     rules = PARAMETERS | {
         "viscous": replace(PARAMETERS["viscous"], start=0.1, spread=1e-6),
@@ -135,7 +131,7 @@ def test_bounds_and_priors_hold(cases: list[Decoupled]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scale", [0.7, 1.4])
-def test_columns_do_not_cost_positions(scale: float) -> None:
+def test_columns_do_not_cost_positions(scale) -> None:
     """A torque constant that is off and is not fitted."""
     true, known = hidden_motor(), known_motor()
     true.others, known.others = [*true.others, ElectricalConfig(0.8, 2.0)], [ElectricalConfig(0.8 * scale, 2.0)]

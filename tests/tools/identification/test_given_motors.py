@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 from hidden_motors import ARM, known_motor
 from isaacsim.core.experimental.actuators import FrictionConfig, MotorConfig, PDControlConfig

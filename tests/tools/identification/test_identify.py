@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 
@@ -20,7 +18,6 @@ from places import LOGS, ROBOTS
 
 pytest.importorskip("scipy")
 pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
-
 JOINTS = ["shoulder", "extension"]
 COULOMB = FitOptions(models=["Coulomb friction"])
 GAINS = {"kp": 800.0, "kd": 20.0}
@@ -73,7 +70,6 @@ def test_slow_logs_keep_armatures() -> None:
     found = identify(PENDULUM, [log], {"hinge": known_motor()}, COULOMB)
     assert "armature" not in {one.name for one in found.estimates}
     assert any("do not show armatures" in one for one in found.warnings)
-
     prior = FitOptions(models=["Coulomb friction"], priors={"armature": (0.03, 0.003)})
     assert value_of(identify(PENDULUM, [log], {"hinge": known_motor()}, prior).motors["hinge"], "armature") == 0.03
 
@@ -81,8 +77,7 @@ def test_slow_logs_keep_armatures() -> None:
 @pytest.mark.slow
 def test_a_joint_at_its_limit_is_named() -> None:
     """The extension cannot go below 0, where its command goes."""
-    motors = {name: hidden_motor() for name in JOINTS}
-    log = hidden_log(ARM, motors, JOINTS, seconds=2.0)
+    log = hidden_log(ARM, {name: hidden_motor() for name in JOINTS}, JOINTS, seconds=2.0)
     found = identify(ARM, [log], {".*": known_motor()}, FitOptions(models=["viscous friction"], held_out=0))
     assert any(one.startswith("extension: it is at a position limit") for one in found.warnings), found.warnings
 
@@ -90,8 +85,7 @@ def test_a_joint_at_its_limit_is_named() -> None:
 def test_links_that_are_wrong_are_noticed() -> None:
     """A log of one robot does not fit another: the table shows it, and no error is small."""
     log = hidden_log(PENDULUM, {"hinge": hidden_motor()}, ["hinge"])
-    swapped = type(log)(log.time, ["shoulder"], log.signals)
-    found = identify(ARM, [swapped], {".*": known_motor()}, COULOMB)
+    found = identify(ARM, [type(log)(log.time, ["shoulder"], log.signals)], {".*": known_motor()}, COULOMB)
     assert found.error > 5e-3
 
 
@@ -178,7 +172,7 @@ def test_a_torque_constant_that_no_column_tells_is_said() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scale", [1e3, -1.0])
-def test_a_column_of_another_unit_or_sign_is_left_out(scale: float) -> None:
+def test_a_column_of_another_unit_or_sign_is_left_out(scale) -> None:
     """It is named, and changes nothing of what positions tell."""
     true, known = hidden_motor(), known_motor()
     true.others, known.others = [*true.others, aa.ElectricalConfig(0.8, 2.0)], [aa.ElectricalConfig(0.8, 2.0)]

@@ -1,7 +1,3 @@
-from __future__ import annotations
-
-from collections.abc import Sequence
-
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
@@ -29,7 +25,7 @@ def log_of(speed: float = 1.0, **settings: float) -> MotorLog:
         (aa.MotorConfig(SERVO, others=[WINDING]), 0.75),
     ],
 )
-def test_friction_that_no_motor_overcomes(motor: aa.MotorConfig, coulomb: float) -> None:
+def test_friction_that_no_motor_overcomes(motor, coulomb) -> None:
     for factor, count in ((0.99, 0), (1.01, 1)):
         motor.others = [*motor.others[: isinstance(motor.controller, aa.ServoControlConfig)]]
         motor.others.append(aa.FrictionConfig(coulomb=factor * coulomb))
@@ -41,9 +37,7 @@ def test_friction_that_no_motor_overcomes(motor: aa.MotorConfig, coulomb: float)
     ("clamping", "speeds", "fast"),
     [([], {"hinge": 5.0}, 5.5), ([DC], {}, 6.5), ([DC], {"hinge": 5.0}, 5.5), ([], {"hinge": np.inf}, np.inf)],
 )
-def test_speed_beyond_a_limit(
-    clamping: Sequence[aa.DCMotorClampingConfig], speeds: dict[str, float], fast: float
-) -> None:
+def test_speed_beyond_a_limit(clamping, speeds, fast) -> None:
     motor = aa.MotorConfig(PD, clamping=[*clamping])
     assert impossible({"hinge": motor}, [log_of(4.9)], speeds) == []
     if np.isfinite(fast):

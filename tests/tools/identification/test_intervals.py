@@ -1,10 +1,7 @@
 """Intervals of fitted values: by closed forms for means of logs, and by how often they have the truth."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +19,6 @@ from isaacsim.core.experimental.actuators.tools.identification.options import Fi
 from isaacsim.core.experimental.actuators.tools.identification.parameters import PARAMETERS
 
 stats = pytest.importorskip("scipy.stats")
-
 LEVELS = [0.14, 0.09, 0.13, 0.1, 0.12, 0.1, 0.12, 0.11]
 
 
@@ -49,7 +45,7 @@ def cases_of(seconds: float = 8.0, sittings: Sequence[int] = (), count: int = 8)
 
 
 def width_of(cases: list[Decoupled], mass_error: float = 0.0, name: str = "coulomb") -> float:
-    joints: Any = Averaging()
+    joints = Averaging()
     return find_intervals(joints, "", joints.refit("", cases, []), cases, mass_error).widths[0][name]
 
 
@@ -58,8 +54,7 @@ def test_a_mean_of_logs_has_the_interval_of_a_mean() -> None:
     error = np.std(LEVELS, ddof=1) / np.sqrt(8)
     assert width_of(cases_of()) == pytest.approx(stats.t.ppf(0.95, 3) * error)
     assert width_of(cases_of()[::-1]) == pytest.approx(width_of(cases_of()))
-    means = np.mean(np.reshape(LEVELS, (4, 2)), axis=1)
-    error = np.std(means, ddof=1) / 2
+    error = np.std(np.mean(np.reshape(LEVELS, (4, 2)), axis=1), ddof=1) / 2
     assert width_of(cases_of(sittings=[0, 0, 1, 1, 2, 2, 3, 3])) == pytest.approx(stats.t.ppf(0.95, 3) * error)
 
 
@@ -81,8 +76,8 @@ def test_masses_widen_it() -> None:
 
 
 @pytest.mark.parametrize(("seconds", "count", "enough"), [(8.0, 5, 5), (4.9, 8, 0)])
-def test_few_or_short_logs_give_none(seconds: float, count: int, enough: int) -> None:
-    joints: Any = Averaging()
+def test_few_or_short_logs_give_none(seconds, count, enough) -> None:
+    joints = Averaging()
     cases = cases_of(seconds, count=count)
     found = find_intervals(joints, "", joints.refit("", cases, []), cases, 0.02)
     (line,) = found.warnings()
@@ -96,7 +91,7 @@ def test_few_or_short_logs_give_none(seconds: float, count: int, enough: int) ->
 
 def test_intervals_are_of_what_the_motor_has() -> None:
     """Within the range of the value; static friction comes with its own."""
-    joints: Any = Averaging()
+    joints = Averaging()
     cases = cases_of()
     fits = joints.refit("", cases, [])
     found = find_intervals(joints, "", fits, cases, 0.9)

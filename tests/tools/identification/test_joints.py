@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from dataclasses import replace
 
 import isaacsim.core.experimental.actuators as aa
@@ -125,8 +123,7 @@ def test_a_friction_of_another_law_stays() -> None:
     friction = aa.LuGreFrictionConfig(2000.0, 20.0, viscous=0.2, coulomb=0.4, static=0.5)
     true, known = hidden_motor(bias=0.0), replace(known_motor(), others=[friction])
     true.others = [friction, *true.others[1:]]
-    log = hidden_log(PENDULUM, {"hinge": true}, ["hinge"])
-    found = identify(PENDULUM, [log], {"hinge": known})
+    found = identify(PENDULUM, [hidden_log(PENDULUM, {"hinge": true}, ["hinge"])], {"hinge": known})
     (kept,) = (one for one in found.motors["hinge"].others if is_friction(one))
     assert replace(kept, assumed_inertia=0.0) == friction
     assert {one.name for one in found.estimates} <= {"delay", "armature", "encoder_bias", "kp", "kd"}

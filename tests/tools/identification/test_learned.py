@@ -1,9 +1,6 @@
 """Networks for what physical models leave."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from pathlib import Path
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -19,7 +16,6 @@ from isaacsim.core.experimental.actuators.tools.training.log import ActuatorLog
 
 pytest.importorskip("scipy")
 pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
-
 VALUES = {"armature": 0.03, "delay": 0.008, "encoder_bias": 0.0}
 SPEEDS, EFFORTS = [0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 12.0], [0.2, 0.2, 1.5, 0.3, 2.0, 0.5, 0.5]
 COULOMB = ("Coulomb friction",)
@@ -43,18 +39,16 @@ def case() -> Decoupled:
         links.close()
 
 
-def test_what_is_left_is_the_friction_that_a_motor_lacks(case: Decoupled) -> None:
+def test_what_is_left_is_the_friction_that_a_motor_lacks(case) -> None:
     left = left_over(known_motor(), [case], 0, VALUES)
     speed = left.velocity[:, 0]
     friction = -np.sign(speed) * np.interp(np.abs(speed), SPEEDS, EFFORTS)
-    apart = np.abs(left.effort[:, 0] - friction)
-    assert np.median(apart) < 0.1
+    assert np.median(np.abs(left.effort[:, 0] - friction)) < 0.1
     assert np.corrcoef(left.effort[:, 0], friction)[0, 1] > 0.95
-    nothing = left_over(odd_motor(), [case], 0, VALUES)
-    assert np.abs(nothing.effort).mean() < 0.15 * np.abs(left.effort).mean()
+    assert np.abs(left_over(odd_motor(), [case], 0, VALUES).effort).mean() < 0.15 * np.abs(left.effort).mean()
 
 
-def test_a_joint_that_hardly_moves_is_refused(case: Decoupled) -> None:
+def test_a_joint_that_hardly_moves_is_refused(case) -> None:
     log = case.log
     short = MotorLog(log.time[:100], log.joints, {name: one[:100] for name, one in log.signals.items()})
     parts = {name: getattr(case, name)[:100] for name in ("inertia", "load", "slope", "place", "velocity")}
@@ -62,7 +56,7 @@ def test_a_joint_that_hardly_moves_is_refused(case: Decoupled) -> None:
         left_over(known_motor(), [replace(case, log=short, **parts)], 0, VALUES)
 
 
-def test_a_network_needs_pd_control_of_its_own(case: Decoupled) -> None:
+def test_a_network_needs_pd_control_of_its_own(case) -> None:
     assert unfit(known_motor(), [case]) == ""
     pid = aa.MotorConfig(aa.PIDControlConfig(40.0, 1.0, 1.0))
     assert unfit(pid, [case]) == "its controller is a PIDControlConfig, not a PDControlConfig"
@@ -72,7 +66,7 @@ def test_a_network_needs_pd_control_of_its_own(case: Decoupled) -> None:
 
 
 @pytest.mark.slow
-def test_the_network_has_the_gains_in_itself(tmp_path: Path) -> None:
+def test_the_network_has_the_gains_in_itself(tmp_path) -> None:
     """It adds the learned law of position error and velocity to the PD effort, at any physics step."""
     pytest.importorskip("torch")
     generator = np.random.default_rng(0)
@@ -91,7 +85,7 @@ def test_the_network_has_the_gains_in_itself(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_network_is_kept_where_it_pays(tmp_path: Path) -> None:
+def test_a_network_is_kept_where_it_pays(tmp_path) -> None:
     """Joint by joint and in the whole robot; it is a row of the table of models."""
     pytest.importorskip("torch")
     logs = [hidden_log(PENDULUM, {"hinge": odd_motor()}, ["hinge"], seed=seed) for seed in (0, 1)]
@@ -107,7 +101,7 @@ def test_a_network_is_kept_where_it_pays(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_network_that_does_not_pay_is_not_kept(tmp_path: Path) -> None:
+def test_a_network_that_does_not_pay_is_not_kept(tmp_path) -> None:
     """No file of it remains."""
     pytest.importorskip("torch")
     logs = [hidden_log(PENDULUM, {"hinge": hidden_motor()}, ["hinge"], seed=seed) for seed in (0, 1)]
@@ -120,7 +114,7 @@ def test_a_network_that_does_not_pay_is_not_kept(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("*.safetensors"))
 
 
-def test_without_torch_the_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_torch_the_package_is_named(tmp_path, monkeypatch) -> None:
     """Before anything is fitted."""
     monkeypatch.setitem(__import__("sys").modules, "torch", None)
     log = hidden_log(PENDULUM, {"hinge": hidden_motor()}, ["hinge"], seconds=1.0)

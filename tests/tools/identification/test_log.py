@@ -1,9 +1,5 @@
 """`MotorLog`: arrays in, arrays out, and logs that are none."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.tools.identification.log import MotorLog
@@ -12,7 +8,7 @@ from motor_logs import JOINTS, following
 NAN = float("nan")
 
 
-def made(time: Any = (0.0, 0.1, 0.3), **given: Any) -> MotorLog:
+def made(time=(0.0, 0.1, 0.3), **given) -> MotorLog:
     """A log of three samples of two joints, with some changes; None leaves a signal out."""
     signals = {"command": np.ones((3, 2)), "position": np.zeros((3, 2)), **given}
     return MotorLog(time, ["hip", "knee"], {name: one for name, one in signals.items() if one is not None}, "a.csv")
@@ -30,8 +26,7 @@ def test_signals_are_copies_and_read_only() -> None:
 
 def test_time() -> None:
     """The step is the median, which a lost sample leaves alone."""
-    log = made([0.5, 0.51, 0.55])
-    assert log.duration == pytest.approx(0.05)
+    assert made([0.5, 0.51, 0.55]).duration == pytest.approx(0.05)
     assert following(dt=0.002).dt == pytest.approx(0.002)
 
 
@@ -49,7 +44,7 @@ def test_time() -> None:
         ({"effort": [["a", "b"]] * 3}, "effort = .* must be numbers"),
     ],
 )
-def test_refused(given: dict[str, Any], said: str) -> None:
+def test_refused(given, said) -> None:
     """The error names the file, the signal and the row."""
     with pytest.raises(ValueError, match=said):
         made(**given)

@@ -1,9 +1,5 @@
 """Plants that differ from their simulation by one effect; the look of what is left names it."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.tools.identification.identified import Replay
@@ -66,7 +62,7 @@ def sticking(positions: np.ndarray) -> np.ndarray:
         (lambda base: base + np.where((TIME > 8.6) & (TIME < 9.9), 0.1, 0.0), "touches"),
     ],
 )
-def test_look_names_the_effect(measured: Callable[[np.ndarray], np.ndarray], word: str) -> None:
+def test_look_names_the_effect(measured, word) -> None:
     base = arm()
     position = measured(base) + np.random.default_rng(0).normal(0.0, NOISE, len(TIME))
     log = MotorLog(TIME, ["hinge"], {"command": COMMAND[:, None], "position": position[:, None]})

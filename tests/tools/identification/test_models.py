@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import itertools
 
 import pytest
@@ -9,7 +7,7 @@ from isaacsim.core.experimental.actuators.tools.identification.parameters import
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_models_name_parameters_of_laws(model: str) -> None:
+def test_models_name_parameters_of_laws(model) -> None:
     names = MODELS[model]
     assert set(names) <= set(PARAMETERS) - set(OF_LOG)
     fields = fields_of(names, dict.fromkeys(names, 0.5))

@@ -1,12 +1,10 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.tools.identification.motion import motion_of
 
 
 @pytest.mark.parametrize("dt", [0.0025, 0.005, 0.02])
-def test_derivatives_of_a_sine(dt: float) -> None:
+def test_derivatives_of_a_sine(dt) -> None:
     time = np.arange(0.0, 2.0, dt)
     phase = 2 * np.pi * np.array([1.0, 1.5]) * time[:, None]
     velocity, acceleration = motion_of(np.sin(phase), dt)
@@ -17,8 +15,7 @@ def test_derivatives_of_a_sine(dt: float) -> None:
 
 
 def test_short_logs_have_a_shorter_filter() -> None:
-    positions = np.linspace(0.0, 0.6, 7)[:, None]
-    velocity, acceleration = motion_of(positions, 0.1)
+    velocity, acceleration = motion_of(np.linspace(0.0, 0.6, 7)[:, None], 0.1)
     np.testing.assert_allclose(velocity, 1.0)
     np.testing.assert_allclose(acceleration, 0.0, atol=1e-9)
 

@@ -1,7 +1,4 @@
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import pytest
 from isaacsim.core.experimental.actuators.tools.identification.options import FitOptions
@@ -55,6 +52,6 @@ def test_parameters_and_groups_are_of_the_joints_of_their_pattern() -> None:
         ({"mass_error": 2.0}, "mass_error = 2.0: must be a share of the masses"),
     ],
 )
-def test_bad_options_are_refused(given: dict[str, Any], message: str) -> None:
+def test_bad_options_are_refused(given, message) -> None:
     with pytest.raises(ValueError, match=message):
         FitOptions(**given)

@@ -1,34 +1,23 @@
 """Identified motors in files: the robot opens with them, and comments say what is known."""
 
-from __future__ import annotations
-
 import dataclasses
 import shutil
 from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import pytest
-from isaacsim.core.experimental.actuators.tools.identification.output import (
-    default_output,
-    from_identified,
-    require_output,
-    save_identified,
-    summary,
-    unit_at_joint,
-    units_of_errors,
-)
+from isaacsim.core.experimental.actuators.tools.identification import output
 from made_up_identified import made_up
 from places import ROBOTS
 from pxr import Usd, UsdGeom
 
 
 @pytest.mark.parametrize("ending", [".usda", ".usd"])
-def test_layer_is_the_robot_with_the_motors(tmp_path: Path, ending: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_layer_is_the_robot_with_the_motors(tmp_path, ending, capfd) -> None:
     """The file's own limit is gone, units and default prim are there, and the file stays."""
     found, file = made_up(), tmp_path / f"identified{ending}"
     before = (ROBOTS / "pendulum.usda").read_bytes()
-    save_identified(found, file)
+    output.save_identified(found, file)
     assert (ROBOTS / "pendulum.usda").read_bytes() == before
     assert aa.motors_of(ROBOTS / "pendulum.usda")["hinge"].clamping
     assert aa.motors_of(file) == found.motors
@@ -46,16 +35,16 @@ def test_layer_is_the_robot_with_the_motors(tmp_path: Path, ending: str, capfd: 
 @pytest.mark.parametrize(
     ("robot", "out"), [("a.usda", "motors.usda"), ("a.URDF", "motors.yaml"), ("a.xml", "motors.yaml")]
 )
-def test_the_default_fits_the_robot(robot: str, out: str) -> None:
+def test_the_default_fits_the_robot(robot, out) -> None:
     """A layer can lie over USD only."""
-    assert default_output(robot) == Path(out)
-    require_output(robot, default_output(robot))
+    assert output.default_output(robot) == Path(out)
+    output.require_output(robot, output.default_output(robot))
 
 
 def _position(robot: Path | Usd.Stage) -> float:
     """Position of the pendulum a tenth of a second after a jump of its target."""
     with aa.Simulation(robot) as simulation:
-        wrapper: Any = aa.ArticulationActuators("/World/Pendulum")
+        wrapper = aa.ArticulationActuators("/World/Pendulum")
         simulation.play()
         wrapper.articulation.set_dof_position_targets(0.5)
         simulation.step(round(0.1 / simulation.dt))
@@ -63,10 +52,10 @@ def _position(robot: Path | Usd.Stage) -> float:
 
 
 @pytest.mark.parametrize("ending", [".yaml", ".toml", ".json"])
-def test_motor_file_is_read_again(tmp_path: Path, ending: str) -> None:
+def test_motor_file_is_read_again(tmp_path, ending) -> None:
     """Comments stand on top; JSON has none. No other file remains."""
     found, file = made_up(), tmp_path / f"identified{ending}"
-    save_identified(found, file)
+    output.save_identified(found, file)
     assert aa.load_motors(file) == found.motors
     comments = [line for line in file.read_text("utf-8").splitlines() if line.startswith("#")]
     assert bool(comments) == (ending != ".json")
@@ -79,7 +68,7 @@ def test_motor_file_is_read_again(tmp_path: Path, ending: str) -> None:
     assert list(tmp_path.iterdir()) == [file]
 
 
-def test_a_network_in_the_folder_is_named_relative_to_the_layer(tmp_path: Path) -> None:
+def test_a_network_in_the_folder_is_named_relative_to_the_layer(tmp_path) -> None:
     """And as it is elsewhere."""
     found = made_up()
     for folder, named in (
@@ -89,11 +78,11 @@ def test_a_network_in_the_folder_is_named_relative_to_the_layer(tmp_path: Path) 
         motor = dataclasses.replace(
             found.motors["hinge"], controller=aa.NeuralControlConfig(folder / "hinge.safetensors")
         )
-        save_identified(dataclasses.replace(found, motors={"hinge": motor}), tmp_path / "motors.usda")
+        output.save_identified(dataclasses.replace(found, motors={"hinge": motor}), tmp_path / "motors.usda")
         assert f"asset newton:modelPath = @{named}" in (tmp_path / "motors.usda").read_text("utf-8")
 
 
-def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
+def test_what_cannot_be_written_is_refused(tmp_path) -> None:
     """Nothing is written: another ending, a robot that is no USD file, the robot itself, a joint it lacks."""
     found = made_up()
     for changed, name, match in (
@@ -103,7 +92,7 @@ def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
         (found, str(ROBOTS / "pendulum.usda"), "is made of it, and stays as it is"),
     ):
         with pytest.raises(ValueError, match=match):
-            save_identified(changed, tmp_path / name)
+            output.save_identified(changed, tmp_path / name)
     assert not list(tmp_path.iterdir())
 
 
@@ -111,32 +100,34 @@ def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
     ("turns", "milli", "unit"),
     [([True], "mrad", "N·m·s/rad"), ([False], "mm", "N·s/m"), (None, "mrad or mm", "N·m·s/rad or N·s/m")],
 )
-def test_units_are_those_of_the_joints(turns: list[bool | None] | None, milli: str, unit: str) -> None:
+def test_units_are_those_of_the_joints(turns, milli, unit) -> None:
     """Of errors and of estimates, also of those that joints share; both where no replay tells the kind of a joint."""
     found = made_up()
     replays = [dataclasses.replace(one, turns=turns) for one in found.replays]
     of_joint = dataclasses.replace(found.estimates[0], unit="N·m·s/rad or N·s/m")
     of_all = dataclasses.replace(of_joint, joint=".*")
     found = dataclasses.replace(found, replays=replays, estimates=[of_joint, of_all])
-    assert units_of_errors(found).milli == milli
-    assert [unit_at_joint(found, one) for one in found.estimates] == [unit, unit]
-    assert f"6 {milli}; with" in summary(found)[2] and summary(found)[-2 - len(found.warnings)].endswith(unit)
+    assert output.units_of_errors(found).milli == milli
+    assert [output.unit_at_joint(found, one) for one in found.estimates] == [unit, unit]
+    assert f"6 {milli}; with" in output.summary(found)[2] and output.summary(found)[-2 - len(found.warnings)].endswith(
+        unit
+    )
 
 
 @pytest.mark.parametrize("ending", [".usda", ".yaml"])
-def test_robots_are_drawn_from_the_intervals(tmp_path: Path, ending: str) -> None:
+def test_robots_are_drawn_from_the_intervals(tmp_path, ending) -> None:
     """Of the result or its file, which an earlier file does not add to."""
     motor, file = made_up().motors["hinge"], tmp_path / f"motors{ending}"
     earlier = dataclasses.replace(motor, intervals={"kd": (0.25, 0.75)})
     motor = dataclasses.replace(motor, intervals={"kp": (12.0, 20.0), "armature": (0.05, 0.075), "coulomb": (0.2, 0.3)})
     found = dataclasses.replace(made_up(), motors={"hinge": motor})
-    save_identified(dataclasses.replace(found, motors={"hinge": earlier}), tmp_path / "earlier.usda")
-    save_identified(dataclasses.replace(found, robot=str(tmp_path / "earlier.usda")), file)
-    drawn = from_identified(file)
-    assert drawn == from_identified(found)
+    output.save_identified(dataclasses.replace(found, motors={"hinge": earlier}), tmp_path / "earlier.usda")
+    output.save_identified(dataclasses.replace(found, robot=str(tmp_path / "earlier.usda")), file)
+    drawn = output.from_identified(file)
+    assert drawn == output.from_identified(found)
     assert drawn == {name: {"hinge": aa.Uniform(*pair)} for name, pair in motor.intervals.items()}
     with aa.Simulation(ROBOTS / "pendulum.usda", num_envs=64) as simulation:
-        robots: Any = aa.ArticulationActuators.from_configs("/World/Pendulum", {"hinge": motor})
+        robots = aa.ArticulationActuators.from_configs("/World/Pendulum", {"hinge": motor})
         simulation.play()
         robots.randomize(drawn, seed=1)
         for name, values in (
@@ -149,4 +140,4 @@ def test_robots_are_drawn_from_the_intervals(tmp_path: Path, ending: str) -> Non
 
 def test_values_without_intervals_are_refused() -> None:
     with pytest.raises(ValueError, match=r"no value has an interval: must have one to be drawn from\. Identify from 6"):
-        from_identified(made_up())
+        output.from_identified(made_up())

@@ -1,7 +1,5 @@
 """Columns of logs that motors simulate."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.tools.identification.log import SIGNALS, MotorLog
@@ -37,7 +35,7 @@ def test_columns_besides_the_required_ones() -> None:
         ("enabled", WAVE, (), "no motor of a fit simulates it"),
     ],
 )
-def test_what_is_not_fitted_has_a_reason(name: str, values: np.ndarray, simulated: tuple[str, ...], why: str) -> None:
+def test_what_is_not_fitted_has_a_reason(name, values, simulated, why) -> None:
     assert unused(log(**{name: values}), 0, name, simulated) == why
 
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 
 import isaacsim.core.experimental.actuators as aa
@@ -16,7 +14,7 @@ from isaacsim.core.experimental.actuators.tools.identification.parameters import
 
 
 @pytest.mark.parametrize("name", PARAMETERS)
-def test_a_motor_has_what_it_was_given(name: str) -> None:
+def test_a_motor_has_what_it_was_given(name) -> None:
     clamping = [aa.MaxEffortClampingConfig(5.0)]
     motor = aa.MotorConfig(
         aa.PDControlConfig(10.0, 1.0), clamping, others=[aa.ElectricalConfig(0.5, 1.0, voltage=12.0)]
@@ -25,8 +23,7 @@ def test_a_motor_has_what_it_was_given(name: str) -> None:
     rule = PARAMETERS[name]
     assert math.isnan(before) == (rule.law is not None or not rule.places)
     assert has_place(motor, name)
-    given = with_values(motor, {name: 0.25})
-    assert value_of(given, name) == 0.25
+    assert value_of(with_values(motor, {name: 0.25}), name) == 0.25
     assert value_of(motor, name) == pytest.approx(before, nan_ok=True)
 
 

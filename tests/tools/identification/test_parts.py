@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import time
 from concurrent.futures import CancelledError
 
@@ -16,7 +14,7 @@ def log_of(source: str, samples: int = 41) -> MotorLog:
 
 
 @pytest.mark.parametrize(("count", "held_out"), [(2, 0), (3, 2)])
-def test_the_last_logs_are_held_out(count: int, held_out: int) -> None:
+def test_the_last_logs_are_held_out(count, held_out) -> None:
     logs = [log_of(str(number)) for number in range(count)]
     training, validation = split(logs, held_out)
     assert [one.source for one in (*training, *validation)] == [one.source for one in logs]
@@ -26,7 +24,7 @@ def test_the_last_logs_are_held_out(count: int, held_out: int) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 5])
-def test_replays_beside_other_work_are_the_same(count: int) -> None:
+def test_replays_beside_other_work_are_the_same(count) -> None:
     pytest.importorskip("scipy")
     motors, logs = {"hinge": known_motor()}, [log_of(str(number)) for number in range(count)]
     wanted = replays_of(PENDULUM, motors, [], logs)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 from isaacsim.core.experimental.actuators.specs.motor_catalogue import MOTORS
 from isaacsim.core.experimental.actuators.tools.identification.options import FitOptions
@@ -7,7 +5,7 @@ from isaacsim.core.experimental.actuators.tools.identification.published import 
 
 
 @pytest.mark.parametrize("motor", MOTORS)
-def test_priors_are_published_values(motor: str) -> None:
+def test_priors_are_published_values(motor) -> None:
     figures = MOTORS[motor]
     known = [name for name in ("armature", "torque_constant", "resistance") if getattr(figures, name) is not None]
     if not known:

@@ -1,7 +1,4 @@
-from __future__ import annotations
-
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,7 +16,6 @@ from isaacsim.core.experimental.actuators.tools.identification.replay import rep
 
 pytest.importorskip("scipy")
 pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
-
 NAMES = ["upper", "lower"]
 GAINS = {"kp": 40.0, "kd": 1.0}
 ARM = """<mujoco model="arm"><worldbody><body name="base"><geom size="0.01" contype="0" conaffinity="0"/>
@@ -29,7 +25,7 @@ ARM = """<mujoco model="arm"><worldbody><body name="base"><geom size="0.01" cont
 
 
 @pytest.mark.slow
-def test_the_whole_robot_is_nearer_to_the_log(tmp_path: Path) -> None:
+def test_the_whole_robot_is_nearer_to_the_log(tmp_path) -> None:
     """Two links that hang on each other, with encoders that are off, decoupled as if they were not."""
     arm = tmp_path / "arm.xml"
     arm.write_text(ARM)

@@ -1,7 +1,3 @@
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 from hidden_motors import ARM, hidden_log, hidden_motor
 from isaacsim.core.experimental.actuators import motors_of
@@ -37,7 +33,7 @@ def test_a_part_of_a_log_begins_in_motion() -> None:
     assert found.errors.max() < 5e-3
 
 
-def test_errors_are_those_of_physx(tmp_path: Path) -> None:
+def test_errors_are_those_of_physx(tmp_path) -> None:
     """Of motors reopened from USD that are not quite those of the log."""
     installed("physx")
     gains = {"kp": 800.0, "kd": 20.0, "armature": 0.2}

@@ -1,17 +1,14 @@
 """Report of an identification: one page with figures, tables and warnings, without markup of its data."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
-from pathlib import Path
 
 import pytest
 from isaacsim.core.experimental.actuators.tools.identification.report import plot_identified, write_report
 from made_up_identified import made_up
 
 
-def test_page_says_all_and_needs_no_other_file(tmp_path: Path) -> None:
+def test_page_says_all_and_needs_no_other_file(tmp_path) -> None:
     """Errors, the chosen model, estimates with their bounds, escaped warnings, and a picture in the page."""
     file = tmp_path / "report.html"
     write_report(made_up(), file)
@@ -29,7 +26,7 @@ def test_page_says_all_and_needs_no_other_file(tmp_path: Path) -> None:
     assert "<li>The logs have &lt;no&gt; fast motion.</li>" in page and "<held>" not in page
 
 
-def test_picture_is_of_the_log_held_out(tmp_path: Path) -> None:
+def test_picture_is_of_the_log_held_out(tmp_path) -> None:
     """Otherwise of the first; without logs there is none, and a page without picture."""
     found = made_up()
     assert "held out" in plot_identified(found, tmp_path / "picture.svg").get_suptitle()
@@ -42,8 +39,7 @@ def test_picture_is_of_the_log_held_out(tmp_path: Path) -> None:
     assert "data:image" not in (tmp_path / "report.html").read_text("utf-8")
 
 
-def test_another_ending_is_refused(tmp_path: Path) -> None:
-    """Nothing is written."""
+def test_another_ending_is_refused(tmp_path) -> None:
     with pytest.raises(ValueError, match=r"must end in \.html"):
         write_report(made_up(), tmp_path / "report.pdf")
     assert not list(tmp_path.iterdir())

@@ -1,7 +1,5 @@
 """Residuals of positions and of further columns of logs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hidden_motors import PENDULUM, hidden_log, hidden_motor
@@ -13,7 +11,6 @@ from isaacsim.core.experimental.actuators.tools.identification.rollout import Ro
 
 pytest.importorskip("scipy")
 pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
-
 TRUE = {"torque_constant": 0.8, "armature": 0.03, "encoder_bias": 0.02, "delay": 0.008}
 COLUMNS = ("effort", "current", "velocity")
 
@@ -40,7 +37,7 @@ def residuals_of(case: Decoupled, variants: int = 2) -> Residuals:
     return Residuals(rollout, [case], 0)
 
 
-def test_the_true_motor_has_small_ones(case: Decoupled) -> None:
+def test_the_true_motor_has_small_ones(case) -> None:
     """Those of a log, which has noise of 1 %, and of a command that is held."""
     residuals = residuals_of(case)
     assert residuals.columns == ("effort", "current")
@@ -55,7 +52,7 @@ def test_the_true_motor_has_small_ones(case: Decoupled) -> None:
     assert np.abs(found["current"][1]).mean() > 0.3 * residuals.size("current")
 
 
-def test_weights_make_all_alike(case: Decoupled) -> None:
+def test_weights_make_all_alike(case) -> None:
     residuals = residuals_of(case)
     weights = residuals.weights(TRUE)
     assert weights[POSITION] == 1.0
@@ -66,7 +63,7 @@ def test_weights_make_all_alike(case: Decoupled) -> None:
     assert residuals.points == found.shape[1]
 
 
-def test_when_a_command_is_read_does_not_count(case: Decoupled) -> None:
+def test_when_a_command_is_read_does_not_count(case) -> None:
     """A sample may be before or after the command of its row: an effort of the rate of commands is left out."""
     residuals = residuals_of(case, 1)
     rate = np.gradient(case.log.command, case.log.time, axis=0)
@@ -84,7 +81,7 @@ def vars_of(case: Decoupled, log: object) -> dict[str, object]:
     return {"log": log, **{name: getattr(case, name) for name in names}}
 
 
-def test_sizes_and_reasons(case: Decoupled) -> None:
+def test_sizes_and_reasons(case) -> None:
     residuals = residuals_of(case)
     assert residuals.left_out == {"velocity": "it follows from positions"}
     for size, error in residuals.sizes(TRUE).values():
@@ -95,7 +92,7 @@ def test_sizes_and_reasons(case: Decoupled) -> None:
     assert list(without.sizes(TRUE)) == ["effort"]
 
 
-def test_faults_are_bounded(case: Decoupled) -> None:
+def test_faults_are_bounded(case) -> None:
     residuals = residuals_of(case, 1)
     found = residuals.weighted([{**TRUE, "torque_constant": -1.0}], residuals.weights(TRUE))
     assert np.isfinite(found).all()

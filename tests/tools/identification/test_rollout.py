@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
@@ -9,7 +7,6 @@ from isaacsim.core.experimental.actuators.tools.identification.log import MotorL
 from isaacsim.core.experimental.actuators.tools.identification.rollout import Rollout, substeps_of
 
 pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
-
 KP, KD = 20.0, 0.5
 MOTOR = aa.MotorConfig(aa.PDControlConfig(KP, KD), others=[aa.FrictionConfig(coulomb=0.1, viscous=0.1)])
 NAMES = ("viscous", "coulomb", "armature", "delay", "encoder_bias")
@@ -135,7 +132,7 @@ def test_duty_and_voltage_of_a_servo() -> None:
 
 
 @pytest.mark.parametrize(("dt", "steps"), [(0.0005, 1), (0.0025, 3), (0.02, 24)])
-def test_physics_steps_are_short(dt: float, steps: int) -> None:
+def test_physics_steps_are_short(dt, steps) -> None:
     assert substeps_of(dt) == steps
 
 

@@ -1,20 +1,9 @@
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hidden_motors import known_motor
 from isaacsim.core.experimental.actuators import DCMotorClampingConfig, MotorConfig, PDControlConfig
+from isaacsim.core.experimental.actuators.tools.identification import safety
 from isaacsim.core.experimental.actuators.tools.identification.commanded import CommandedRobot
-from isaacsim.core.experimental.actuators.tools.identification.safety import (
-    Contacts,
-    Limits,
-    Motion,
-    broken,
-    limits_of,
-    moved,
-)
 from places import ROBOTS
 
 ARM, FRANKA = str(ROBOTS / "arm_2dof.usda"), str(ROBOTS / "franka_panda.usda")
@@ -29,21 +18,21 @@ FINGERS = """<mujoco><option gravity="0 0 0"/><default><geom type="capsule" size
 <geom fromto="0 0 0 0 0 .3"/></body></body></worldbody></mujoco>"""
 
 
-def limits(**others: object) -> Limits:
+def limits(**others: object) -> safety.Limits:
     given = {"lower": [-1.0, -np.inf], "upper": [1.0, np.inf], "speed": [2.0, 2.0], "effort": [10.0, np.inf]}
     arrays = {name: np.array(one, float) for name, one in {"start": [0.0, 0.0], **given, **others}.items()}
-    return Limits(("hip", "knee"), **arrays, turns=np.ones(2, bool))
+    return safety.Limits(("hip", "knee"), **arrays, turns=np.ones(2, bool))
 
 
-def motion(**others: object) -> Motion:
+def motion(**others: object) -> safety.Motion:
     zeros = {name: np.zeros((4, 2)) for name in ("positions", "velocities", "efforts")}
     given = {name: np.array(one, float) for name, one in others.items() if name in zeros}
     rest = {name: one for name, one in others.items() if name not in zeros}
-    return Motion(**{**zeros, "limited": np.zeros((4, 2), bool), "touching": {}, **given, **rest})  # type: ignore[arg-type]
+    return safety.Motion(**{**zeros, "limited": np.zeros((4, 2), bool), "touching": {}, **given, **rest})  # type: ignore[arg-type]
 
 
-def words(found: Motion, of: Limits | None = None, rows: slice = WHOLE) -> list[str]:
-    return [one.words for one in broken(found, of or limits(), rows, np.zeros(2), 0.025)]
+def words(found: safety.Motion, of: safety.Limits | None = None, rows: slice = WHOLE) -> list[str]:
+    return [one.words for one in safety.broken(found, of or limits(), rows, np.zeros(2), 0.025)]
 
 
 def column(values: list[float], joint: int = 0) -> np.ndarray:
@@ -67,9 +56,9 @@ def test_a_motion_within_all_limits_breaks_none() -> None:
         ("efforts", [0, 0, 9.5, 0], "effort", "hip needs 9.5 N·m, and 90% of its effort limit are 9"),
     ],
 )
-def test_what_breaks_a_limit_is_said(name: str, values: list[float], limit: str, said: str) -> None:
+def test_what_breaks_a_limit_is_said(name, values, limit, said) -> None:
     found = motion(**{name: column(values)})
-    (one,) = broken(found, limits(), WHOLE, np.zeros(2), 0.025)
+    (one,) = safety.broken(found, limits(), WHOLE, np.zeros(2), 0.025)
     assert (one.joint, one.limit) == (0, limit)
     assert one.over > 1.0
     assert one.words.startswith(said)
@@ -96,7 +85,7 @@ def test_limits_are_the_smaller_ones_of_file_and_motor() -> None:
     motors = {f"panda_joint{number}": weak if number == 1 else known_motor() for number in range(1, 8)}
     joints = ["panda_joint4", "panda_joint1"]
     with CommandedRobot(FRANKA, motors, joints, 0.01) as robot:
-        found = limits_of(robot, joints)
+        found = safety.limits_of(robot, joints)
     assert found.joints == tuple(joints)
     np.testing.assert_allclose(found.start, [-2.0, 0.0], atol=1e-6)
     np.testing.assert_allclose(found.lower, [-3.0718, -2.8973], atol=1e-5)
@@ -111,7 +100,7 @@ def test_a_motion_has_the_peaks_between_commands() -> None:
     command = np.zeros((60, 2))
     command[5:, 0] = 1.2
     with CommandedRobot(ARM, motors, JOINTS, 0.05) as robot:
-        found = moved(robot, command, JOINTS)
+        found = safety.moved(robot, command, JOINTS)
     assert found.positions.shape == found.velocities.shape == found.efforts.shape == found.limited.shape == (60, 2)
     assert found.limited[5, 0]
     assert not found.limited[:5].any()
@@ -121,22 +110,22 @@ def test_a_motion_has_the_peaks_between_commands() -> None:
     assert found.diverged is None
 
 
-def test_links_that_touch_are_found(tmp_path: Path) -> None:
+def test_links_that_touch_are_found(tmp_path) -> None:
     file = tmp_path / "fingers.xml"
     file.write_text(FINGERS)
     motors = {name: known_motor(5.0, 0.5) for name in ("left", "right")}
     command = np.linspace(0.0, 1.0, 100)[:, None] * [1.0, -1.0]
     with CommandedRobot(file, motors, ["left", "right"], 0.02) as robot:
-        assert Contacts(robot.simulation).there_are
-        assert moved(robot, 0.2 * command, ["left", "right"]).touching == {}
-        found = moved(robot, command, ["left", "right"])
+        assert safety.Contacts(robot.simulation).there_are
+        assert safety.moved(robot, 0.2 * command, ["left", "right"]).touching == {}
+        found = safety.moved(robot, command, ["left", "right"])
     assert set(found.touching.values()) == {("left", "right")}
     assert min(found.touching) > 20
 
 
 def test_a_robot_without_shapes_touches_nothing() -> None:
     with CommandedRobot(ARM, {"shoulder": known_motor(), "extension": known_motor()}, JOINTS, 0.02) as robot:
-        contacts = Contacts(robot.simulation)
+        contacts = safety.Contacts(robot.simulation)
     assert not contacts.there_are
     assert contacts.found() == []
 
@@ -147,7 +136,7 @@ def test_a_simulation_that_diverges_is_told() -> None:
     command = np.zeros((400, 2))
     command[50:] = 0.1
     with CommandedRobot(ARM, dict.fromkeys(JOINTS, wild), JOINTS, 0.01) as robot:
-        found = moved(robot, command, JOINTS)
+        found = safety.moved(robot, command, JOINTS)
     assert found.diverged is not None
     assert found.velocities.shape == (400, 2)
     assert not found.velocities[found.diverged :].any()

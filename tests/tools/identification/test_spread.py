@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hidden_motors import PENDULUM, hidden_log, hidden_motor, known_motor
@@ -20,7 +18,7 @@ def test_errors_are_those_of_the_function() -> None:
 
 
 @pytest.mark.skipif(core is None, reason="the native core is not built")
-def test_ray_finds_the_same_motor(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ray_finds_the_same_motor(monkeypatch) -> None:
     ray = pytest.importorskip("ray")
     pytest.importorskip("scipy")
     monkeypatch.delenv("RAY_ADDRESS", raising=False)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hidden_motors import PENDULUM, hidden_log, hidden_motor, known_motor
@@ -11,7 +9,6 @@ from isaacsim.core.experimental.actuators.tools.identification.start import star
 
 pytest.importorskip("scipy")
 pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
-
 BENCH = Bench("hinge", 0, known_motor())
 TRUE = {"viscous": 0.2, "coulomb": 0.4, "armature": 0.03, "encoder_bias": 0.02, "delay": 0.06}
 
@@ -26,24 +23,22 @@ def cases() -> list[Decoupled]:
         links.close()
 
 
-def test_a_long_delay_is_found(cases: list[Decoupled]) -> None:
+def test_a_long_delay_is_found(cases) -> None:
     start = {"viscous": 0.05, "coulomb": 0.05, "delay": 0.005}
-    fixed = {name: TRUE[name] for name in ("armature", "encoder_bias")}
-    found = starts(BENCH, cases, start, fixed, 0)[0]
+    found = starts(BENCH, cases, start, {name: TRUE[name] for name in ("armature", "encoder_bias")}, 0)[0]
     assert found["delay"] == pytest.approx(TRUE["delay"], abs=0.02)
     assert found["viscous"] == 0.05
 
 
 @pytest.mark.parametrize("factor", [0.25, 0.5, 2.0, 4.0])
-def test_gains_are_found_below_and_above_the_known_ones(cases: list[Decoupled], factor: float) -> None:
+def test_gains_are_found_below_and_above_the_known_ones(cases, factor) -> None:
     """From a friction that hides them, and the same whenever they are asked for."""
     start = {"kp": 40.0 * factor, "kd": 1.0 * factor, "viscous": 0.05, "coulomb": 0.05, "delay": 0.005}
     fixed = {name: TRUE[name] for name in ("armature", "encoder_bias")}
     found = starts(BENCH, cases, start, fixed, 0)
     assert found == starts(BENCH, cases, start, fixed, 0)
     assert 1 < len(found) <= 3
-    fits = [BENCH.fit(cases, one, fixed) for one in found]
-    best = min(fits, key=lambda fit: fit.error)
+    best = min([BENCH.fit(cases, one, fixed) for one in found], key=lambda fit: fit.error)
     assert best.values["kp"] == pytest.approx(40.0, rel=0.02)
     # which damps the joint likewise
     assert best.values["kd"] + best.values["viscous"] == pytest.approx(1.2, rel=0.02)

@@ -1,7 +1,5 @@
 """The supply that joints share."""
 
-from __future__ import annotations
-
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
@@ -17,7 +15,6 @@ from isaacsim.core.experimental.actuators.tools.identification.supply import Sha
 
 pytest.importorskip("scipy")
 pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
-
 JOINTS = ["shoulder", "extension"]
 
 
@@ -96,8 +93,7 @@ def test_without_windings_or_a_sag_there_is_none() -> None:
     assert shared_supply(plain, fits, [case_of(np.full(500, 24.0))]) is None
     motors = servos(aa.SupplyConfig(24.0), hidden=False)
     wound = [Bench(joint, j, motors[joint], is_supplied=True) for j, joint in enumerate(JOINTS)]
-    noise = np.random.default_rng(0).normal(0.0, 0.1, 500)
-    found = shared_supply(wound, fits, [case_of(24.0 + noise)])
+    found = shared_supply(wound, fits, [case_of(24.0 + np.random.default_rng(0).normal(0.0, 0.1, 500))])
     assert found is None or found.numbers[1] < 0.05
 
 

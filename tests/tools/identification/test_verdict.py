@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -23,12 +21,12 @@ def log_of(noise: float, tick: float = 0.0) -> MotorLog:
 
 
 @pytest.mark.parametrize(("noise", "tick", "wanted"), [(2e-3, 0.0, 2e-3), (0.0, 6e-3, 1.73e-3), (0.0, 0.0, 5e-5)])
-def test_noise_is_that_of_rests_or_ticks(noise: float, tick: float, wanted: float) -> None:
+def test_noise_is_that_of_rests_or_ticks(noise, tick, wanted) -> None:
     assert noise_of(log_of(noise, tick), 0) == pytest.approx(wanted, rel=0.1)
 
 
 @pytest.mark.parametrize(("error", "word"), [(2.9e-3, EXPLAINED), (3.1e-3, PARTLY), (19e-3, PARTLY), (21e-3, NOT)])
-def test_errors_are_measured_by_noise(error: float, word: str) -> None:
+def test_errors_are_measured_by_noise(error, word) -> None:
     """On logs held out, where there are any."""
     log = log_of(1e-3)
     replays = [Replay(log, log.position + off, held_out) for off, held_out in ((1.0, False), (error, True))]

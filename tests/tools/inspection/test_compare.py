@@ -1,7 +1,5 @@
 """Differences between two files."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 
@@ -26,7 +24,7 @@ def test_a_file_does_not_differ_from_itself() -> None:
     assert (found[0].robot, found[0].first, found[0].second) == (ARM, "actuator", "MJCF actuator")
 
 
-def test_numbers_that_differ_are_told_in_si(tmp_path: Path) -> None:
+def test_numbers_that_differ_are_told_in_si(tmp_path) -> None:
     """Of joints and of laws; a value of one side only is None on the other."""
     other = edited(
         tmp_path,
@@ -42,7 +40,7 @@ def test_numbers_that_differ_are_told_in_si(tmp_path: Path) -> None:
     assert (delay.unit, delay.first, delay.second) == ("physics steps", None, 1)
 
 
-def test_joints_and_actuators_of_one_side_only(tmp_path: Path) -> None:
+def test_joints_and_actuators_of_one_side_only(tmp_path) -> None:
     """A missing joint is one row; a missing actuator is a row for each parameter, and one for the driver."""
     bare = edited(tmp_path, without(OF_SHOULDER), without(EXTENSION), without(OF_EXTENSION))
     found = between(bare, ROBOTS / "arm_2dof.usda")
@@ -54,7 +52,7 @@ def test_joints_and_actuators_of_one_side_only(tmp_path: Path) -> None:
     }
 
 
-def test_robots_are_the_same_by_path(tmp_path: Path) -> None:
+def test_robots_are_the_same_by_path(tmp_path) -> None:
     """With several robots; a missing one is a row."""
     two = Usd.Stage.CreateNew(str(tmp_path / "two.usda"))
     for name in ("Left", "Right"):

@@ -1,9 +1,6 @@
 """Applied values after play, and their rules."""
 
-from __future__ import annotations
-
 import math
-from pathlib import Path
 
 import isaacsim.core.experimental.actuators as aa
 import pytest
@@ -23,7 +20,7 @@ def table(rows: list[Resolved]) -> dict[tuple[str, str], Resolved]:
 
 
 @pytest.mark.parametrize("file", sorted([*ROBOTS.glob("*.usda"), ROBOTS / "arm_2dof.xml"]), ids=lambda file: file.name)
-def test_of_a_file_alone_its_values_hold(file: Path) -> None:
+def test_of_a_file_alone_its_values_hold(file) -> None:
     """The values in the files of shipped robots are applied."""
     rows = resolve(file)
     assert rows
@@ -104,7 +101,7 @@ def test_a_value_by_pattern_and_a_motor_limit() -> None:
     assert found["shoulder", "actuator_limit"].applied == found["shoulder", "actuator_limit"].config == 25.0
 
 
-def test_drives_hold_where_there_is_no_actuator(tmp_path: Path) -> None:
+def test_drives_hold_where_there_is_no_actuator(tmp_path) -> None:
     """With their gains in SI; an undriven joint is reported."""
     file = edited(tmp_path, without(OF_SHOULDER), number(SHOULDER, "drive:angular:physics:stiffness", 1.0))
     found = table(resolve(file))
@@ -115,7 +112,7 @@ def test_drives_hold_where_there_is_no_actuator(tmp_path: Path) -> None:
     assert bare["shoulder", "kp"].rule == "nothing drives it"
 
 
-def test_broken_actuators_are_an_error(tmp_path: Path) -> None:
+def test_broken_actuators_are_an_error(tmp_path) -> None:
     """As nothing would be applied."""
     with pytest.raises(ActuatorParseError, match="newton:kp"):
         resolve(edited(tmp_path, number(OF_SHOULDER, "newton:kp", -1.0)))
@@ -145,7 +142,7 @@ GROUPS = {
 }
 
 
-def test_each_value_has_its_reason(tmp_path: Path) -> None:
+def test_each_value_has_its_reason(tmp_path) -> None:
     """Of the cfg, of the robot, and the default limit of explicit models."""
     file = edited(tmp_path, lambda stage: to_usd(GROUPS, stage, ARM_PATH, overwrite_existing=True))
     rows = {(row.joint, row.property): row for row in resolve_groups(file)}

@@ -1,7 +1,5 @@
 """Files of unknown origin are read in a child process, and each way it can fail is one finding."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path
@@ -43,7 +41,7 @@ def problem_of(file: Path, **limits: float) -> str:
 
 @pytest.mark.parametrize("dt", [None, 0.004])
 @pytest.mark.slow
-def test_result_is_that_of_lint(dt: float | None, tmp_path: Path) -> None:
+def test_result_is_that_of_lint(dt, tmp_path) -> None:
     """For sound files, for findings and for files that USD refuses."""
     assert lint_untrusted(ROBOTS / "pendulum.usda", dt) == []
     (tmp_path / "broken.usda").write_text("#usda 1.0\ndef {")
@@ -53,14 +51,13 @@ def test_result_is_that_of_lint(dt: float | None, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_error_of_the_child_is_raised(tmp_path: Path) -> None:
-    """With its message."""
+def test_error_of_the_child_is_raised(tmp_path) -> None:
     with pytest.raises(RuntimeError, match=r"nothing\.usda: no such file"):
         lint_untrusted(tmp_path / "nothing.usda")
 
 
 @pytest.mark.slow
-def test_crash_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_crash_is_reported(tmp_path, capsys) -> None:
     """A newer USD may refuse the file instead; the command goes on with the next file."""
     file = bent_crate(tmp_path)
     assert problem_of(file).startswith(("reading this file crashes the process (SIG", "USD cannot read this file"))
@@ -70,7 +67,7 @@ def test_crash_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 
 @needs_pipes
 @pytest.mark.slow
-def test_time_limit_is_reported(tmp_path: Path) -> None:
+def test_time_limit_is_reported(tmp_path) -> None:
     """USD waits for the other end of a pipe."""
     os.mkfifo(tmp_path / "pipe.usda")
     file = tmp_path / "top.usda"
@@ -80,7 +77,7 @@ def test_time_limit_is_reported(tmp_path: Path) -> None:
 
 @needs_limits
 @pytest.mark.slow
-def test_memory_limit_is_reported(tmp_path: Path) -> None:
+def test_memory_limit_is_reported(tmp_path) -> None:
     """A few lines of references make a billion prims."""
     file = tmp_path / "large.usda"
     classes = [
@@ -93,7 +90,7 @@ def test_memory_limit_is_reported(tmp_path: Path) -> None:
     assert problem_of(file, memory=1 << 30) == "reading this file takes more than 1.1 GB of memory."
 
 
-def test_corrections_are_not_written_for_untrusted_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_corrections_are_not_written_for_untrusted_files(tmp_path, capsys) -> None:
     """They would be read in this process."""
     file, overlay = str(ROBOTS / "pendulum.usda"), tmp_path / "fixed.usda"
     assert main(["lint", file, "--untrusted", "--fix", str(overlay)]) == 1

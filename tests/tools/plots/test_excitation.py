@@ -1,7 +1,3 @@
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.tools.plots.excitation import Prediction, draw_prediction
@@ -20,8 +16,7 @@ def test_limits_that_are_near_are_drawn() -> None:
             turns=[True, False],
         )
     )
-    panels: list[Any] = drawn.axes
-    hip, knee, speed, effort = panels
+    hip, knee, speed, effort = drawn.axes
     assert [hip.get_ylabel(), knee.get_ylabel()] == ["position [rad]", "position [m]"]
     # command, position, and the lower limit, and the begin of the part
     assert len(hip.lines) == 4

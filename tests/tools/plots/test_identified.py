@@ -1,9 +1,5 @@
 """Measured against simulated positions: curves and errors of each joint."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.tools.plots.identified import (
@@ -20,7 +16,7 @@ def test_each_joint_has_positions_and_errors() -> None:
     measured = np.stack([np.sin(time), np.cos(time)], axis=1)
     simulated, kinds = measured + [0.002, -0.03], [True, False]
     drawn = draw_comparison(Comparison("robot", ["hip", "slide"], time, measured, measured, simulated, kinds))
-    panels: list[Any] = drawn.axes
+    panels = drawn.axes
     titles = [panel.get_title(loc="left") for panel in panels]
     assert titles[::2] == ["hip: mean absolute error 2 mrad", "slide: mean absolute error 30 mm"]
     named = ["position [rad]", "error\n[mrad]", "position [m]", "error\n[mm]"]
@@ -39,7 +35,7 @@ def test_each_joint_has_positions_and_differences(parted: float | None) -> None:
     found = TwoMotions(
         "title", ("here", "there"), ["hip", "slide"], time, first, first, first + errors, errors, 0 * errors, parted
     )
-    panels: list[Any] = draw_two_motions(found).axes
+    panels = draw_two_motions(found).axes
     assert [panel.get_title(loc="left") for panel in panels] == ["hip", "", "slide", ""]
     assert {text.get_text() for text in panels[0].texts} == {"target", "here", "there"}
     np.testing.assert_allclose(panels[1].lines[0].get_ydata(), 2.0)
@@ -54,7 +50,7 @@ def test_panels_have_the_unit_of_their_joint(turns: list[bool | None] | None, un
     """Both where the kind of a joint is unknown."""
     time, motion = np.linspace(0.0, 1.0, 5), np.zeros((5, 2))
     found = TwoMotions("title", ("a", "b"), ["hip", "slide"], time, *[motion] * 5, None, turns)
-    panels: list[Any] = draw_two_motions(found).axes
+    panels = draw_two_motions(found).axes
     assert [(one.get_ylabel(), other.get_ylabel()) for one, other in zip(panels[::2], panels[1::2], strict=True)] == [
         (f"position [{unit}]", f"difference\n[{milli}]") for unit, milli in units
     ]

@@ -1,11 +1,7 @@
 """Style of plots: labels without overlap, and saved pictures."""
 
-from __future__ import annotations
-
 import sys
 from itertools import pairwise
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +11,7 @@ from isaacsim.core.experimental.actuators.tools.plots import style
 
 
 @given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=12).map(sorted))
-def test_labels_are_apart_and_inside(places: list[float]) -> None:
+def test_labels_are_apart_and_inside(places) -> None:
     """Labels keep the order of their curves; those with enough room do not move."""
     moved = style.separate(places, 0.08)
     assert (np.diff(moved) >= 0.08 - 1e-9).all() and moved[0] >= -1e-9 and moved[-1] <= 1 + 1e-9
@@ -28,10 +24,10 @@ def test_close_labels_share_the_room_around_their_mean() -> None:
     np.testing.assert_allclose(style.separate([0.1, 0.5, 0.5, 0.9], 0.1), [0.1, 0.45, 0.55, 0.9])
 
 
-def test_curves_are_named_where_they_end(tmp_path: Path) -> None:
+def test_curves_are_named_where_they_end(tmp_path) -> None:
     """In their colors; also on a logarithmic scale; a curve without numbers has none."""
     drawn = style.figure(4, 3)
-    panel: Any = drawn.subplots()
+    panel = drawn.subplots()
     style.dress([panel])
     panel.set_yscale("log")
     panel.set_ylim(1.0, 100.0)
@@ -45,7 +41,7 @@ def test_curves_that_end_alike_are_named_in_their_order() -> None:
     """The first is on top."""
     _, (panel,) = style.panels(4, 3)
     panel.set_ylim(0.0, 1.0)
-    found: Any = panel
+    found = panel
     style.lines(panel, [0.0, 1.0], np.array([[1.0, 0.0], [0.5, 0.5001]]), ["first", "second"])
     places = {text.get_text(): text.xy[1] for text in found.texts}
     assert places["first"] - places["second"] == pytest.approx(0.075)
@@ -54,11 +50,11 @@ def test_curves_that_end_alike_are_named_in_their_order() -> None:
 
 @given(st.lists(st.floats(-3.0, 3.0), min_size=1, max_size=9, unique_by=lambda end: round(end, 2)))
 @pytest.mark.slow
-def test_labels_have_the_order_of_their_curves(ends: list[float]) -> None:
+def test_labels_have_the_order_of_their_curves(ends) -> None:
     """Labels of different ends never cross, also of ends that are close or beyond the panel."""
     _, (panel,) = style.panels(4, 3)
     panel.set_ylim(0.0, 1.0)
-    found: Any = panel
+    found = panel
     style.label_ends(panel, [(np.array([0.0, end]), str(number), style.RED) for number, end in enumerate(ends)])
     named = {int(text.get_text()): text.xy[1] for text in found.texts}
     # closer than a line is wide they are equal
@@ -72,7 +68,7 @@ def test_key_explains_lines_and_areas_above_the_panel() -> None:
     style.key(panel, {})
     assert panel.get_legend() is None
     style.key(panel, {"target": {"linestyle": "--"}}, {"sticks": style.RED})
-    legend: Any = panel.get_legend()
+    legend = panel.get_legend()
     assert [text.get_text() for text in legend.get_texts()] == ["target", "sticks"]
     drawn.draw_without_rendering()
     assert legend.get_window_extent().y0 >= panel.get_window_extent().y1
@@ -93,7 +89,7 @@ def test_a_mark_is_a_dashed_line_with_its_words() -> None:
 def test_panels_share_axes_and_have_a_headline() -> None:
     """Columns share the x axis, rows the y axis."""
     drawn, (upper, lower) = style.panels(4, 3, "What it shows", rows=2, heights=[2, 1])
-    found: Any = drawn
+    found = drawn
     upper.set_xlim(0.0, 7.0)
     upper.set_ylim(0.0, 7.0)
     assert lower.get_xlim() == (0.0, 7.0) != lower.get_ylim()
@@ -116,9 +112,8 @@ def test_what_is_shown_ends_when_all_curves_rest() -> None:
 def test_bands_hold_their_share_of_the_samples() -> None:
     """Bands around the median, labelled from the outside in."""
     _, (panel,) = style.panels(4, 3)
-    found: Any = panel
-    samples = np.tile(np.arange(101.0), (2, 1))
-    style.bands(panel, [0.0, 1.0], samples, "robots", (50, 100))
+    found = panel
+    style.bands(panel, [0.0, 1.0], np.tile(np.arange(101.0), (2, 1)), "robots", (50, 100))
     reached = [band.get_paths()[0].get_extents().intervaly.tolist() for band in found.collections]
     assert reached == [[25.0, 75.0], [0.0, 100.0]]
     assert found.lines[0].get_ydata().tolist() == [50.0, 50.0]
@@ -131,7 +126,7 @@ def test_shades_are_of_one_family() -> None:
     assert lightness == sorted(lightness) and lightness[-1] < 600
 
 
-def test_missing_matplotlib_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_matplotlib_is_said(monkeypatch) -> None:
     """The error names the extra."""
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(ModuleNotFoundError, match=r"A plot needs matplotlib.*pip install"):

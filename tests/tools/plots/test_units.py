@@ -1,13 +1,10 @@
 """Units of joints: one kind has its own, both are named only where both are shown."""
 
-from __future__ import annotations
-
 import pytest
 from isaacsim.core.experimental.actuators.tools.plots.units import (
     BOTH,
     SLIDING,
     TURNING,
-    Units,
     are_mixed,
     heading,
     numbers_of,
@@ -30,7 +27,7 @@ from isaacsim.core.experimental.actuators.tools.plots.units import (
         ([], BOTH),
     ],
 )
-def test_units_are_those_of_the_joints(turns: list[bool | None] | None, units: Units) -> None:
+def test_units_are_those_of_the_joints(turns, units) -> None:
     """Both are named if both are there, or if the kind of a joint is unknown."""
     assert units_of(turns) == units
 
@@ -53,7 +50,7 @@ def test_numbers_have_a_unit_if_it_is_known() -> None:
         (None, "effort [N·m or N]"),
     ],
 )
-def test_heading_has_the_unit_of_all_joints_below_it(turns: list[bool | None] | None, words: str) -> None:
+def test_heading_has_the_unit_of_all_joints_below_it(turns, words) -> None:
     """Without one each number has its own; joints of an unknown kind have none."""
     assert heading("effort", "effort", turns) == words
     assert are_mixed(turns) == (words == "effort")
@@ -69,13 +66,13 @@ def test_heading_has_the_unit_of_all_joints_below_it(turns: list[bool | None] | 
         ("", True, ""),
     ],
 )
-def test_parameter_has_the_unit_of_its_joint(unit: str, turns: bool | None, said: str) -> None:
+def test_parameter_has_the_unit_of_its_joint(unit, turns, said) -> None:
     """One without two units has its own at each joint."""
     assert unit_of(unit, turns) == said
 
 
 @pytest.mark.parametrize("turns", [None, [True, True], [None, False]])
-def test_numbers_below_a_unit_stay_numbers(turns: list[bool | None] | None) -> None:
+def test_numbers_below_a_unit_stay_numbers(turns) -> None:
     """A missing one is a hyphen."""
     assert numbers_of(["2000", None], "stiffness", turns) == ["2000", "-"]
 

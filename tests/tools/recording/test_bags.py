@@ -1,10 +1,7 @@
 """Bags as rosbags writes them, and files that are none."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +21,7 @@ def written(folder: Path, storage: str) -> Path:
 
 
 @pytest.mark.parametrize("storage", ["mcap", "sqlite3"])
-def test_messages_of_a_topic(tmp_path: Path, storage: str) -> None:
+def test_messages_of_a_topic(tmp_path, storage) -> None:
     file = written(tmp_path, storage)
     for path in (file, file.parent):
         with opened(path) as bag:
@@ -36,7 +33,7 @@ def test_messages_of_a_topic(tmp_path: Path, storage: str) -> None:
 
 @pytest.mark.parametrize("storage", ["mcap", "sqlite3"])
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.9])
-def test_broken_file_is_one_error(tmp_path: Path, storage: str, share: float) -> None:
+def test_broken_file_is_one_error(tmp_path, storage, share) -> None:
     """A file that was cut off, or is empty."""
     file = written(tmp_path, storage)
     content = file.read_bytes()
@@ -45,7 +42,7 @@ def test_broken_file_is_one_error(tmp_path: Path, storage: str, share: float) ->
         bag.messages("/states")
 
 
-def test_other_content(tmp_path: Path) -> None:
+def test_other_content(tmp_path) -> None:
     pytest.importorskip("rosbags", exc_type=ImportError)
     (tmp_path / "metadata.yaml").write_text("a: [1, 2")
     (tmp_path / "log.mcap").write_text("junk that is long enough for a header and a footer")
@@ -56,7 +53,7 @@ def test_other_content(tmp_path: Path) -> None:
         pass
 
 
-def recorded(robots: int = 1, steps: int = 5, **options: Any) -> Recording:
+def recorded(robots: int = 1, steps: int = 5, **options) -> Recording:
     """Steps with numbers that all differ."""
     leg = ActuatedArrays(["hip", "knee"], {".*": [PDControlConfig(9.0, 0.5)]}, robots)
     numbers = np.random.default_rng(0)
@@ -67,13 +64,13 @@ def recorded(robots: int = 1, steps: int = 5, **options: Any) -> Recording:
     return log
 
 
-def test_recording_is_what_foxglove_reads(tmp_path: Path) -> None:
+def test_recording_is_what_foxglove_reads(tmp_path) -> None:
     """By its own library: names, stamps and numbers of each step."""
-    reader: Any = pytest.importorskip("mcap_ros2.reader", exc_type=ImportError)
+    reader = pytest.importorskip("mcap_ros2.reader", exc_type=ImportError)
     pytest.importorskip("rosbags.rosbag2", exc_type=ImportError)
     log = recorded()
     log.save(tmp_path / "log.mcap")
-    found: dict[str, list[Any]] = {"/joint_states": [], "/joint_commands": []}
+    found: dict[str, list] = {"/joint_states": [], "/joint_commands": []}
     for one in reader.read_ros2_messages(tmp_path / "log.mcap"):
         assert (one.schema.name, one.channel.message_encoding) == (STATE, "cdr")
         found[one.channel.topic].append(one.ros_msg)
@@ -95,7 +92,7 @@ def test_recording_is_what_foxglove_reads(tmp_path: Path) -> None:
     assert all(len(one.effort) == 0 for one in commands)
 
 
-def test_recording_of_several_robots(tmp_path: Path) -> None:
+def test_recording_of_several_robots(tmp_path) -> None:
     """Topics have numbers, messages the names of the robots."""
     pytest.importorskip("rosbags.rosbag2", exc_type=ImportError)
     log = recorded(2, signals=["positions"])
@@ -108,14 +105,14 @@ def test_recording_of_several_robots(tmp_path: Path) -> None:
             np.testing.assert_array_equal([one.position for one in messages], log.positions[:, row])
 
 
-def test_recording_without_steps(tmp_path: Path) -> None:
+def test_recording_without_steps(tmp_path) -> None:
     pytest.importorskip("rosbags.rosbag2", exc_type=ImportError)
     recorded(steps=0).save(tmp_path / "log.mcap")
     with opened(tmp_path / "log.mcap") as bag:
         assert bag.topics == {name: Topic(STATE, 0) for name in ("/joint_states", "/joint_commands")}
 
 
-def test_recording_without_any_of_the_signals(tmp_path: Path) -> None:
+def test_recording_without_any_of_the_signals(tmp_path) -> None:
     """No file remains, as without the library."""
     pytest.importorskip("rosbags.rosbag2", exc_type=ImportError)
     with pytest.raises(
@@ -125,7 +122,7 @@ def test_recording_without_any_of_the_signals(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_without_rosbags_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_rosbags_the_extra_is_named(tmp_path, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "rosbags.rosbag2", None)
     with pytest.raises(ModuleNotFoundError, match=r"An MCAP file needs rosbags.*pip install .*\[bags\]"):
         recorded().save(tmp_path / "log.mcap")

@@ -1,30 +1,19 @@
 """Electrical side of motors in recordings: currents, voltages, power, losses, and the table of them."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators.engine import assembly
 from isaacsim.core.experimental.actuators.engine.recorded_signals import OF_STATES
 
 DT, INERTIA, K, R = 0.002, 0.02, 0.5, 0.3
 PD = [aa.PDControlConfig(30.0, 1.0), aa.MaxEffortClampingConfig(8.0)]
 # the driver limits the effort: a limit behind the winding would not change its current
 WINDING = aa.ElectricalConfig(K, R, voltage=12.0, max_current=16.0)
+# every test runs with each engine
+pytestmark = pytest.mark.usefixtures("engine_kind")
 
 
-@pytest.fixture(params=["native", "warp"], autouse=True)
-def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The native step, and that of Warp."""
-    if request.param == "warp":
-        monkeypatch.setattr(assembly, "_use_native", lambda device: False)
-
-
-def moved(signals: Any = None, second: Any = PD) -> aa.Recording:
+def moved(signals=None, second=PD) -> aa.Recording:
     """Two joints of two robots, by default the second one without a winding, from rest to a target."""
     leg = aa.ActuatedArrays(["hip", "knee"], {"hip": [*PD, WINDING], "knee": second}, num_robots=2)
     q, qd, target = np.zeros((3, 2, 2), np.float32)
@@ -60,7 +49,7 @@ def test_losses_are_what_does_not_become_motion() -> None:
     np.testing.assert_allclose(missing[:-1], -late[:-1], rtol=2e-3, atol=2e-3)
 
 
-def test_table_of_motors(capsys: pytest.CaptureFixture[str]) -> None:
+def test_table_of_motors(capsys) -> None:
     """One line for each motor with a winding, the warmest first."""
     log = moved()
     table = log.motors()
@@ -95,7 +84,7 @@ def test_losses_bring_what_they_follow_from() -> None:
     assert {"electrical_power", "motor_efforts", "velocities", "losses"} == {*log.signals}
 
 
-def test_files_keep_them(tmp_path: Path) -> None:
+def test_files_keep_them(tmp_path) -> None:
     """Each format; a picture has a panel for currents and one for voltages."""
     log = moved(second=[*PD, WINDING])
     for ending in (".npz", ".csv"):

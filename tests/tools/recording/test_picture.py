@@ -1,18 +1,15 @@
 """Picture of a recording: contents of panels, and labels."""
 
-from __future__ import annotations
-
 import sys
-from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 from places import REPOSITORY
+from refusals import refused
 
 
-def recorded(signals: Any = None, gain: float = 10.0) -> aa.Recording:
+def recorded(signals=None, gain: float = 10.0) -> aa.Recording:
     """Two joints; the knee is limited in the second half."""
     motor = [aa.PDControlConfig(gain, 0.0), aa.DelayConfig(delay_steps=2), aa.MaxEffortClampingConfig(5.0)]
     leg = aa.ActuatedArrays(["hip", "knee"], {".*": motor})
@@ -25,19 +22,19 @@ def recorded(signals: Any = None, gain: float = 10.0) -> aa.Recording:
     return log
 
 
-def words(panel: Any) -> set[str]:
+def words(panel) -> set[str]:
     return {text.get_text() for text in panel.texts}
 
 
-def explained(panel: Any) -> list[str]:
+def explained(panel) -> list[str]:
     """Words of the key."""
     return [text.get_text() for text in panel.get_legend().get_texts()]
 
 
-def test_one_joint_in_three_panels(tmp_path: Path) -> None:
+def test_one_joint_in_three_panels(tmp_path) -> None:
     """Curves are labelled at their ends, and limited intervals are shaded."""
     log = recorded()
-    figure: Any = log.plot("knee", path=tmp_path / "knee.png")
+    figure = log.plot("knee", path=tmp_path / "knee.png")
     assert (tmp_path / "knee.png").stat().st_size > 10000
     position, effort, motion, other = figure.axes
     assert words(position) == {"target", "delayed target", "position"}
@@ -55,7 +52,7 @@ def test_one_joint_in_three_panels(tmp_path: Path) -> None:
 
 def test_all_joints_are_labelled_and_apart() -> None:
     """Each by name, in each panel, without overlap."""
-    figure: Any = recorded().plot()
+    figure = recorded().plot()
     for panel in figure.axes:
         assert words(panel) == {"hip", "knee"}
         low, high = sorted(text.xy[1] for text in panel.texts)
@@ -69,13 +66,13 @@ def test_all_joints_are_labelled_and_apart() -> None:
 
 def test_what_the_law_asks_for_does_not_crush_what_is_applied() -> None:
     """It is cut off, and the title has its maximum."""
-    figure: Any = recorded(gain=1000.0).plot("knee")
+    figure = recorded(gain=1000.0).plot("knee")
     assert figure.axes[1].get_ylim() == pytest.approx((-10.0, 10.0))
     assert "computed reaches 780, beyond the panel" in figure.axes[1].get_title("left")
 
 
 @pytest.mark.parametrize("signals", [("positions",), ("computed_efforts",), ("velocities",), ("faults",)])
-def test_what_was_not_recorded_is_left_out(signals: tuple[str, ...]) -> None:
+def test_what_was_not_recorded_is_left_out(signals) -> None:
     """The other signals are drawn."""
     lines = sum(len(panel.lines) for panel in recorded(signals).plot().axes)
     assert lines == (0 if signals == ("faults",) else 2)
@@ -84,23 +81,19 @@ def test_what_was_not_recorded_is_left_out(signals: tuple[str, ...]) -> None:
 def test_what_is_not_there_is_refused() -> None:
     """The error names them."""
     log = recorded()
-    with pytest.raises(ValueError, match=r"joint = 'toe': must be one of \['hip', 'knee'\], or its number"):
-        log.plot("toe")
-    with pytest.raises(ValueError, match="robot = 1: must be below 1"):
-        log.plot(robot=1)
+    refused(ValueError, lambda: log.plot("toe"), r"joint = 'toe': must be one of \['hip', 'knee'\], or its number")
+    refused(ValueError, lambda: log.plot(robot=1), "robot = 1: must be below 1")
     with aa.ActuatedArrays(["hip"], {"hip": [aa.PDControlConfig(1.0, 0.0)]}).record() as empty:
         pass
-    with pytest.raises(ValueError, match="no step was recorded"):
-        empty.plot()
+    refused(ValueError, empty.plot, "no step was recorded")
 
 
-def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_matplotlib_the_extra_is_named(monkeypatch) -> None:
     """With the usual error."""
     log = recorded()
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "matplotlib.backends.backend_agg", None)
-    with pytest.raises(ModuleNotFoundError, match=r"A plot needs matplotlib.*pip install .*\[examples\]"):
-        log.plot()
+    refused(ModuleNotFoundError, log.plot, r"A plot needs matplotlib.*pip install .*\[examples\]")
 
 
 def rubbed() -> aa.Recording:
@@ -138,7 +131,7 @@ def test_efforts_of_motor_and_friction_are_drawn_and_sticking_is_shaded() -> Non
     assert tuple(log.motor_efforts[:, 0, 0]) in {tuple(line.get_ydata()) for line in both.lines}
 
 
-def test_units_are_those_of_the_joints(tmp_path: Path) -> None:
+def test_units_are_those_of_the_joints(tmp_path) -> None:
     """Of one kind if all drawn joints are of it, also of a saved recording; arrays have joints of an unknown kind."""
     with aa.Simulation(REPOSITORY / "data" / "robots" / "arm_2dof.usda") as simulation:
         simulation.play()
@@ -157,5 +150,4 @@ def test_units_are_those_of_the_joints(tmp_path: Path) -> None:
         position, effort, power = one.plot().axes
         assert words(position) == {f"{turn} [rad]", f"{slide} [m]"}
         assert words(effort) == {f"{turn} [N·m]", f"{slide} [N]"} and words(power) == {turn, slide}
-    unknown: Any = recorded().plot("knee")
-    assert unknown.axes[0].get_ylabel() == "position [rad or m]"
+    assert recorded().plot("knee").axes[0].get_ylabel() == "position [rad or m]"

@@ -1,10 +1,6 @@
 """Power compared with the change of energy of a robot, also if the velocity after a step is unknown."""
 
-from __future__ import annotations
-
 import pickle
-from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -36,7 +32,7 @@ def energy_of(sim: aa.Simulation) -> float:
     ids=["stiff", "rattling"],
 )
 @pytest.mark.filterwarnings("ignore:.*will vibrate")
-def test_work_is_what_the_energy_of_a_pendulum_changes_by(motor: list[Any]) -> None:
+def test_work_is_what_the_energy_of_a_pendulum_changes_by(motor) -> None:
     """Except for losses of the solver; effort times the velocity before each step has the wrong sign."""
     with aa.Simulation(ROBOTS / "pendulum.usda", dt=DT) as sim:
         sim.play()
@@ -50,9 +46,7 @@ def test_work_is_what_the_energy_of_a_pendulum_changes_by(motor: list[Any]) -> N
         assert float((log.applied_efforts * log.velocities).sum()) * DT < 0.0 < work
 
 
-def pushed(
-    capacity: int | None = None, reset: Any = None, motor: Any = None, after: float | None = None
-) -> aa.Recording:
+def pushed(capacity: int | None = None, reset=None, motor=None, after: float | None = None) -> aa.Recording:
     """Two robots pushed by 2 N·m at five speeds, and one `after`; `reset` is called before step 3."""
     arm = aa.ActuatedArrays(["hip"], motor or {"hip": [aa.PDControlConfig(2.0, 0.0)]}, 2)
     q, qd = np.zeros((2, 2, 1), np.float32)
@@ -116,10 +110,10 @@ class Constant(aa.Controller):
     SHARED_PARAMS = frozenset()
 
     @classmethod
-    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
+    def resolve_arguments(cls, args: dict) -> dict:
         return {}
 
-    def compute(self, positions: Any, *arguments: Any, device: Any = None) -> None:
+    def compute(self, positions, *arguments, device=None) -> None:
         arguments[8].fill_(2.0)
 
 
@@ -135,7 +129,7 @@ class Constant(aa.Controller):
     ],
     ids=["one", "all", "restored", "one by one"],
 )
-def test_step_before_a_reset_has_no_velocity_after_it(native: bool, capacity: Any, reset: Any, rows: list[int]) -> None:
+def test_step_before_a_reset_has_no_velocity_after_it(native, capacity, reset, rows) -> None:
     """The velocity at the start replaces the mean, for reset robots only; a ring drops it with the step."""
     motor = None if native else [(aa.ActuatorConfig(Constant()), "hip")]
     expected = np.float32([[4, 1, 3, 9, 8]] * 2)
@@ -155,7 +149,7 @@ def test_velocity_that_is_not_finite_is_none_after_the_step_before() -> None:
 
 
 @pytest.mark.parametrize("way", ["npz", "csv", "pickle"])
-def test_power_is_kept_with_the_resets(tmp_path: Path, way: str) -> None:
+def test_power_is_kept_with_the_resets(tmp_path, way) -> None:
     """Users of a recording do not see resets."""
     log = pushed(reset=lambda arm: arm.reset(indices=[1]))
     if way == "pickle":

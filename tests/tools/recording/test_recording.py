@@ -1,12 +1,9 @@
 """Recordings: files, saturation, picture."""
 
-from __future__ import annotations
-
 import csv
 import errno
 import os
 import sys
-from pathlib import Path
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -68,7 +65,7 @@ def test_without_limits_and_without_steps() -> None:
 
 @pytest.mark.parametrize("extension", ["npz", "csv", "parquet"])
 @pytest.mark.parametrize("signals", [None, ("positions", "limited_by", "faults"), ("power",)])
-def test_files_give_the_same_back(tmp_path: Path, extension: str, signals: tuple[str, ...] | None) -> None:
+def test_files_give_the_same_back(tmp_path, extension, signals) -> None:
     """All arrays bit-identical, and all of the subject."""
     if extension == "parquet":
         pytest.importorskip("pyarrow", exc_type=ImportError)
@@ -85,7 +82,7 @@ def test_files_give_the_same_back(tmp_path: Path, extension: str, signals: tuple
         assert back.saturation() == log.saturation()
 
 
-def test_a_table_has_a_line_per_step_robot_and_joint(tmp_path: Path) -> None:
+def test_a_table_has_a_line_per_step_robot_and_joint(tmp_path) -> None:
     """Names instead of numbers, for other programs."""
     log = recorded()
     log.save(tmp_path / "log.csv")
@@ -102,8 +99,7 @@ def test_a_table_has_a_line_per_step_robot_and_joint(tmp_path: Path) -> None:
     assert float(row["applied_efforts"]) == log.applied_efforts[2, 1, 1] == 5.0
 
 
-def test_a_parquet_file_is_the_same_table(tmp_path: Path) -> None:
-    """Read by Arrow."""
+def test_a_parquet_file_is_the_same_table(tmp_path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet", exc_type=ImportError)
     log = recorded()
     log.save(tmp_path / "log.parquet")
@@ -112,8 +108,7 @@ def test_a_parquet_file_is_the_same_table(tmp_path: Path) -> None:
     assert table["joint"][:4] == ["hip", "knee"] * 2
 
 
-def test_without_pyarrow_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No file remains."""
+def test_without_pyarrow_the_extra_is_named(tmp_path, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ModuleNotFoundError, match=r"A Parquet file needs pyarrow.*pip install .*\[parquet\]"):
         recorded().save(tmp_path / "log.parquet")
@@ -123,7 +118,7 @@ def test_without_pyarrow_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no such device")
 @pytest.mark.parametrize("extension", ["npz", "csv", "parquet", "rrd", "mcap", "png", "svg", "pdf"])
 @pytest.mark.slow
-def test_full_disk_is_an_error_that_names_the_file(tmp_path: Path, extension: str) -> None:
+def test_full_disk_is_an_error_that_names_the_file(tmp_path, extension) -> None:
     """In every format, with one kind of error."""
     libraries = {"parquet": "pyarrow", "rrd": "rerun", "mcap": "rosbags.rosbag2"}
     pytest.importorskip(libraries.get(extension, "matplotlib"), exc_type=ImportError)
@@ -135,7 +130,7 @@ def test_full_disk_is_an_error_that_names_the_file(tmp_path: Path, extension: st
     assert caught.value.errno == errno.ENOSPC
 
 
-def test_files_that_are_something_else_are_refused(tmp_path: Path) -> None:
+def test_files_that_are_something_else_are_refused(tmp_path) -> None:
     """The error names the missing parts."""
     with pytest.raises(ValueError, match=r"log.txt: must end with .npz or .csv or .parquet or .rrd or .mcap"):
         recorded().save(tmp_path / "log.txt")
@@ -148,10 +143,8 @@ def test_files_that_are_something_else_are_refused(tmp_path: Path) -> None:
     (tmp_path / "other.csv").write_text("time,robot\n0,1\n")
     with pytest.raises(ValueError, match=r"other.csv has no joint, dt, max_effort: must be what"):
         aa.Recording.load(tmp_path / "other.csv")
-    log = recorded(("positions",))
-    log.save(tmp_path / "cut.csv")
-    text = (tmp_path / "cut.csv").read_text().splitlines()
-    (tmp_path / "cut.csv").write_text("\n".join(text[:-1]))
+    recorded(("positions",)).save(tmp_path / "cut.csv")
+    (tmp_path / "cut.csv").write_text("\n".join((tmp_path / "cut.csv").read_text().splitlines()[:-1]))
     with pytest.raises(
         ValueError, match=r"cut.csv has no line of time = 0.07, robot = 'robot 1', joint = 'knee', 1 of 32"
     ):
@@ -160,6 +153,6 @@ def test_files_that_are_something_else_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("extension", [".npz", ".csv", ".parquet"])
 @needs_pipes
-def test_pipe_is_refused(extension: str, tmp_path: Path) -> None:
+def test_pipe_is_refused(extension, tmp_path) -> None:
     """Loading does not wait for another program to write."""
     require_refused(aa.Recording.load, tmp_path / f"file{extension}")

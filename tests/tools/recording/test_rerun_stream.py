@@ -1,10 +1,7 @@
 """Recordings in Rerun, read by Rerun's own reader."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -27,7 +24,7 @@ def recorded() -> aa.Recording:
     return log
 
 
-def read(path: Path) -> dict[str, Any]:
+def read(path: Path) -> dict:
     """Tables by entity."""
     reader = pytest.importorskip("rerun.chunk", exc_type=ImportError).RrdReader(path)
     tables = {}
@@ -39,7 +36,7 @@ def read(path: Path) -> dict[str, Any]:
     return tables
 
 
-def test_each_joint_is_an_entity_with_what_was_recorded(tmp_path: Path) -> None:
+def test_each_joint_is_an_entity_with_what_was_recorded(tmp_path) -> None:
     """The numbers are bit-identical, at the times of the steps; limits are lines from the first step to the last."""
     pytest.importorskip("rerun", exc_type=ImportError)
     log = recorded()
@@ -62,15 +59,14 @@ def test_each_joint_is_an_entity_with_what_was_recorded(tmp_path: Path) -> None:
                 table = tables[f"/{robot}/{joint}/{place}"]
                 np.testing.assert_array_equal(np.ravel(table["Scalars:scalars"]), array[:, row, column])
                 assert table["step"] == [*range(8)]
-                seconds = [one.total_seconds() for one in table["time"]]
-                np.testing.assert_allclose(seconds, log.time, atol=1e-6)
+                np.testing.assert_allclose([one.total_seconds() for one in table["time"]], log.time, atol=1e-6)
     limits = [tables[f"/robot 1/knee/effort/{which}"] for which in ("largest", "least")]
     assert [np.ravel(table["Scalars:scalars"]).tolist() for table in limits] == [[5.0, 5.0], [-5.0, -5.0]]
     assert limits[0]["step"] == [0, 7]
     assert "/robot 1/hip/effort/largest" not in tables
 
 
-def test_what_limits_is_told_where_it_changes(tmp_path: Path) -> None:
+def test_what_limits_is_told_where_it_changes(tmp_path) -> None:
     """As text; a joint that is never limited has none."""
     pytest.importorskip("rerun", exc_type=ImportError)
     recorded().save(tmp_path / "log.rrd")
@@ -83,8 +79,7 @@ def test_what_limits_is_told_where_it_changes(tmp_path: Path) -> None:
     assert tables.get("/robot 1/hip/limited_by", {"step": []})["step"] == []
 
 
-def test_without_rerun_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No file remains."""
+def test_without_rerun_the_extra_is_named(tmp_path, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "rerun", None)
     with pytest.raises(ModuleNotFoundError, match=r"in Rerun needs rerun.*pip install .*\[rerun\]"):
         recorded().save(tmp_path / "log.rrd")
@@ -93,7 +88,7 @@ def test_without_rerun_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.Mo
     assert list(tmp_path.iterdir()) == []
 
 
-def test_it_joins_what_somebody_else_logs(tmp_path: Path) -> None:
+def test_it_joins_what_somebody_else_logs(tmp_path) -> None:
     """On the caller's stream, beside the caller's entities."""
     rerun = pytest.importorskip("rerun", exc_type=ImportError)
     stream = rerun.RecordingStream("mine")
@@ -106,7 +101,7 @@ def test_it_joins_what_somebody_else_logs(tmp_path: Path) -> None:
     assert {"/battery", "/robot 0/hip/position/measured"} <= {*read(tmp_path / "mine.rrd")}
 
 
-def test_friction_is_beside_the_effort_of_the_motor_and_sticking_is_told_where_it_changes(tmp_path: Path) -> None:
+def test_friction_is_beside_the_effort_of_the_motor_and_sticking_is_told_where_it_changes(tmp_path) -> None:
     """Robots without passive stages have no such entities."""
     pytest.importorskip("rerun", exc_type=ImportError)
     leg = aa.ActuatedArrays(

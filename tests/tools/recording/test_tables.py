@@ -1,15 +1,13 @@
 """Tables of recordings whose lines another program sorted, filtered or duplicated."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import ActuatedArrays, MaxEffortClampingConfig, PDControlConfig, Recording
+from refusals import refused
 
 Row = dict[str, str]
 NUMBERS = ("step", "robot_index", "joint_index")
@@ -37,7 +35,7 @@ def rewritten(path: Path, change: Callable[[list[Row]], list[Row]], without: tup
             writer.writeheader()
             writer.writerows(rows)
         return path
-    parquet: Any = pytest.importorskip("pyarrow.parquet", exc_type=ImportError)
+    parquet = pytest.importorskip("pyarrow.parquet", exc_type=ImportError)
     recorded().save(path)
     table = parquet.read_table(path)
     keys = {tuple(row[name] for name in NUMBERS): place for place, row in enumerate(as_text(table.to_pylist()))}
@@ -45,7 +43,7 @@ def rewritten(path: Path, change: Callable[[list[Row]], list[Row]], without: tup
     return path
 
 
-def as_text(rows: list[dict[str, Any]]) -> list[Row]:
+def as_text(rows: list[dict]) -> list[Row]:
     return [{name: str(value) for name, value in row.items()} for row in rows]
 
 
@@ -73,13 +71,13 @@ ORDERS: dict[str, Callable[[list[Row]], list[Row]]] = {
 
 @pytest.mark.parametrize("extension", ["csv", "parquet"])
 @pytest.mark.parametrize("order", ORDERS)
-def test_order_of_lines_does_not_matter(tmp_path: Path, extension: str, order: str) -> None:
+def test_order_of_lines_does_not_matter(tmp_path, extension, order) -> None:
     """Every number belongs to its step, robot and joint, which keep their order."""
     require_same(Recording.load(rewritten(tmp_path / f"log.{extension}", ORDERS[order])), recorded())
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_table_of_an_earlier_version_is_sorted_by_names(tmp_path: Path, order: str) -> None:
+def test_table_of_an_earlier_version_is_sorted_by_names(tmp_path, order) -> None:
     """Without numbers, robots and joints have the order of their first lines, each with its own values."""
     back, log = Recording.load(rewritten(tmp_path / "log.csv", ORDERS[order], without=NUMBERS)), recorded()
     assert sorted(back.robots) == log.robots and sorted(back.joints) == sorted(log.joints)
@@ -88,14 +86,14 @@ def test_table_of_an_earlier_version_is_sorted_by_names(tmp_path: Path, order: s
     np.testing.assert_array_equal(back.max_efforts[np.ix_(rows, columns)], log.max_efforts)
 
 
-def test_robots_of_one_name_stay_apart(tmp_path: Path) -> None:
+def test_robots_of_one_name_stay_apart(tmp_path) -> None:
     """Labels of a model may be equal."""
     log = Recording.load(rewritten(tmp_path / "log.csv", lambda rows: [{**row, "robot": "arm"} for row in rows[::-1]]))
     assert log.robots == ["arm", "arm"]
     np.testing.assert_array_equal(log.positions, recorded().positions)
 
 
-def test_part_of_a_table_is_a_recording(tmp_path: Path) -> None:
+def test_part_of_a_table_is_a_recording(tmp_path) -> None:
     """Some steps of a joint, filtered by a spreadsheet; integers may have become decimals."""
 
     def filtered(rows: list[Row]) -> list[Row]:
@@ -109,22 +107,20 @@ def test_part_of_a_table_is_a_recording(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("extension", ["csv", "parquet"])
-def test_missing_line_is_told_by_name(tmp_path: Path, extension: str) -> None:
+def test_missing_line_is_told_by_name(tmp_path, extension) -> None:
     """The error also counts the others."""
     path = rewritten(tmp_path / f"log.{extension}", lambda rows: shuffled(rows[:9] + rows[11:]))
     said = r"has no line of time = 0.01, robot = 'robot 1', joint = 'knee', 2 of 66 are missing: each step, robot and"
-    with pytest.raises(ValueError, match=rf"log\.{extension} {said}"):
-        Recording.load(path)
+    refused(ValueError, lambda: Recording.load(path), rf"log\.{extension} {said}")
 
 
 @pytest.mark.parametrize("extension", ["csv", "parquet"])
 @pytest.mark.parametrize("gap", [False, True])
-def test_line_that_comes_twice_is_told_by_name(tmp_path: Path, extension: str, gap: bool) -> None:
+def test_line_that_comes_twice_is_told_by_name(tmp_path, extension, gap) -> None:
     """Also if as many are missing."""
     path = rewritten(tmp_path / f"log.{extension}", lambda rows: shuffled([*rows[gap:], rows[10]]))
     said = r"has time = 0.01, robot = 'robot 1', joint = 'hip' in more than one line: each step, robot and joint must"
-    with pytest.raises(ValueError, match=rf"log\.{extension} {said}"):
-        Recording.load(path)
+    refused(ValueError, lambda: Recording.load(path), rf"log\.{extension} {said}")
 
 
 @pytest.mark.parametrize(
@@ -136,12 +132,9 @@ def test_line_that_comes_twice_is_told_by_name(tmp_path: Path, extension: str, g
         (lambda rows: [{**row, "robot": row["robot"] + row["time"]} for row in rows], "has no line of"),
     ],
 )
-def test_columns_that_say_nothing_are_refused(
-    tmp_path: Path, change: Callable[[list[Row]], list[Row]], message: str
-) -> None:
+def test_columns_that_say_nothing_are_refused(tmp_path, change, message) -> None:
     """The error names the file."""
-    with pytest.raises(ValueError, match=rf"log\.csv.*{message}.*must"):
-        Recording.load(rewritten(tmp_path / "log.csv", change))
+    refused(ValueError, lambda: Recording.load(rewritten(tmp_path / "log.csv", change)), rf"log\.csv.*{message}.*must")
 
 
 @pytest.mark.parametrize(
@@ -154,10 +147,9 @@ def test_columns_that_say_nothing_are_refused(
         ("log.parquet", b"PAR1", "Parquet"),
     ],
 )
-def test_file_of_another_kind_is_refused(tmp_path: Path, name: str, data: bytes, said: str) -> None:
+def test_file_of_another_kind_is_refused(tmp_path, name, data, said) -> None:
     """The error names the cause."""
     if name.endswith("parquet"):
         pytest.importorskip("pyarrow", exc_type=ImportError)
     (tmp_path / name).write_bytes(data)
-    with pytest.raises(ValueError, match=rf"{name}.*{said}.*must be what Recording.save wrote"):
-        Recording.load(tmp_path / name)
+    refused(ValueError, lambda: Recording.load(tmp_path / name), rf"{name}.*{said}.*must be what Recording.save wrote")

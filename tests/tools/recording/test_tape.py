@@ -1,7 +1,5 @@
 """Memory with a row per step: all of them, in chunks, or the last ones."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 import numpy as np
@@ -24,7 +22,7 @@ def written(count: int, capacity: int | None = None) -> Tape:
 
 @pytest.mark.parametrize("count", [0, 1, 4, 5, 6, 13])
 @pytest.mark.parametrize("capacity", [None, 1, 5])
-def test_rows_are_read_in_their_order(count: int, capacity: int | None) -> None:
+def test_rows_are_read_in_their_order(count, capacity) -> None:
     """Across chunks, and around a ring."""
     tape = written(count, capacity)
     expected = np.arange(count)[-(capacity or count) :] if count else np.arange(0)

@@ -1,29 +1,18 @@
 """Signals of the shafts of geared motors in recordings, and their panel."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators.engine import assembly
 from isaacsim.core.experimental.actuators.engine.recorded_signals import OF_TRANSMISSIONS
 
 DT, RATIO, OFFSET = 0.005, -12.0, 0.3
 PD = [aa.PDControlConfig(0.5, 0.01), aa.MaxEffortClampingConfig(0.4)]
+# every test runs with each engine
+pytestmark = pytest.mark.usefixtures("engine_kind")
 
 
-@pytest.fixture(params=["native", "warp"], autouse=True)
-def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The native step, and that of Warp."""
-    if request.param == "warp":
-        monkeypatch.setattr(assembly, "_use_native", lambda device: False)
-
-
-def moved(hip: Any, signals: Any = None) -> aa.Recording:
+def moved(hip, signals=None) -> aa.Recording:
     """Two joints of two robots, the second joint without a transmission."""
     leg = aa.ActuatedArrays(["hip", "knee"], {"hip": hip, "knee": PD}, num_robots=2)
     q, qd, target = np.random.default_rng(5).normal(size=(3, 30, 2, 2)).astype(np.float32)
@@ -59,7 +48,7 @@ def test_table_of_the_joint_bounds_the_shaft() -> None:
     assert "ClampingPositionBased" in log.limited_by[..., 0]
 
 
-def test_they_are_recorded_where_there_are_gears(tmp_path: Path) -> None:
+def test_they_are_recorded_where_there_are_gears(tmp_path) -> None:
     """Otherwise on request; files have them."""
     assert not {*OF_TRANSMISSIONS}.intersection(moved(PD).signals)
     asked = moved(PD, ("shaft_velocities",))
@@ -91,14 +80,14 @@ def test_transmissions_of_ones_own_are_unknown() -> None:
 def test_efforts_on_shafts_have_a_panel_of_their_own() -> None:
     """Computed efforts with those of the shaft, the limit with those of the joint."""
     log = moved([*PD, aa.TransmissionConfig(RATIO)])
-    figure: Any = log.plot("hip")
+    figure = log.plot("hip")
     _, joint, shaft, *_ = figure.axes
     assert {text.get_text() for text in joint.texts} == {"applied", "limit"}
     assert shaft.get_title("left").startswith("Effort on the motor's shaft, before the gear")
     assert {text.get_text() for text in shaft.texts} == {"computed", "shaft"}
     drawn = {tuple(line.get_ydata()) for line in shaft.lines}
     assert {tuple(log.shaft_efforts[:, 0, 0]), tuple(log.computed_efforts[:, 0, 0])} <= drawn
-    both: Any = log.plot()
+    both = log.plot()
     assert both.axes[1].get_legend() is None
     assert [text.get_text() for text in both.axes[2].get_legend().get_texts()] == ["before the clamps"]
     assert len(log.plot("knee").axes) == len(figure.axes) - 1

@@ -1,9 +1,5 @@
 """Recordings of joints that vibrate, and of joints that do not."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
@@ -15,7 +11,7 @@ TIME = np.arange(0.0, 2.0, DT)
 
 @pytest.mark.parametrize("frequency", [12.3, 31.0, 77.7, 100.0])
 @pytest.mark.parametrize("count", [400, 377])
-def test_tone_is_measured_in_spite_of_motion(frequency: float, count: int, rng: np.random.Generator) -> None:
+def test_tone_is_measured_in_spite_of_motion(frequency, count, rng) -> None:
     """Up to half the rate, within 1 %; the second joint moves and does not vibrate."""
     time = TIME[:count]
     moves = 0.3 * np.sin(2 * np.pi * 0.6 * time) + 1e-4 * rng.normal(size=count)
@@ -41,7 +37,7 @@ def test_tone_is_measured_in_spite_of_motion(frequency: float, count: int, rng: 
     ],
     ids=["rest", "ramp", "ringing", "jumps", "noise", "tiny"],
 )
-def test_what_is_no_tone_is_no_buzz(calm: np.ndarray) -> None:
+def test_what_is_no_tone_is_no_buzz(calm) -> None:
     """Motion, decaying oscillation, noise."""
     assert aa.buzz(calm, DT) == []
 
@@ -60,7 +56,7 @@ def recorded(kd: float, dt: float) -> np.ndarray:
         motor = {"hinge": [aa.PDControlConfig(100.0, kd), aa.MaxEffortClampingConfig(10.0)]}
         actuators = aa.ArticulationActuators.from_configs("/World/Pendulum", motor)
         sim.play()
-        robot: Any = actuators.articulation
+        robot = actuators.articulation
         robot.set_dof_position_targets(0.1)
         positions = []
         for step in range(3 * round(1 / dt)):
@@ -72,7 +68,7 @@ def recorded(kd: float, dt: float) -> np.ndarray:
 
 @pytest.mark.parametrize("dt", [1 / 60, 1 / 240])
 @pytest.mark.filterwarnings("ignore:.*will vibrate")
-def test_simulation_that_is_told_to_vibrate_buzzes(dt: float) -> None:
+def test_simulation_that_is_told_to_vibrate_buzzes(dt) -> None:
     """At twice the stable gains it reverses at each step; at half of them it is calm."""
     limit = 2 * 0.26 / dt
     (found,) = aa.buzz(recorded(2 * limit, dt), dt)
@@ -91,7 +87,7 @@ def test_simulation_that_is_told_to_vibrate_buzzes(dt: float) -> None:
         (np.zeros(50), 0.0, "dt = 0.0: must be"),
     ],
 )
-def test_recordings_that_cannot_be_read_are_refused(positions: np.ndarray, dt: float, words: str) -> None:
+def test_recordings_that_cannot_be_read_are_refused(positions, dt, words) -> None:
     """The error has subject and rule."""
     with pytest.raises(ValueError, match=words):
         aa.buzz(positions, dt)

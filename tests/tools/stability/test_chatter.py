@@ -1,7 +1,5 @@
 """Chatter of friction against the inertia that it assumes; `test_robots` has the warning on robots."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import ActuatedArrays, FrictionConfig, PDControlConfig
@@ -24,7 +22,7 @@ def speed_at_the_end(factor: float, dt: float) -> float:
 
 
 @pytest.mark.parametrize("dt", [0.005, 0.001])
-def test_joint_rests_up_to_the_factor_and_chatters_beyond(dt: float) -> None:
+def test_joint_rests_up_to_the_factor_and_chatters_beyond(dt) -> None:
     """At rest nothing but rounding remains."""
     assert all(speed_at_the_end(factor, dt) < 1e-6 for factor in (0.3, 1.0, LARGEST_FACTOR))
     assert speed_at_the_end(3.0, dt) > 1e-3

@@ -1,10 +1,7 @@
 """Implicit joints: their step is that of the engine, and their margins are those of simulated robots."""
 
-from __future__ import annotations
-
 import warnings
 from itertools import product
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -28,7 +25,7 @@ MATRIX = np.array([[0.5, 0.1], [0.1, 0.05]])
 GAINS = [(8000.0, 100.0, 0.0), (0.0, 5000.0, 0.0), (200.0, 5.0, 0.0), (2e4, 400.0, 3e4)]
 
 
-def growth(ratio: float, gains: tuple[float, float, float], load: float, frequency: float = 0.0) -> Any:
+def growth(ratio: float, gains: tuple[float, float, float], load: float, frequency: float = 0.0):
     """Growth per step of a joint that the engine moves; with a frequency position over target [Hz].
 
     Args:
@@ -71,7 +68,7 @@ def implicit(ratio: float, load: float) -> Implicit:
 @pytest.mark.parametrize("load", [0.0, 0.05, 1.0])
 @pytest.mark.parametrize("gains", GAINS)
 @pytest.mark.parametrize("ratio", [0.3, 1.0, 1.5, 2.5])
-def test_radius_is_the_growth_in_the_engine(ratio: float, gains: tuple[float, float, float], load: float) -> None:
+def test_radius_is_the_growth_in_the_engine(ratio, gains, load) -> None:
     """Of a joint whose inertia is under-estimated, right, and over-estimated."""
     loop = Loop(np.array([[1 / INERTIA]]), np.array(gains)[:, None], implicit=implicit(ratio, load))
     # what decays fast is soon below the resolution of float32, and what is known of a load decays with its share
@@ -82,7 +79,7 @@ def test_radius_is_the_growth_in_the_engine(ratio: float, gains: tuple[float, fl
 @pytest.mark.parametrize("load", [0.0, 0.05, 1.0])
 @pytest.mark.parametrize("gains", [(800.0, 40.0, 0.0), (800.0, 40.0, 2000.0)])
 @pytest.mark.parametrize("frequency", [0.5, 3.0, 41.0])
-def test_closed_loop_is_what_a_sine_does(frequency: float, gains: tuple[float, float, float], load: float) -> None:
+def test_closed_loop_is_what_a_sine_does(frequency, gains, load) -> None:
     """Magnitude and phase, also near half the rate of physics."""
     found = frequency_response("j", gains, INERTIA, DT, implicit=implicit(0.7, load))
     at = np.argmin(np.abs(found.frequencies - frequency))
@@ -104,7 +101,7 @@ def test_known_inertia_is_stable_at_any_gains() -> None:
 
 
 @pytest.mark.parametrize(("share", "least"), [(1.0, 0.5), (0.05, 0.06)])
-def test_up_to_all_of_the_inertia_is_stable_at_any_gains(share: float, least: float, rng: np.random.Generator) -> None:
+def test_up_to_all_of_the_inertia_is_stable_at_any_gains(share, least, rng) -> None:
     """Down to half of it where loads are followed at once, down to their share where they are followed slowly."""
     for ratio, kp in product((least, 0.7, 1.0), 10 ** rng.uniform(-4, 8, 60)):
         gains = np.array([[kp], [10 ** rng.uniform(-6, 8)], [0.0]])
@@ -181,8 +178,7 @@ def test_sensor_makes_a_joint_explicit() -> None:
 
 
 @pytest.mark.parametrize("other", [aa.RateConfig(4), aa.EffortDelayConfig(steps=1.0), aa.TransmissionConfig(20.0)])
-def test_stages_that_the_engine_refuses_are_refused(other: Any) -> None:
-    """By name."""
+def test_stages_that_the_engine_refuses_are_refused(other) -> None:
     with pytest.raises(ValueError, match=f"stages has ImplicitConfig beside {type(other).__name__}: must be left out"):
         aa.stability_of([[1.0]], DT, 1.0, 1.0, stages=[other, aa.ImplicitConfig()])
 
@@ -197,7 +193,7 @@ STIFF = {
 }
 
 
-def run(name: str, factor: float, *stages: Any, steps: int = 400) -> tuple[aa.Stability, int, float]:
+def run(name: str, factor: float, *stages, steps: int = 400) -> tuple[aa.Stability, int, float]:
     """Return the stability of a robot, its vibrating joints and its fastest one at the end, after targets that jump."""
     path, kp, kd = STIFF[name]
     motor = [aa.PDControlConfig(factor * kp, factor * kd), aa.MaxEffortClampingConfig(1e4), *stages]
@@ -216,7 +212,7 @@ def run(name: str, factor: float, *stages: Any, steps: int = 400) -> tuple[aa.St
 
 @pytest.mark.parametrize("name", STIFF)
 @pytest.mark.slow
-def test_twenty_times_the_gains_are_stable_when_implicit(name: str) -> None:
+def test_twenty_times_the_gains_are_stable_when_implicit(name) -> None:
     """At 5 ms, in the prediction and in the simulation; explicit they vibrate in both."""
     explicit, vibrating, fastest = run(name, 20.0)
     assert not explicit.stable and explicit.robots[0].implicit_helps and vibrating and fastest > 0.5
@@ -229,13 +225,13 @@ def test_twenty_times_the_gains_are_stable_when_implicit(name: str) -> None:
     ("name", "path"), [("arm_2dof", "/World/Arm"), ("franka_panda", "/World/Panda"), ("anymal_c", "/World/Anymal")]
 )
 @pytest.mark.slow
-def test_inertia_is_that_of_the_engine(name: str, path: str) -> None:
+def test_inertia_is_that_of_the_engine(name, path) -> None:
     """Of the pose, which the simulator tells laws after the step that follows."""
     with aa.Simulation(ROBOTS / f"{name}.usda", DT) as sim:
         sim.play()
         motor = [aa.PDControlConfig(1.0, 0.1), aa.MaxEffortClampingConfig(10.0), aa.ImplicitConfig()]
         actuators = aa.ArticulationActuators.from_configs(path, {".*": motor})
-        robot: Any = actuators.articulation
+        robot = actuators.articulation
         robot.set_dof_positions(robot.get_dof_positions().numpy() + 0.4)
         found = [joint.stepped_inertia for joint in actuators.stability().joints]
         sim.step()
@@ -245,7 +241,7 @@ def test_inertia_is_that_of_the_engine(name: str, path: str) -> None:
     assert found == pytest.approx(expected, rel=1e-4)
 
 
-def without_signals(monkeypatch: pytest.MonkeyPatch, *stages: Any) -> tuple[aa.Stability, list[str]]:
+def without_signals(monkeypatch: pytest.MonkeyPatch, *stages) -> tuple[aa.Stability, list[str]]:
     """Return the stability of a pendulum whose simulator tells no inertia, and the warnings at play."""
     monkeypatch.setattr(Binding, "joint_views", lambda *_, **__: None)
     motor = [aa.PDControlConfig(4000.0, 200.0), aa.MaxEffortClampingConfig(100.0), *stages]
@@ -257,9 +253,7 @@ def without_signals(monkeypatch: pytest.MonkeyPatch, *stages: Any) -> tuple[aa.S
 
 
 @pytest.mark.parametrize(("assumed", "says"), [(0.1, False), (0.25, False), (0.7, True)])
-def test_assumed_inertia_above_that_of_the_joint_is_told(
-    assumed: float, says: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_assumed_inertia_above_that_of_the_joint_is_told(assumed, says, monkeypatch) -> None:
     """Where the simulator provides none, here of 0.26. Friction of an implicit joint assumes nothing."""
     friction = aa.FrictionConfig(coulomb=0.1, assumed_inertia=5.0)
     table, told = without_signals(monkeypatch, aa.ImplicitConfig(assumed), friction)
@@ -277,13 +271,13 @@ def test_assumed_inertia_above_that_of_the_joint_is_told(
         assert texts[0].endswith("Give at most the inertia; less is safe.")
 
 
-def test_joint_of_no_known_inertia_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_joint_of_no_known_inertia_is_refused(monkeypatch) -> None:
     """It would get no effort, and has no margin."""
     with pytest.raises(HostError, match="Joints hinge: ImplicitConfig needs the effective inertia"):
         without_signals(monkeypatch, aa.ImplicitConfig())
 
 
-def test_simulators_with_matrices_alone_tell_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_simulators_with_matrices_alone_tell_the_same(monkeypatch) -> None:
     """As PhysX and Isaac Sim do, whose laws get the inertia of the matrices."""
     tables = []
     for _ in range(2):
@@ -299,7 +293,7 @@ def test_simulators_with_matrices_alone_tell_the_same(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("tells", [True, False])
-def test_warning_names_the_mode_as_a_remedy(tells: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_warning_names_the_mode_as_a_remedy(tells, monkeypatch) -> None:
     """Besides armature, gains and step; also where the simulator has matrices alone."""
     remedy = 'or use effort_mode="implicit"'
     if not tells:
@@ -349,7 +343,7 @@ def test_bode_plot_is_that_of_the_implicit_loop() -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", ["ANYmal", "Franka"])
 @pytest.mark.slow
-def test_laden_robots_in_contact_do_not_chatter(name: str, engine: str) -> None:
+def test_laden_robots_in_contact_do_not_chatter(name, engine) -> None:
     """With twenty times their gains, where explicit ones do; tests/hardening/stiff.py has all of ten seconds."""
     found = hold(name, installed(engine), "implicit", 4.0)
     explicit = hold(name, engine, "explicit", 2.0)

@@ -1,7 +1,5 @@
 """The closed loop, compared with the formula of one joint, and with the step itself."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.tools.stability.loop import Loop, StepMatrix
@@ -22,7 +20,7 @@ def coupled(rng: np.random.Generator, joints: int) -> np.ndarray:
 @pytest.mark.parametrize(
     ("dt", "kp", "limit"), [(1 / 200, 100.0, 99.79), (1 / 1000, 100.0, 500.15), (1 / 200, 2000, 95.04)]
 )
-def test_one_joint_is_stable_up_to_the_known_damping(dt: float, kp: float, limit: float) -> None:
+def test_one_joint_is_stable_up_to_the_known_damping(dt, kp, limit) -> None:
     """`kd·dt + kp·dt²/2 < 2·I`, of an inertia of 0.2501 kg·m²."""
     inverse = np.array([[1 / 0.2501]])
     assert loop(inverse, kp, limit * 0.999).is_stable(dt)
@@ -30,14 +28,14 @@ def test_one_joint_is_stable_up_to_the_known_damping(dt: float, kp: float, limit
 
 
 @pytest.mark.parametrize("gain", [1e308, np.inf])
-def test_gains_that_no_number_holds_are_unstable(gain: float) -> None:
+def test_gains_that_no_number_holds_are_unstable(gain) -> None:
     """It counts as growth if the eigenvalues cannot be computed."""
     unstable = loop(np.array([[1e6]]), gain, 0.0)
     assert unstable.radius(1.0) == np.inf
     assert not unstable.is_stable(1.0)
 
 
-def test_joints_together_are_stable_where_their_demand_is_below_two(rng: np.random.Generator) -> None:
+def test_joints_together_are_stable_where_their_demand_is_below_two(rng) -> None:
     """For PD laws the largest eigenvalue of `M⁻¹·(Kd·dt + Kp·dt²/2)` decides."""
     for joints in (2, 7, 20):
         inverse, dt = coupled(rng, joints), 1 / 240
@@ -48,7 +46,7 @@ def test_joints_together_are_stable_where_their_demand_is_below_two(rng: np.rand
 
 
 @pytest.mark.parametrize("weight", [1.0, 0.75, 33 / 64, 0.5])
-def test_one_joint_with_positions_between_two_velocities(weight: float) -> None:
+def test_one_joint_with_positions_between_two_velocities(weight) -> None:
     """`kd·dt + (2·w − 1)·kp·dt²/2 <= 2·I`, and `kd >= (1 − w)·kp·dt`, independent of the inertia."""
     inertia, dt, kp = 0.25, 1 / 200, 2000.0
     most = (2 * inertia - (2 * weight - 1) * kp * dt**2 / 2) / dt
@@ -68,7 +66,7 @@ def test_one_joint_with_positions_between_two_velocities(weight: float) -> None:
 @pytest.mark.parametrize("weight", [1.0, 33 / 64])
 @pytest.mark.parametrize("ki", [0.0, 300.0, 1e5])
 @pytest.mark.slow
-def test_radius_is_the_growth_of_steps_taken_one_by_one(rng: np.random.Generator, ki: float, weight: float) -> None:
+def test_radius_is_the_growth_of_steps_taken_one_by_one(rng, ki, weight) -> None:
     """A long run of the laws grows, or decays, as the eigenvalues predict."""
     inverse, dt = coupled(rng, 3), 1 / 100
     kp, kd, kis = np.array([400.0, 50.0, 0.0]), np.array([4.0, 1.0, 2.0]), np.array([ki, 0.0, ki])
@@ -88,13 +86,12 @@ def test_radius_is_the_growth_of_steps_taken_one_by_one(rng: np.random.Generator
 
 def test_joints_without_gains_are_free() -> None:
     """They neither vibrate nor affect the others."""
-    inverse = np.linalg.inv(np.array([[2.0, 0.9], [0.9, 1.0]]))
-    both = loop(inverse, [100.0, 0.0], [10.0, 0.0])
+    both = loop(np.linalg.inv(np.array([[2.0, 0.9], [0.9, 1.0]])), [100.0, 0.0], [10.0, 0.0])
     assert both.margin(0.01) == pytest.approx(both.joint(0).margin(0.01), rel=1e-9)
     assert both.joint(1).margin(0.01) == both.joint(1).largest_step(0.01) == np.inf
 
 
-def test_largest_step_is_where_it_turns(rng: np.random.Generator) -> None:
+def test_largest_step_is_where_it_turns(rng) -> None:
     """The search starts on either side."""
     one = loop(coupled(rng, 4), 300.0, 20.0)
     step = one.largest_step(1e-2)
@@ -102,7 +99,7 @@ def test_largest_step_is_where_it_turns(rng: np.random.Generator) -> None:
     assert one.is_stable(step) and not one.is_stable(step * 1.001)
 
 
-def test_lacking_armature_is_just_enough(rng: np.random.Generator) -> None:
+def test_lacking_armature_is_just_enough(rng) -> None:
     """With it the robot is stable, with 0.1 % less it is not; joints with enough need none."""
     inverse = coupled(rng, 5)
     kd = np.array([200.0, 100.0, 1e-3, 50.0, 0.0])

@@ -1,10 +1,7 @@
 """Springs that the physics step damps: named with their damping ratio and the largest step that adds none."""
 
-from __future__ import annotations
-
 import json
 import math
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import pytest
@@ -16,7 +13,7 @@ from places import ROBOTS
 INERTIA, ROTOR = 0.26, 0.05
 
 
-def found(dt: float, stiffness: float) -> Any:
+def found(dt: float, stiffness: float):
     """Stability of a pendulum on a spring."""
     gear = aa.ElasticTransmissionConfig(50.0, rotor_inertia=ROTOR / 50.0**2, stiffness=stiffness)
     with aa.Simulation(ROBOTS / "pendulum.usda", dt=dt) as sim:
@@ -45,7 +42,7 @@ def test_unresolved_spring_is_named_with_its_step() -> None:
 
 def test_damping_ratio_is_that_of_the_step() -> None:
     """None is added up to the largest product, and half of ϑ·h·ω above; too stiff a spring is as the law takes it."""
-    share: Any = share_ahead
+    share = share_ahead
     assert share(RESOLVED**2, 1.0) == 0.0 < share(1.001 * RESOLVED**2, 1.0)
     # two equal masses of 2, as one of 1, on a spring of 1
     for product in (0.01, RESOLVED, 0.3, 0.35):

@@ -1,10 +1,7 @@
 """Rows, text and JSON of stability, from numbers."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import Any
 
 import numpy as np
 import pytest
@@ -79,7 +76,7 @@ def test_text_is_a_table() -> None:
         ([True, False], "[s]", "40 N·m/rad", "2000 N/m"),
     ],
 )
-def test_text_has_the_units_of_the_joints(turns: list[bool], units: str, first: str, second: str) -> None:
+def test_text_has_the_units_of_the_joints(turns, units, first, second) -> None:
     """Below the headings, or behind the numbers of joints of both kinds."""
     mechanics = Mechanics(np.array(MATRIX), joints=["hip", "toe"], turns=turns)
     table = stability_with(Timing.prompt(2), mechanics, 0.001, ([40.0, 2000.0], 8.0, 0.0))
@@ -99,7 +96,7 @@ def test_columns_of_what_no_joint_has_are_left_out() -> None:
 
 def test_json_holds_everything() -> None:
     """Infinity is text, as JSON has no such number."""
-    read: dict[str, Any] = json.loads(stability_of(MATRIX, 0.01, 0.0, 0.0, robot="/R").to_json())
+    read = json.loads(stability_of(MATRIX, 0.01, 0.0, 0.0, robot="/R").to_json())
     assert read["stable"] is True and read["dt"] == 0.01
     whole = {"robot": "/R", "margin": "inf", "spectral_radius": 0.0, "largest_step": "inf", "velocity_weight": 1.0}
     assert read["robots"] == [whole | {"implicit_helps": False}]
@@ -120,7 +117,7 @@ def test_json_holds_everything() -> None:
         ({"joints": ["hip"]}, "joints has 1 names: must have 2"),
     ],
 )
-def test_numbers_that_cannot_be_used_are_refused(change: dict[str, Any], words: str) -> None:
+def test_numbers_that_cannot_be_used_are_refused(change, words) -> None:
     """The error has subject, value and rule."""
     with pytest.raises(ValueError, match=words):
         stability_of(**({"mass_matrix": MATRIX, "dt": 0.01, "kp": 1.0, "kd": 1.0} | change))

@@ -1,10 +1,7 @@
 """Latency, rate and measured velocity in the closed loop: published numbers, and robots stepped one step at a time."""
 
-from __future__ import annotations
-
 import json
 import math
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -36,9 +33,7 @@ def late(steps: float) -> aa.EncoderConfig:
 
 @pytest.mark.parametrize(("steps", "largest_b", "largest_a", "at", "omegas"), DELAYED)
 @pytest.mark.slow
-def test_delayed_loops_are_stable_as_far_as_the_table_says(
-    steps: int, largest_b: float, largest_a: float | None, at: float | None, omegas: tuple[float, ...]
-) -> None:
+def test_delayed_loops_are_stable_as_far_as_the_table_says(steps, largest_b, largest_a, at, omegas) -> None:
     """Within 2 %, for an inertia of 1 and, for `a` and `b`, a step of 1."""
     damped = aa.stability_of([[1.0]], 1.0, 0.0, 0.1, stages=[late(steps)])
     assert 0.1 * damped.robots[0].margin == pytest.approx(largest_b, rel=0.02)
@@ -67,7 +62,7 @@ def test_margin_is_where_motion_begins_to_grow() -> None:
         assert (Reference(inverse, scaled, DT, 1.0).growth(6000) > 1.0) is grows
 
 
-def test_without_latency_numbers_are_those_of_no_timing(rng: np.random.Generator) -> None:
+def test_without_latency_numbers_are_those_of_no_timing(rng) -> None:
     """To the last bit, and the text has no column for it."""
     root = rng.normal(size=(4, 4))
     matrix, gains = root @ root.T + np.eye(4), (rng.uniform(0, 400, 4), rng.uniform(0, 20, 4), [0.0, 3.0, 0.0, 9.0])
@@ -134,7 +129,7 @@ def test_smallest_armature_counts_the_latency() -> None:
 
 @pytest.mark.parametrize("frequency", [125.0, 200.0, 333.0])
 @pytest.mark.slow
-def test_rate_in_hertz_is_kept_on_average(frequency: float) -> None:
+def test_rate_in_hertz_is_kept_on_average(frequency) -> None:
     """Between those of the decimations next to it; one that physics steps divide is one of them."""
     periods = 1 / (frequency * DT)
 
@@ -150,7 +145,7 @@ def test_rate_in_hertz_is_kept_on_average(frequency: float) -> None:
 
 @pytest.mark.parametrize("config", [aa.EncoderConfig(latency=0.09), aa.EffortDelayConfig(steps=90.0)])
 @pytest.mark.slow
-def test_very_late_joints_are_computed_with_fewer_steps(config: Any) -> None:
+def test_very_late_joints_are_computed_with_fewer_steps(config) -> None:
     """Within 1 % of the exact numbers; other joints have all their steps."""
     alone = aa.stability_of([[1.0]], 1e-3, 10.0, 5.0, stages=[config]).joints[0]
     matrix, gains = np.diag([1.0, 0.25, 1.0, 1.0]), ([10.0, 100.0, 0.0, 0.0], [5.0, 60.0, 0.0, 0.0])
@@ -169,7 +164,7 @@ def test_very_late_joints_are_computed_with_fewer_steps(config: Any) -> None:
         ({"stages": [3]}, TypeError, "stages = 3: must be configs of stages"),
     ],
 )
-def test_latencies_that_cannot_be_are_refused(change: dict[str, Any], error: type[Exception], words: str) -> None:
+def test_latencies_that_cannot_be_are_refused(change, error, words) -> None:
     """The error has subject, value and rule."""
     with pytest.raises(error, match=words):
         aa.stability_of([[0.5, 0.1], [0.1, 0.05]], 0.01, 1.0, 1.0, **change)

@@ -1,9 +1,6 @@
 """Effort envelopes: the bounds of each clamp and of all, from the plan itself, and their plots."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -14,7 +11,7 @@ from isaacsim.core.experimental.actuators.tools.trials.envelope import envelope
 STALL, FREE, PEAK, LIMIT = 120.0, 9.0, 100.0, 80.0
 
 
-def leg(*clamps: Any, robots: int = 1) -> aa.ActuatedArrays:
+def leg(*clamps, robots: int = 1) -> aa.ActuatedArrays:
     return aa.ActuatedArrays(["hip", "knee"], {".*": [aa.PDControlConfig(80.0, 2.0), *clamps]}, num_robots=robots)
 
 
@@ -34,7 +31,7 @@ def test_motor_with_a_limit() -> None:
 
 
 @pytest.mark.parametrize("targets", ["joint", "motor"])
-def test_geared_motor_is_seen_from_the_joint(targets: str) -> None:
+def test_geared_motor_is_seen_from_the_joint(targets) -> None:
     """Efforts by the ratio and speeds by its inverse, also of each clamp; a table of the joint as it is."""
     ratio, table = -20.0, aa.PositionBasedClampingConfig([-1.0, 1.0], [LIMIT, 2 * LIMIT])
     motor = [aa.DCMotorClampingConfig(STALL / 20, FREE * 20, PEAK / 20), aa.MaxEffortClampingConfig(LIMIT / 20)]
@@ -46,7 +43,7 @@ def test_geared_motor_is_seen_from_the_joint(targets: str) -> None:
     for name, bounds in plain.clamps.items():
         np.testing.assert_allclose(found.clamps[name], bounds, rtol=1e-5, atol=1e-4, err_msg=name)
     np.testing.assert_allclose(found.over_position, plain.over_position, rtol=1e-5)
-    panel: Any = draw_envelope(found).axes[0]
+    panel = draw_envelope(found).axes[0]
     assert "at the joint, behind a gear of ratio -20" in panel.get_title("left") and found.ratio == ratio
 
 
@@ -78,9 +75,9 @@ def test_table_of_positions_is_drawn_over_them() -> None:
     assert found.position == 1.0 and (found.whole[1] == 20.0).all()
     np.testing.assert_allclose(found.over_position[1], np.interp(found.positions, [-2, 0, 2], [10, 30, 10]), rtol=1e-5)
     assert (found.positions[0], found.positions[-1]) == (-1.0, 3.0)
-    drawn: Any = draw_envelope(found)
+    drawn = draw_envelope(found)
     assert [panel.get_xlabel() for panel in drawn.axes] == ["velocity [rad/s or m/s]", "position [rad or m]"]
-    slides: Any = draw_envelope(dataclasses.replace(found, turns=False))
+    slides = draw_envelope(dataclasses.replace(found, turns=False))
     assert [panel.get_xlabel() for panel in slides.axes] == ["velocity [m/s]", "position [m]"]
     assert [panel.get_ylabel() for panel in slides.axes] == ["effort [N]", "effort [N]"]
 
@@ -105,14 +102,13 @@ def test_motor_without_clamps_has_no_bounds() -> None:
     found = envelope(leg(), "knee")
     assert np.isnan(found.whole).all()
     assert (found.stall_effort, found.corner_speed, found.no_load_speed) == (None, None, None)
-    drawn: Any = draw_envelope(found)
-    assert drawn.axes[0].get_title("left") == "Nothing limits its effort; commands act at once"
+    assert draw_envelope(found).axes[0].get_title("left") == "Nothing limits its effort; commands act at once"
 
 
 def test_picture_names_clamps_and_figures() -> None:
     """Two clamps of a kind have different names; a single large one does not shrink the whole."""
     legs = leg(aa.DCMotorClampingConfig(STALL, FREE, PEAK), aa.DelayConfig(3), aa.MaxEffortClampingConfig(LIMIT))
-    drawn: Any = draw_envelope(envelope(legs, "knee", dt=0.005, drive_limit=90.0))
+    drawn = draw_envelope(envelope(legs, "knee", dt=0.005, drive_limit=90.0))
     (panel,) = drawn.axes
     said = {text.get_text() for text in panel.texts}
     assert {"envelope", "ClampingDCMotor", "ClampingMaxEffort", "stall effort 80", "corner speed 3"} <= said
@@ -124,10 +120,10 @@ def test_picture_names_clamps_and_figures() -> None:
 
 
 @pytest.mark.parametrize("others", [[], [aa.MaxEffortClampingConfig(2 * PEAK)]])
-def test_clamp_that_is_all_there_is_gives_its_name_to_the_line(others: list[Any]) -> None:
+def test_clamp_that_is_all_there_is_gives_its_name_to_the_line(others) -> None:
     """It would cover the whole; a clamp that never limits has a line of its own."""
     found = envelope(leg(aa.DCMotorClampingConfig(STALL, FREE, PEAK), *others), "hip")
-    drawn: Any = draw_envelope(found)
+    drawn = draw_envelope(found)
     (panel,) = drawn.axes
     said = {text.get_text() for text in panel.texts}
     assert "envelope\n= ClampingDCMotor" in said and "ClampingDCMotor" not in said

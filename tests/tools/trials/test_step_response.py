@@ -1,9 +1,5 @@
 """Step response on the robot, beside an ideal drive, and its characteristic numbers."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
@@ -43,7 +39,7 @@ def test_what_does_not_move_or_settle_has_no_figures() -> None:
     assert (still.rise_time, still.overshoot, still.settling_time) == (None, None, None)
     assert swing(damping=0.005).settling_time is None
     bounds = np.full((2, len(TIME)), np.nan)
-    drawn: Any = draw_step_response(StepResponse("knee", still, swing(), bounds))
+    drawn = draw_step_response(StepResponse("knee", still, swing(), bounds))
     assert "Actuator: does not move\nIdeal drive: rises in" in drawn.axes[0].get_title("left")
 
 
@@ -51,7 +47,7 @@ def test_picture_ends_when_all_has_settled() -> None:
     """A constant tail is cut off."""
     quick = swing(frequency=20.0)
     bounds = np.array([np.full(len(TIME), -20.0), np.full(len(TIME), 20.0)])
-    drawn: Any = draw_step_response(StepResponse("knee", quick, quick, bounds, turns=True))
+    drawn = draw_step_response(StepResponse("knee", quick, quick, bounds, turns=True))
     assert [panel.get_ylabel() for panel in drawn.axes] == ["position [rad]", "effort [N·m]"]
     assert quick.settling_time is not None
     assert drawn.axes[0].get_xlim()[1] == pytest.approx(max(0.1, 1.6 * quick.settling_time), abs=0.002)
@@ -108,7 +104,7 @@ def test_geared_motor_responds_as_the_same_motor_at_the_joint() -> None:
     found = []
     for motor in (geared, direct):
 
-        def opened(path: str, motor: Any = motor) -> aa.ArticulationActuators:
+        def opened(path: str, motor=motor) -> aa.ArticulationActuators:
             return aa.ArticulationActuators.from_configs(path, {".*": motor})
 
         robot = "/World/Pendulum"

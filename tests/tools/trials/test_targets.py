@@ -1,7 +1,5 @@
 """Targets: start, range, and files of targets."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +18,7 @@ def test_hold_stays() -> None:
     np.testing.assert_array_equal(hold(ROOM)(3.0), ROOM.initial)
 
 
-def test_a_joint_that_begins_outside_its_limits_goes_to_the_nearest(tmp_path: Path) -> None:
+def test_a_joint_that_begins_outside_its_limits_goes_to_the_nearest(tmp_path) -> None:
     """For all kinds of targets, with a note; a shortened step has one too."""
     room = Room(np.array([[-2.0, 0.1]]), np.array([[-1.0, -0.15]]), np.array([[1.0, 0.15]]))
     path = write(tmp_path, "time,b\n0,0\n")
@@ -60,16 +58,15 @@ def write(folder: Path, text: str) -> Path:
     return path
 
 
-def test_file_is_interpolated_and_others_hold(tmp_path: Path) -> None:
+def test_file_is_interpolated_and_others_hold(tmp_path) -> None:
     """Joints by name, in any order."""
-    path = write(tmp_path, "time [s], d, b\n0, 5, -1\n\n2, 6, 0\n")
-    target, last = from_csv(path, "abcd", ROOM)
+    target, last = from_csv(write(tmp_path, "time [s], d, b\n0, 5, -1\n\n2, 6, 0\n"), "abcd", ROOM)
     assert last == 2.0
     np.testing.assert_allclose(target(1.0)[0], [0.0, -0.5, 0.01, 5.5])
     np.testing.assert_allclose(target(9.0)[0], [0.0, 0.0, 0.01, 6.0])
 
 
-def test_file_of_excite_is_one_of_targets(tmp_path: Path) -> None:
+def test_file_of_excite_is_one_of_targets(tmp_path) -> None:
     """A joint that is called so itself keeps its name."""
     path = write(tmp_path, "time,d/command,b/command\n0,5,-1\n2,6,0\n")
     np.testing.assert_allclose(from_csv(path, "abcd", ROOM)[0](1.0)[0], [0.0, -0.5, 0.01, 5.5])
@@ -91,7 +88,7 @@ def test_file_of_excite_is_one_of_targets(tmp_path: Path) -> None:
         ("time,a\n1,0\n1,0\n", "times that rise"),
     ],
 )
-def test_file_that_holds_something_else_is_an_error(text: str, message: str, tmp_path: Path) -> None:
+def test_file_that_holds_something_else_is_an_error(text, message, tmp_path) -> None:
     """The error names it."""
     with pytest.raises(ValueError, match=message):
         from_csv(write(tmp_path, text), "abcd", ROOM)

@@ -1,9 +1,5 @@
 """Data and requests of a live view, without a screen."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import isaacsim.core.experimental.actuators as aa
 import mujoco
 import numpy as np
@@ -16,7 +12,7 @@ ARM = ROBOTS / "arm_2dof.usda"
 
 
 @pytest.fixture
-def sim() -> Iterator[aa.Simulation]:
+def sim():
     """Three arms with actuators, the second one moving."""
     with aa.Simulation(ARM, num_envs=3) as made:
         made.play()
@@ -34,7 +30,7 @@ def live_of(sim: aa.Simulation) -> Live:
     return Live(sim, sim._host)
 
 
-def test_bodies_are_where_mujoco_has_them(sim: aa.Simulation, actuators: aa.ArticulationActuators) -> None:
+def test_bodies_are_where_mujoco_has_them(sim, actuators) -> None:
     """Of the shown environment."""
     aa.Articulation("/World/Arm").set_dof_positions([[0.1, 0.1], [0.7, 0.3], [-0.4, 0.2]])
     live = live_of(sim)
@@ -44,7 +40,7 @@ def test_bodies_are_where_mujoco_has_them(sim: aa.Simulation, actuators: aa.Arti
         np.testing.assert_allclose(live.poses(), np.hstack([data.xpos, data.xquat]), atol=1e-12)
 
 
-def test_ghost_is_where_the_targets_are(sim: aa.Simulation, actuators: aa.ArticulationActuators) -> None:
+def test_ghost_is_where_the_targets_are(sim, actuators) -> None:
     """As `mj_forward` places a robot; physics does not change."""
     robots = aa.Articulation("/World/Arm")
     robots.set_dof_position_targets([[0.0, 0.0], [0.9, 0.25], [0.0, 0.0]])
@@ -71,7 +67,7 @@ def test_joints_without_anything_to_hold_them_have_no_ghost() -> None:
         assert (live.target_poses() != live.poses()).any()
 
 
-def test_efforts_are_those_of_the_recorder(sim: aa.Simulation, actuators: aa.ArticulationActuators) -> None:
+def test_efforts_are_those_of_the_recorder(sim, actuators) -> None:
     """Of the shown robot, with limited ones."""
     live = live_of(sim)
     live.select(1, 0)
@@ -87,9 +83,7 @@ def test_efforts_are_those_of_the_recorder(sim: aa.Simulation, actuators: aa.Art
     assert applied.tolist() == log.applied_efforts[:, 1, 0].tolist() and time[-1] == 0.0
 
 
-def test_applied_efforts_are_within_the_envelope_and_limited_ones_at_its_end(
-    sim: aa.Simulation, actuators: aa.ArticulationActuators
-) -> None:
+def test_applied_efforts_are_within_the_envelope_and_limited_ones_at_its_end(sim, actuators) -> None:
     """At each step of a fast motion."""
     live, limited = live_of(sim), 0
     for target in (2.0, -2.0):
@@ -174,7 +168,7 @@ def test_efforts_of_motor_and_friction_are_shown_apart() -> None:
         assert len(live.history(1)) == 3
 
 
-def test_target_and_gain_are_set_where_asked_for(sim: aa.Simulation, actuators: aa.ArticulationActuators) -> None:
+def test_target_and_gain_are_set_where_asked_for(sim, actuators) -> None:
     """For the shown robot only."""
     live = live_of(sim)
     live.select(1, 0)
@@ -185,15 +179,13 @@ def test_target_and_gain_are_set_where_asked_for(sim: aa.Simulation, actuators: 
     assert live.gain(0, "kp") == 7.0
     targets = aa.Articulation("/World/Arm").get_dof_position_targets().numpy()
     assert targets[:, 0].tolist() == [0.0, 0.5, 0.0]
-    after = actuators.actuators[0].controller.read("kp")
-    assert (after != before[0]).tolist() == [False, True, False]
+    assert (actuators.actuators[0].controller.read("kp") != before[0]).tolist() == [False, True, False]
     sim.step()
     computed = {effort.column: effort.computed for effort in live.efforts()}
     assert computed[0] == pytest.approx(7.0 * 0.5, rel=1e-5)
 
 
-def test_reset_is_that_of_the_environment_shown(sim: aa.Simulation, actuators: aa.ArticulationActuators) -> None:
-    """The others continue."""
+def test_reset_is_that_of_the_environment_shown(sim, actuators) -> None:
     live = live_of(sim)
     live.select(1, 0)
     aa.Articulation("/World/Arm").set_dof_positions(0.3)
@@ -224,7 +216,7 @@ def test_robots_of_a_stage_are_shown_one_at_a_time() -> None:
         assert [joint.driven for joint in live.joints] == [False, False]
 
 
-def test_wrapper_is_not_kept_alive(sim: aa.Simulation) -> None:
+def test_wrapper_is_not_kept_alive(sim) -> None:
     """It closes when no other references exist."""
     wrapper = aa.ArticulationActuators("/World/Arm")
     live = live_of(sim)

@@ -1,17 +1,12 @@
 """MuJoCo's own window on a virtual display: it draws robot and ghost, and its keys work."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from ctypes.util import find_library
 from importlib.util import find_spec
-from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import pytest
@@ -98,7 +93,7 @@ print(json.dumps(told))
 
 
 @pytest.fixture
-def display() -> Iterator[str]:
+def display():
     """A virtual display."""
     reading, writing = os.pipe()
     size = ["-screen", "0", "720x540x24", "-nolisten", "tcp"]
@@ -134,7 +129,7 @@ def test_lines_tell_efforts_friction_and_temperature() -> None:
 
 
 @needs_window
-def test_window_draws_robot_and_ghost_and_takes_keys(display: str, tmp_path: Path) -> None:
+def test_window_draws_robot_and_ghost_and_takes_keys(display, tmp_path) -> None:
     """Space pauses, the right arrow is one step, backspace resets; a reached target has no ghost."""
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
@@ -144,7 +139,7 @@ def test_window_draws_robot_and_ghost_and_takes_keys(display: str, tmp_path: Pat
     assert told["steps"] == 1 and told["moved"] > 1e-3
 
 
-def window(display: str, *command: Any) -> Any:
+def window(display: str, *command):
     """A program that opens a window."""
     environment = os.environ | {
         "DISPLAY": display,

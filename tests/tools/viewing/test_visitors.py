@@ -1,7 +1,5 @@
 """Requests that a live view refuses, by their headers."""
 
-from __future__ import annotations
-
 import pytest
 from isaacsim.core.experimental.actuators.tools.viewing.visitors import host_names, refusal
 
@@ -30,7 +28,7 @@ OWN, ALLOWED = "Robot.lan", {"proxy.example"}
         ("127.0.0.1:8080", "https://proxy.example:8443"),
     ],
 )
-def test_own_page_and_allowed_hosts_may_connect(host: str, origin: str | None) -> None:
+def test_own_page_and_allowed_hosts_may_connect(host, origin) -> None:
     """Also programs other than browsers."""
     assert refusal([host], [] if origin is None else [origin], OWN, ALLOWED) is None
 
@@ -56,7 +54,7 @@ def test_own_page_and_allowed_hosts_may_connect(host: str, origin: str | None) -
         "http://[::1",
     ],
 )
-def test_page_of_somebody_else_may_not(origin: str) -> None:
+def test_page_of_somebody_else_may_not(origin) -> None:
     """Other servers on this machine have pages too."""
     told = refusal(["127.0.0.1:8080"], [origin], OWN, ALLOWED)
     assert told is not None and told.startswith(f"Origin = {origin!r}: must be the view's own page or")
@@ -65,14 +63,13 @@ def test_page_of_somebody_else_may_not(origin: str) -> None:
 @pytest.mark.parametrize(
     "host", ["evil.example:8080", "localhost.evil.example", "127.0.0.1.nip.io:8080", "2130706433", "", ":8080", "[::1"]
 )
-def test_name_that_somebody_else_lets_point_here_is_refused(host: str) -> None:
+def test_name_that_somebody_else_lets_point_here_is_refused(host) -> None:
     """Although its page has the same origin."""
     told = refusal([host], [f"http://{host}"], OWN, ALLOWED)
     assert told is not None and told.startswith(f"Host = {host!r}: must be")
 
 
 def test_headers_that_come_twice_are_refused() -> None:
-    """It is ambiguous."""
     assert refusal([], [], OWN, ALLOWED) is not None
     assert refusal(["127.0.0.1", "127.0.0.1"], [], OWN, ALLOWED) is not None
     assert refusal(["127.0.0.1"], ["http://127.0.0.1", "https://evil.example"], OWN, ALLOWED) is not None

@@ -10,10 +10,9 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib.util import find_spec
 from types import SimpleNamespace
-from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
@@ -21,12 +20,11 @@ import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.base.errors import HostError
-from isaacsim.core.experimental.actuators.tools.viewing.view import View
 from places import ROBOTS
+from refusals import refused
 from small_stages import two_robots
 
 pytestmark = pytest.mark.skipif(find_spec("viser") is None, reason="viser is not installed")
-
 CHROMIUM = shutil.which("chromium")
 ARGUMENTS = [
     *("--headless", "--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"),
@@ -41,14 +39,14 @@ SCENE = (320, 160, 940, 800)
 
 
 @pytest.fixture
-def sim() -> Iterator[aa.Simulation]:
+def sim():
     """The arm, playing."""
     with aa.Simulation(ROBOTS / "arm_2dof.usda") as made:
         made.play()
         yield made
 
 
-def test_page_is_served_until_it_is_closed(sim: aa.Simulation, capsys: pytest.CaptureFixture[str]) -> None:
+def test_page_is_served_until_it_is_closed(sim, capsys) -> None:
     """Its address is printed if no browser is opened; a view without driven joints works."""
     with sim.view(native=False, port=8123, open_browser=False) as view:
         assert capsys.readouterr().out.endswith(f"live view: {view.url}\n")
@@ -58,8 +56,7 @@ def test_page_is_served_until_it_is_closed(sim: aa.Simulation, capsys: pytest.Ca
         view.run(0.2)
         assert view.is_running
     assert not view.is_running
-    with pytest.raises(OSError):
-        urlopen("http://127.0.0.1:8123", timeout=2)
+    refused(OSError, lambda: urlopen("http://127.0.0.1:8123", timeout=2))
 
 
 def test_friction_has_a_strip_and_a_curve_of_its_own() -> None:
@@ -74,7 +71,7 @@ def test_friction_has_a_strip_and_a_curve_of_its_own() -> None:
         with sim.view(native=False, open_browser=False) as view:
             # without a visitor nothing is drawn
             view.run(0.1)
-            page: Any = view._screen
+            page = view._screen
             page._panel_shown = -math.inf
             page.show(view._live, False)
             shoulder, extension = page._bars.content.split("</div>")[:2]
@@ -87,7 +84,7 @@ def test_friction_has_a_strip_and_a_curve_of_its_own() -> None:
             assert len(page._chart.data) == len(page._chart.series) == 3 and "friction" not in page._key.content
 
 
-def test_joints_of_both_kinds_have_their_own_units(sim: aa.Simulation) -> None:
+def test_joints_of_both_kinds_have_their_own_units(sim) -> None:
     """A heading has the unit that all joints share; without one, each number has its own."""
     _actuators = aa.ArticulationActuators("/World/Arm")
     with sim.view(native=False, open_browser=False) as view:
@@ -123,7 +120,7 @@ def test_temperature_is_red_where_it_derates() -> None:
             assert "°C" not in extension
 
 
-def test_paused_simulation_is_continued_by_the_button_that_paused_it(sim: aa.Simulation) -> None:
+def test_paused_simulation_is_continued_by_the_button_that_paused_it(sim) -> None:
     """The button says what it does."""
     with sim.view(native=False, open_browser=False) as view:
         for button, paused in (("pause", False), ("continue", True)):
@@ -153,20 +150,20 @@ def test_camera_sees_all_robots_above_the_panel_of_a_phone() -> None:
     assert np.isfinite(_camera(middle, 2.0, 0.0, fov)).all()
 
 
-def shown(view: View) -> Any:
+def shown(view: aa.View):
     """Return the page of a view, after its panel is filled."""
-    page: Any = view._screen
+    page = view._screen
     page._panel_shown = -math.inf
     page.show(view._live, view.paused)
     return page
 
 
-def folders(page: Any) -> list[str]:
+def folders(page) -> list[str]:
     """Return the headings of a page."""
     return [one.label for one in page._panel._children.values()]
 
 
-def test_two_pages_have_two_ports(sim: aa.Simulation) -> None:
+def test_two_pages_have_two_ports(sim) -> None:
     """The next free port is used."""
     with sim.view(native=False, open_browser=False) as one, sim.view(native=False, open_browser=False) as other:
         assert one.url != other.url
@@ -180,7 +177,7 @@ class Browser(threading.Thread):
         act: What is done, once the page is there.
     """
 
-    def __init__(self, url: str, act: Callable[[Any], None]) -> None:
+    def __init__(self, url: str, act: Callable) -> None:
         super().__init__()
         self.url, self.act = url, act
         self.error: BaseException | None = None
@@ -201,7 +198,7 @@ class Browser(threading.Thread):
             self.error = error
 
 
-def run_with(view: View, act: Callable[[Any], None]) -> None:
+def run_with(view: aa.View, act: Callable) -> None:
     """Run a simulation until all actions on its page are done."""
     assert view.url is not None
     browser = Browser(view.url, act)
@@ -215,7 +212,7 @@ def run_with(view: View, act: Callable[[Any], None]) -> None:
     assert not browser.is_alive()
 
 
-def wait_for(holds: Callable[[], Any], page: Any) -> None:
+def wait_for(holds: Callable, page) -> None:
     """Wait until a condition holds; fail after a timeout."""
     begin = time.monotonic()
     while not holds():
@@ -223,7 +220,7 @@ def wait_for(holds: Callable[[], Any], page: Any) -> None:
         page.wait_for_timeout(50)
 
 
-def drag(page: Any, slider: int, distance: float) -> float:
+def drag(page, slider: int, distance: float) -> float:
     """Drag the slider of a joint by some pixels; return its final position, which is later than the mouse."""
     thumb = page.locator(".mantine-Slider-thumb").nth(slider)
     box = thumb.bounding_box()
@@ -241,7 +238,7 @@ def drag(page: Any, slider: int, distance: float) -> float:
     return before
 
 
-def scene(page: Any) -> np.ndarray:
+def scene(page) -> np.ndarray:
     """Screenshot of the page, left of the panel."""
     from PIL import Image
 
@@ -251,12 +248,12 @@ def scene(page: Any) -> np.ndarray:
 
 @needs_browser
 @pytest.mark.slow
-def test_robot_moves_where_a_slider_is_dragged(sim: aa.Simulation) -> None:
+def test_robot_moves_where_a_slider_is_dragged(sim) -> None:
     """On the page and in the simulation, which continues when the tab is closed."""
     arm = aa.Articulation("/World/Arm")
     actuators = aa.ArticulationActuators("/World/Arm")
 
-    def act(page: Any) -> None:
+    def act(page) -> None:
         first = settled_scene(page)
         value = drag(page, 0, -25.0)
         assert value < -0.3
@@ -277,7 +274,7 @@ def test_robot_moves_where_a_slider_is_dragged(sim: aa.Simulation) -> None:
     actuators.close()
 
 
-def settled_scene(page: Any) -> np.ndarray:
+def settled_scene(page) -> np.ndarray:
     """The scene when robots are drawn and at rest."""
     before = scene(page)
     for _ in range(30):
@@ -302,7 +299,7 @@ def test_buttons_and_selectors_do_what_they_say() -> None:
             """Positions of the shoulders: a row per robot, a column per environment."""
             return np.array([robot.get_dof_position_targets().numpy()[:, 0] for robot in robots])
 
-        def act(page: Any) -> None:
+        def act(page) -> None:
             expected = np.zeros((2, 12))
             told = lambda text: page.wait_for_selector(f"text={text}", timeout=30_000)  # noqa: E731
 
@@ -313,7 +310,6 @@ def test_buttons_and_selectors_do_what_they_say() -> None:
 
             drag_and_see(0, 0, 20.0)
             wait_for(lambda: robots[0].get_dof_positions().numpy()[0, 0] > 0.1, page)
-
             # pause
             page.get_by_role("button", name="pause").click()
             told("paused")
@@ -321,26 +317,22 @@ def test_buttons_and_selectors_do_what_they_say() -> None:
             told(f"{time_then:.2f} s")
             page.wait_for_timeout(300)
             assert (sim.time, sim.step_count) == (time_then, steps)
-
             # a step
             page.get_by_role("button", name="step").click()
             wait_for(lambda: sim.step_count == steps + 1, page)
             page.wait_for_timeout(300)
             assert sim.step_count == steps + 1
-
             # reset, and still paused
             page.get_by_role("button", name="reset").click()
             wait_for(lambda: not robots[0].get_dof_positions().numpy()[0].any(), page)
             expected[:] = targets()
             told("paused")
-
             # the other robot, while paused
             page.locator(".mantine-Select-input[value$=Left]").click()
             page.get_by_role("option").filter(has_text="Right").click()
             wait_for(lambda: view._live.robot == 1, page)
             page.wait_for_timeout(300)
             drag_and_see(1, 0, -20.0)
-
             # an environment of two digits, typed in sequence, with the same robot
             number = page.locator(".mantine-NumberInput-input").first
             # immediately, and each key to this field, even if the rest of the page changes
@@ -356,7 +348,6 @@ def test_buttons_and_selectors_do_what_they_say() -> None:
                 number.press(key)
             page.wait_for_timeout(300)
             assert view._live.env == 11
-
             # continue
             page.get_by_role("button", name="continue").click()
             told("running")
@@ -374,7 +365,7 @@ def test_what_somebody_gives_is_kept_until_it_is_heard() -> None:
         sim.play()
         _actuators = aa.ArticulationActuators(["/World/envs/env_.*/Left", "/World/envs/env_.*/Right"])
         with sim.view(native=False, open_browser=False) as view:
-            page: Any = view._screen
+            page = view._screen
             view.sync()
             for name, value in (("_robot", page._robot.options[1]), ("_env", 2), ("_sliders", -0.5)):
                 handle = page._sliders[0] if name == "_sliders" else getattr(page, name)
@@ -392,7 +383,7 @@ def test_what_somebody_gives_is_kept_until_it_is_heard() -> None:
             assert aa.Articulation("/World/envs/env_.*/Right").get_dof_position_targets().numpy()[2, 0] == -0.5
 
 
-def settled(view: View | None, holds: Callable[[], Any]) -> bool:
+def settled(view: aa.View | None, holds: Callable) -> bool:
     """Wait until a condition holds, and sync a view meanwhile."""
     begin = time.monotonic()
     while not (is_so := holds()) and time.monotonic() - begin < 20:
@@ -411,7 +402,7 @@ class Visitor:
         host: By which name it says to have come here.
     """
 
-    def __init__(self, view: View, origin: str | None = None, host: str | None = None) -> None:
+    def __init__(self, view: aa.View, origin: str | None = None, host: str | None = None) -> None:
         import viser
         from websockets.sync.client import connect
 
@@ -419,10 +410,10 @@ class Visitor:
         self._packing = importlib.import_module("msgspec").msgpack
         assert view.url is not None
         server, _, port = view.url.removeprefix("http://").partition(":")
-        said: dict[str, Any] = {"subprotocols": [f"viser-v{viser.__version__}"], "max_size": None, "origin": origin}
+        said = {"subprotocols": [f"viser-v{viser.__version__}"], "max_size": None, "origin": origin}
         line = socket.create_connection((server, int(port)))
         self.line = connect(f"ws://{host or f'{server}:{port}'}", sock=line, **said)
-        self.handles: dict[str, dict[str, Any]] = {}
+        self.handles: dict[str, dict] = {}
         self.told: list[str] = []
         self.hear()
         camera = {"position": (1.0, 0.0, 0.0), "look_at": (0.0, 0.0, 0.0), "up_direction": (0.0, 0.0, 1.0)}
@@ -436,7 +427,7 @@ class Visitor:
             image_height=9,
             image_width=9,
         )
-        page: Any = view._screen
+        page = view._screen
         assert settled(None, lambda: page.is_watched)
 
     def hear(self, until: str = "ReplayDoneMessage") -> None:
@@ -453,11 +444,11 @@ class Visitor:
                 if message["type"] == "NotificationShowMessage":
                     self.told.append(message["props"]["body"])
 
-    def give(self, label: str, value: Any, what: str = "value") -> None:
+    def give(self, label: str, value, what: str = "value") -> None:
         """Change a property of a handle on the page."""
         self.say("GuiUpdateMessage", uuid=self.handles[label]["uuid"], updates={what: value})
 
-    def say(self, kind: str, **fields: Any) -> None:
+    def say(self, kind: str, **fields) -> None:
         """Send a message."""
         self.line.send(self._packing.encode({"type": kind, **fields}))
 
@@ -469,7 +460,7 @@ class Visitor:
 
 
 @pytest.fixture
-def view(sim: aa.Simulation) -> Iterator[View]:
+def view(sim: aa.Simulation):
     """A page of the arm with its actuators."""
     actuators = aa.ArticulationActuators("/World/Arm")
     with sim.view(native=False, open_browser=False) as made:
@@ -483,8 +474,7 @@ def target() -> float:
 
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "http://127.0.0.1:1", "null"])
-def test_web_page_of_somebody_else_is_refused(view: View, origin: str) -> None:
-    """Before any message."""
+def test_web_page_of_somebody_else_is_refused(view, origin) -> None:
     from websockets.exceptions import InvalidStatus
 
     with pytest.raises(InvalidStatus) as caught:
@@ -493,20 +483,19 @@ def test_web_page_of_somebody_else_is_refused(view: View, origin: str) -> None:
     assert f"Origin = {origin!r}: must be the view's own page".encode() in caught.value.response.body
 
 
-def test_name_that_somebody_else_lets_point_here_is_refused(view: View) -> None:
+def test_name_that_somebody_else_lets_point_here_is_refused(view) -> None:
     """The page itself too."""
     from websockets.exceptions import InvalidStatus
 
     assert view.url is not None
-    with pytest.raises(InvalidStatus, match="403"):
-        Visitor(view, "http://evil.example", "evil.example")
+    refused(InvalidStatus, lambda: Visitor(view, "http://evil.example", "evil.example"), "403")
     with pytest.raises(HTTPError, match="403") as caught:
         urlopen(Request(view.url, headers={"Host": "evil.example"}), timeout=10)
     assert b"Host = 'evil.example': must be an address, localhost or the name of an allowed host" in caught.value.read()
 
 
 @pytest.mark.parametrize("of", ["own page", "no browser", "localhost", "allowed host"])
-def test_own_page_moves_the_robot(sim: aa.Simulation, of: str) -> None:
+def test_own_page_moves_the_robot(sim, of) -> None:
     """As before, and one served by an allowed host."""
     with sim.view(native=False, open_browser=False, allowed_hosts="Proxy.example") as view:
         assert view.url is not None
@@ -530,14 +519,12 @@ def test_own_page_moves_the_robot(sim: aa.Simulation, of: str) -> None:
         ("simulation", "close", "request = 'close': must be one of ['pause', 'step'"),
     ],
 )
-def test_value_out_of_range_is_told_on_the_page(
-    sim: aa.Simulation, view: View, label: str, value: Any, message: str
-) -> None:
+def test_value_out_of_range_is_told_on_the_page(sim, view, label, value, message) -> None:
     """Nothing is changed or raised, and the page shows the state again."""
     before = [view._live.gain(0, name) for name in ("kp", "kd")]
     with Visitor(view) as visitor:
         visitor.give(label, value)
-        page: Any = view._screen
+        page = view._screen
         assert settled(None, lambda: not view._requests.empty())
         view.sync()
         visitor.hear("NotificationShowMessage")
@@ -550,7 +537,7 @@ def test_value_out_of_range_is_told_on_the_page(
     assert view.is_running
 
 
-def test_ends_of_a_slider_are_not_what_a_page_says(view: View) -> None:
+def test_ends_of_a_slider_are_not_what_a_page_says(view) -> None:
     """A page may write any value into them."""
     with Visitor(view) as visitor:
         visitor.give("shoulder [rad]", 1e6, "max")
@@ -558,9 +545,7 @@ def test_ends_of_a_slider_are_not_what_a_page_says(view: View) -> None:
         assert settled(view, lambda: target() == 2.5)
 
 
-def test_page_that_is_spoilt_is_closed_and_the_loop_goes_on(
-    sim: aa.Simulation, view: View, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_page_that_is_spoilt_is_closed_and_the_loop_goes_on(sim, view, caplog) -> None:
     """Viser lets a page write to its copy of a handle."""
     with Visitor(view) as visitor:
         visitor.give("shoulder [rad]", 5, "gui_api")
@@ -573,7 +558,7 @@ def test_page_that_is_spoilt_is_closed_and_the_loop_goes_on(
     view.sync()
 
 
-def test_server_that_asks_nobody_is_not_opened(sim: aa.Simulation, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_server_that_asks_nobody_is_not_opened(sim, monkeypatch) -> None:
     """A viser with another server would answer everybody."""
     from isaacsim.core.experimental.actuators.tools.viewing import web
 
@@ -582,15 +567,14 @@ def test_server_that_asks_nobody_is_not_opened(sim: aa.Simulation, monkeypatch: 
         sim.view(native=False, open_browser=False)
 
 
-def test_hosts_that_are_allowed_are_names(sim: aa.Simulation) -> None:
+def test_hosts_that_are_allowed_are_names(sim) -> None:
     """Before the server starts."""
     with pytest.raises(ValueError, match="allowed_hosts: 'http://proxy': must be the name of a host"):
         sim.view(native=False, open_browser=False, allowed_hosts=["http://proxy"])
 
 
-def test_missing_viser_is_told(sim: aa.Simulation, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_viser_is_told(sim, monkeypatch) -> None:
     """The error has the command to install it."""
     monkeypatch.delitem(sys.modules, "isaacsim.core.experimental.actuators.tools.viewing.web", raising=False)
     monkeypatch.setitem(sys.modules, "viser", None)
-    with pytest.raises(ModuleNotFoundError, match=r"needs viser, .*pip install .*\[view\]"):
-        sim.view(native=False)
+    refused(ModuleNotFoundError, lambda: sim.view(native=False), r"needs viser, .*pip install .*\[view\]")

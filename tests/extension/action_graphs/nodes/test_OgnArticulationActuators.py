@@ -1,7 +1,5 @@
 """The node on the host of arrays and on MuJoCo: every input, every output, and how it ends."""
 
-from __future__ import annotations
-
 import gc
 import importlib
 import itertools
@@ -9,8 +7,6 @@ import logging
 import math
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -20,18 +16,12 @@ from isaacsim.core.experimental.actuators.extension.action_graphs.nodes import s
 from isaacsim.core.experimental.actuators.extension.action_graphs.nodes.OgnArticulationActuators import (
     OgnArticulationActuators,
 )
-from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph.database import (
-    Database,
-    Node,
-    Severity,
-    node_database,
-)
+from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph import database
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from pxr import Usd, UsdPhysics
 from torch_stand_in import run_by_torch, unknown_file
 
 __all__ = ["run_by_torch"]
-
 JOINTS = ["hip", "knee", "ankle"]
 DT = 0.01
 # of the drives while no actuator works
@@ -44,8 +34,7 @@ class Graph:
     def __init__(self, robots: int = 1) -> None:
         self.stage = Usd.Stage.CreateInMemory()
         for path in ("/World/Leg", "/World/Leg_0"):
-            root = self.stage.DefinePrim(path, "Xform")
-            UsdPhysics.ArticulationRootAPI.Apply(root)
+            UsdPhysics.ArticulationRootAPI.Apply(self.stage.DefinePrim(path, "Xform"))
             for joint in JOINTS:
                 UsdPhysics.RevoluteJoint.Define(self.stage, f"{path}/joints/{joint}")
             limit = [aa.MaxEffortClampingConfig(5.0)]
@@ -59,12 +48,12 @@ class Graph:
         self.arrays.stiffnesses[:] = np.resize(GAINS, self.arrays.stiffnesses.shape)
 
     @property
-    def arrays(self) -> Any:
+    def arrays(self):
         return self.host.arrays()
 
-    def node(self, **inputs: Any) -> Database:
+    def node(self, **inputs) -> database.Database:
         """A node with the robot's path and other inputs."""
-        made = node_database(OgnArticulationActuators)(Node(f"/World/Graph/node_{next(self._count)}"))
+        made = database.node_database(OgnArticulationActuators)(database.Node(f"/World/Graph/node_{next(self._count)}"))
         for name, value in {"robotPath": "/World/Leg", **inputs}.items():
             made.write(f"inputs:{name}", value)
         return made
@@ -74,8 +63,8 @@ class Graph:
         return len(self.host.bus.pre_step.entries)
 
 
-def errors(db: Database) -> str:
-    return "\n".join(db.node.get_compute_messages(Severity.ERROR))
+def errors(db: database.Database) -> str:
+    return "\n".join(db.node.get_compute_messages(database.Severity.ERROR))
 
 
 @pytest.fixture(autouse=True)
@@ -97,7 +86,7 @@ def graph():
 # stepping
 
 
-def test_first_pulse_takes_the_drives(graph: Graph) -> None:
+def test_first_pulse_takes_the_drives(graph) -> None:
     """Before it the robot is left alone; after it the actuated joints have no drive."""
     db = graph.node()
     assert not db.per_instance_state.initialized and graph.arrays.stiffnesses.tolist() == GAINS
@@ -105,7 +94,7 @@ def test_first_pulse_takes_the_drives(graph: Graph) -> None:
     assert db.per_instance_state.initialized and graph.arrays.stiffnesses.tolist() == [0, 0, 10]
 
 
-def test_auto_step_works_before_each_physics_step(graph: Graph) -> None:
+def test_auto_step_works_before_each_physics_step(graph) -> None:
     """Efforts are kp times the position error, clamped on the knee; pulses in between change nothing."""
     db = graph.node()
     db.evaluate("execIn")
@@ -117,7 +106,7 @@ def test_auto_step_works_before_each_physics_step(graph: Graph) -> None:
         np.testing.assert_allclose(graph.arrays.efforts, [10.0, expected, 0.0], rtol=1e-6)
 
 
-def test_manual_steps_only_when_pulsed(graph: Graph) -> None:
+def test_manual_steps_only_when_pulsed(graph) -> None:
     """With Auto Step off a physics step does nothing, and a pulse computes the efforts."""
     db = graph.node(autoStepPrePhysics=False, stepDt=DT)
     graph.arrays.position_targets[:] = 0.1
@@ -128,7 +117,7 @@ def test_manual_steps_only_when_pulsed(graph: Graph) -> None:
     np.testing.assert_allclose(graph.arrays.efforts, [10.0, 1.0, 0.0], rtol=1e-6)
 
 
-def test_manual_steps_with_its_step(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_manual_steps_with_its_step(graph, monkeypatch) -> None:
     """The input's value is the step the actuators get."""
     steps: list[float] = []
     monkeypatch.setattr(aa.ArticulationActuators, "step_actuators", lambda self, dt, context=None: steps.append(dt))
@@ -138,7 +127,7 @@ def test_manual_steps_with_its_step(graph: Graph, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("step_dt", [0.0, -0.01, math.nan, math.inf])
-def test_manual_step_must_be_a_duration(graph: Graph, step_dt: float) -> None:
+def test_manual_step_must_be_a_duration(graph, step_dt) -> None:
     """The error names the value and says what to connect; no joint is touched."""
     db = graph.node(autoStepPrePhysics=False, stepDt=step_dt)
     assert not db.evaluate("execIn")
@@ -147,12 +136,12 @@ def test_manual_step_must_be_a_duration(graph: Graph, step_dt: float) -> None:
     assert graph.arrays.stiffnesses.tolist() == GAINS
 
 
-def test_step_is_not_looked_at_when_stepping_by_itself(graph: Graph) -> None:
+def test_step_is_not_looked_at_when_stepping_by_itself(graph) -> None:
     """As documented, Step Dt counts only with Auto Step off."""
     assert graph.node(stepDt=0.0).evaluate("execIn")
 
 
-def test_auto_step_toggles_live(graph: Graph) -> None:
+def test_auto_step_toggles_live(graph) -> None:
     """Off and on again, each from the pulse on; the actuators and their drives stay."""
     db = graph.node(stepDt=DT)
     counts = []
@@ -165,7 +154,7 @@ def test_auto_step_toggles_live(graph: Graph) -> None:
     assert first is db.per_instance_state.actuators and graph.arrays.stiffnesses.tolist() == [0, 0, 10]
 
 
-def test_execution_goes_on_after_success_only(graph: Graph) -> None:
+def test_execution_goes_on_after_success_only(graph) -> None:
     """Exec Out fires behind a pulse that worked, not behind one that failed."""
     db = graph.node()
     db.evaluate("execIn")
@@ -188,7 +177,7 @@ def test_execution_goes_on_after_success_only(graph: Graph) -> None:
         ({"feedforwardCommand": [4.0], "dofNames": ["ankle"]}, [0.0, 0.0, 0.0]),
     ],
 )
-def test_feedforward_reaches_its_joints(graph: Graph, inputs: dict[str, Any], expected: list[float]) -> None:
+def test_feedforward_reaches_its_joints(graph, inputs, expected) -> None:
     """One value for all joints or one each, joints by index or by name; without an actuator it has no effect."""
     db = graph.node(**inputs)
     assert db.evaluate("execIn"), errors(db)
@@ -196,7 +185,7 @@ def test_feedforward_reaches_its_joints(graph: Graph, inputs: dict[str, Any], ex
     np.testing.assert_allclose(graph.arrays.efforts, expected, rtol=1e-6)
 
 
-def test_emptied_feedforward_stays(graph: Graph) -> None:
+def test_emptied_feedforward_stays(graph) -> None:
     """As documented: an empty array changes nothing, zeros do."""
     db = graph.node(feedforwardCommand=[2.0])
     efforts = []
@@ -208,7 +197,7 @@ def test_emptied_feedforward_stays(graph: Graph) -> None:
     assert efforts == [2.0, 2.0, 0.0]
 
 
-def test_feedforward_is_set_at_each_pulse(graph: Graph) -> None:
+def test_feedforward_is_set_at_each_pulse(graph) -> None:
     """A pulse overwrites values set elsewhere in between."""
     db = graph.node(feedforwardCommand=[2.0])
     db.evaluate("execIn")
@@ -241,7 +230,7 @@ def test_feedforward_reaches_its_robots() -> None:
         ({"feedforwardCommand": [math.nan]}, "target_feedforward_efforts[0, 0] = nan: must be finite"),
     ],
 )
-def test_wrong_feedforward_is_an_error_of_the_node(graph: Graph, inputs: dict[str, Any], message: str) -> None:
+def test_wrong_feedforward_is_an_error_of_the_node(graph, inputs, message) -> None:
     """The message says what is wrong; the actuators work on without."""
     db = graph.node(**inputs)
     assert not db.evaluate("execIn")
@@ -254,14 +243,14 @@ def test_wrong_feedforward_is_an_error_of_the_node(graph: Graph, inputs: dict[st
 # which robot
 
 
-def test_target_names_the_robot_when_the_path_is_empty(graph: Graph) -> None:
+def test_target_names_the_robot_when_the_path_is_empty(graph) -> None:
     """A target does what the path does."""
     db = graph.node(robotPath="", targetPrim=["/World/Leg"])
     assert db.evaluate("execIn"), errors(db)
     assert db.per_instance_state.actuators.articulation.paths == ["/World/Leg"]
 
 
-def test_path_wins_over_the_target(graph: Graph) -> None:
+def test_path_wins_over_the_target(graph) -> None:
     """The target counts only when the path is empty."""
     assert graph.node(targetPrim=["/World/Nothing"]).evaluate("execIn")
 
@@ -276,7 +265,7 @@ def test_several_targets_are_several_robots() -> None:
         assert db.per_instance_state.actuators.articulation.paths == ["/World/Leg_0", "/World/Leg_1"]
 
 
-def test_no_robot_is_an_error_with_a_remedy(graph: Graph) -> None:
+def test_no_robot_is_an_error_with_a_remedy(graph) -> None:
     """Neither path nor target: the node says which to set, and nothing is made."""
     db = graph.node(robotPath="")
     assert not db.evaluate("execIn")
@@ -284,7 +273,7 @@ def test_no_robot_is_an_error_with_a_remedy(graph: Graph) -> None:
 
 
 @pytest.mark.parametrize("path", ["/World/Nothing", "/World/Leg/joints", "/World/("])
-def test_wrong_path_is_an_error_until_corrected(graph: Graph, path: str) -> None:
+def test_wrong_path_is_an_error_until_corrected(graph, path) -> None:
     """Each pulse tries again; with the right path it works."""
     db = graph.node(robotPath=path)
     assert not db.evaluate("execIn")
@@ -307,7 +296,7 @@ def test_another_path_releases_the_robot_of_before() -> None:
         assert graph.callbacks() == 1
 
 
-def test_a_wrong_path_after_a_right_one_releases_too(graph: Graph) -> None:
+def test_a_wrong_path_after_a_right_one_releases_too(graph) -> None:
     """The old robot is not driven by a node that names another one."""
     db = graph.node()
     db.evaluate("execIn")
@@ -333,7 +322,7 @@ def test_two_nodes_drive_two_robots() -> None:
 # reset
 
 
-def test_reset_forgets_faults_and_keeps_the_feedforward(graph: Graph) -> None:
+def test_reset_forgets_faults_and_keeps_the_feedforward(graph) -> None:
     """Reset In alone clears the faults and makes no step; the feedforward of before stays."""
     db = graph.node(feedforwardCommand=[2.0])
     db.evaluate("execIn")
@@ -347,13 +336,13 @@ def test_reset_forgets_faults_and_keeps_the_feedforward(graph: Graph) -> None:
     assert graph.arrays.efforts.tolist() == [2.0, 2.0, 0.0]
 
 
-def test_reset_before_the_first_pulse_does_nothing(graph: Graph) -> None:
+def test_reset_before_the_first_pulse_does_nothing(graph) -> None:
     """There is nothing to reset, and nothing is made."""
     db = graph.node()
     assert db.evaluate("resetIn") and not db.per_instance_state.initialized
 
 
-def test_reset_with_a_pulse_resets_before_the_step(graph: Graph) -> None:
+def test_reset_with_a_pulse_resets_before_the_step(graph) -> None:
     """In manual mode the fault of the step after the reset is the only one, at step 0."""
     db = graph.node(autoStepPrePhysics=False)
     graph.arrays.positions[1] = math.nan
@@ -381,14 +370,14 @@ def test_outputs_are_robot_after_robot() -> None:
         np.testing.assert_allclose(db.outputs.appliedEfforts, [10, 5, 20, 3], rtol=1e-6)
 
 
-def test_efforts_are_zero_before_the_first_step(graph: Graph) -> None:
+def test_efforts_are_zero_before_the_first_step(graph) -> None:
     """One number per actuated joint from the first pulse on."""
     db = graph.node()
     db.evaluate("execIn")
     assert db.outputs.computedEfforts.tolist() == db.outputs.appliedEfforts.tolist() == [0.0, 0.0]
 
 
-def test_fault_is_a_line(graph: Graph) -> None:
+def test_fault_is_a_line(graph) -> None:
     """Actuator, joint, robot, step and input."""
     db = graph.node()
     db.evaluate("execIn")
@@ -404,7 +393,7 @@ def test_fault_is_a_line(graph: Graph) -> None:
 # errors
 
 
-def test_stopped_stepping_is_an_error_until_reset(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stopped_stepping_is_an_error_until_reset(graph, monkeypatch) -> None:
     """An error before a physics step shows on the node at each pulse, unchanged; reset resumes stepping."""
     db = graph.node()
     db.evaluate("execIn")
@@ -425,7 +414,7 @@ def test_stopped_stepping_is_an_error_until_reset(graph: Graph, monkeypatch: pyt
     assert graph.arrays.efforts[0] == pytest.approx(10.0)
 
 
-def test_error_shows_what_and_where(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_shows_what_and_where(graph, monkeypatch) -> None:
     """Type and message first, the traceback below."""
     db = graph.node(autoStepPrePhysics=False)
     monkeypatch.setattr(aa.ArticulationActuators, "step_actuators", lambda *_: {}["gone"])
@@ -434,15 +423,15 @@ def test_error_shows_what_and_where(graph: Graph, monkeypatch: pytest.MonkeyPatc
     assert first.endswith("Articulation Actuators failed with KeyError: 'gone'") and rest[0].startswith("Traceback")
 
 
-def test_same_error_is_told_once(graph: Graph) -> None:
+def test_same_error_is_told_once(graph) -> None:
     """The node says the same words at each failing pulse, which OmniGraph prints once."""
     db = graph.node(robotPath="/World/Nothing")
     known = []
     for _ in range(3):
         db.evaluate("execIn")
-        (message,) = db.node.get_compute_messages(Severity.ERROR)
+        (message,) = db.node.get_compute_messages(database.Severity.ERROR)
         known.append(message)
-    assert len(set(known)) == 1 and db.node.log_compute_message(Severity.ERROR, known[0])
+    assert len(set(known)) == 1 and db.node.log_compute_message(database.Severity.ERROR, known[0])
 
 
 def test_manual_pulse_before_play_is_an_error() -> None:
@@ -457,7 +446,7 @@ def test_manual_pulse_before_play_is_an_error() -> None:
 
 def test_without_a_simulation_the_error_says_how_to_open_one() -> None:
     """Outside Kit a host must be open."""
-    db = node_database(OgnArticulationActuators)(Node("/World/Graph/node"))
+    db = database.node_database(OgnArticulationActuators)(database.Node("/World/Graph/node"))
     db.write("inputs:robotPath", "/World/Leg")
     assert not db.evaluate("execIn") and "no simulation is open" in errors(db)
 
@@ -465,7 +454,7 @@ def test_without_a_simulation_the_error_says_how_to_open_one() -> None:
 # the end
 
 
-def test_deleted_node_gives_the_robot_back(graph: Graph) -> None:
+def test_deleted_node_gives_the_robot_back(graph) -> None:
     """Drives and efforts as without the node, no callback left, and the state is another one."""
     db = graph.node(feedforwardCommand=[1.0])
     db.evaluate("execIn")
@@ -476,7 +465,7 @@ def test_deleted_node_gives_the_robot_back(graph: Graph) -> None:
     assert graph.callbacks() == 0 and not state.initialized and db.per_instance_state is not state
 
 
-def test_deletion_tolerates_a_database_that_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deletion_tolerates_a_database_that_is_gone(monkeypatch) -> None:
     """Kit may tear its own parts down first."""
 
     def gone() -> None:
@@ -486,9 +475,7 @@ def test_deletion_tolerates_a_database_that_is_gone(monkeypatch: pytest.MonkeyPa
     OgnArticulationActuators.release_instance(object(), 0)
 
 
-def test_deletion_logs_what_it_could_not_release(
-    graph: Graph, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_deletion_logs_what_it_could_not_release(graph, monkeypatch, caplog) -> None:
     """An error at the end is logged and does not reach the graph."""
     db = graph.node()
     db.evaluate("execIn")
@@ -498,7 +485,7 @@ def test_deletion_logs_what_it_could_not_release(
     assert "could not give its robot back" in caplog.text
 
 
-def test_release_is_idempotent(graph: Graph) -> None:
+def test_release_is_idempotent(graph) -> None:
     """A second release, and one before the first pulse, do nothing."""
     state = OgnArticulationActuators.internal_state()
     state.release()
@@ -509,7 +496,7 @@ def test_release_is_idempotent(graph: Graph) -> None:
     assert state._robot_path is None and state._auto_step_pre_physics is None
 
 
-def test_node_works_again_after_stop_and_play(graph: Graph) -> None:
+def test_node_works_again_after_stop_and_play(graph) -> None:
     """As documented, play attaches the same actuators again."""
     db = graph.node()
     db.evaluate("execIn")
@@ -520,21 +507,21 @@ def test_node_works_again_after_stop_and_play(graph: Graph) -> None:
     assert graph.arrays.efforts[0] == pytest.approx(10.0) and graph.callbacks() == 1
 
 
-def test_hot_reload_leaves_one_callback(graph: Graph) -> None:
+def test_hot_reload_leaves_one_callback(graph) -> None:
     """The new code of the node takes over what the old code drove."""
     db = graph.node()
     db.evaluate("execIn")
     try:
         reloaded = importlib.reload(node_module)
         assert graph.callbacks() == 0 and graph.arrays.stiffnesses.tolist() == GAINS
-        fresh = node_database(reloaded.OgnArticulationActuators)(Node("/World/Graph/node_0"))
+        fresh = database.node_database(reloaded.OgnArticulationActuators)(database.Node("/World/Graph/node_0"))
         fresh.write("inputs:robotPath", "/World/Leg")
         assert fresh.evaluate("execIn") and graph.callbacks() == 1
     finally:
         node_module.OgnArticulationActuators = OgnArticulationActuators
 
 
-def test_all_states_are_released(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_all_states_are_released(monkeypatch, caplog) -> None:
     """A failure is logged and does not affect the others."""
     graph = Graph(robots=2)
     with aa.use_host(graph.host):
@@ -549,7 +536,7 @@ def test_all_states_are_released(monkeypatch: pytest.MonkeyPatch, caplog: pytest
         assert caplog.text.count("could not give its robot back") == 2
 
 
-def test_forgotten_state_closes_by_itself(graph: Graph) -> None:
+def test_forgotten_state_closes_by_itself(graph) -> None:
     """Nothing keeps the actuators of a node alive that Kit dropped without a word."""
     state = OgnArticulationActuators.internal_state()
     state.initialize("/World/Leg", True)
@@ -561,10 +548,10 @@ def test_forgotten_state_closes_by_itself(graph: Graph) -> None:
 # on physics
 
 
-def test_node_drives_a_real_arm(robots: Path) -> None:
+def test_node_drives_a_real_arm(robots) -> None:
     """On MuJoCo the Panda goes where its targets say, and the outputs are those of its actuators."""
     with aa.Simulation(robots / "franka_panda.usda") as sim:
-        db = node_database(OgnArticulationActuators)(Node("/World/Graph/node"))
+        db = database.node_database(OgnArticulationActuators)(database.Node("/World/Graph/node"))
         db.write("inputs:robotPath", "/World/Panda")
         arm = aa.Articulation("/World/Panda")
         sim.play()
@@ -582,7 +569,7 @@ def test_node_drives_a_real_arm(robots: Path) -> None:
         assert list(db.outputs.dofNames) == [f"panda_joint{i}" for i in range(1, 8)]
 
 
-def test_node_and_wrapper_move_a_robot_alike(robots: Path) -> None:
+def test_node_and_wrapper_move_a_robot_alike(robots) -> None:
     """Stepping by pulses before each physics step gives bit for bit the motion of automatic steps."""
 
     def motion(manual: bool) -> np.ndarray:
@@ -592,7 +579,7 @@ def test_node_and_wrapper_move_a_robot_alike(robots: Path) -> None:
             arm = aa.Articulation("/World/Arm")
             arm.set_dof_position_targets([0.5, 0.1])
             if manual:
-                db = node_database(OgnArticulationActuators)(Node("/World/Graph/node"))
+                db = database.node_database(OgnArticulationActuators)(database.Node("/World/Graph/node"))
                 for name, value in (("robotPath", "/World/Arm"), ("autoStepPrePhysics", False), ("stepDt", sim.dt)):
                     db.write(f"inputs:{name}", value)
             else:
@@ -644,7 +631,7 @@ def test_documented_name_leads_to_the_state() -> None:
 # networks that are not recognised
 
 
-def test_only_the_program_can_let_torch_run_a_network(graph: Graph, tmp_path: Path, run_by_torch: list[bytes]) -> None:
+def test_only_the_program_can_let_torch_run_a_network(graph, tmp_path, run_by_torch) -> None:
     """No input of the node grants it; a permission of the process does."""
     config = aa.NeuralControlConfig(unknown_file(tmp_path / "ankle.pt"))
     aa.add_actuator("/World/Leg", "ankle", "ankle", config, stage=graph.stage)

@@ -1,7 +1,5 @@
 """The node's files: `.ogn` against the schema and the documented ports, code against ports, wheel."""
 
-from __future__ import annotations
-
 import ast
 import copy
 import importlib.util
@@ -11,7 +9,6 @@ import sys
 import tomllib
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as package
 import jsonschema
@@ -38,14 +35,14 @@ DOCUMENTED = {
 
 
 @pytest.fixture
-def ogn() -> dict[str, Any]:
+def ogn() -> dict:
     return json.loads(FILE.read_text("utf-8"))
 
 
 # the file
 
 
-def test_file_follows_the_schema(ogn: dict[str, Any]) -> None:
+def test_file_follows_the_schema(ogn) -> None:
     """Keys, types and allowed values are those OmniGraph knows."""
     jsonschema.validate(ogn, SCHEMA)
 
@@ -69,7 +66,7 @@ def test_file_follows_the_schema(ogn: dict[str, Any]) -> None:
         (["tests"], [{"result": 1}]),
     ],
 )
-def test_schema_refuses(ogn: dict[str, Any], place: list[str], value: Any) -> None:
+def test_schema_refuses(ogn, place, value) -> None:
     """Each rule of the schema can fail."""
     *above, last = place
     item = ogn[NAME]
@@ -85,7 +82,7 @@ def test_schema_is_a_schema() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
 
-def test_comments_are_allowed_everywhere(ogn: dict[str, Any]) -> None:
+def test_comments_are_allowed_everywhere(ogn) -> None:
     """Keys with a dollar sign in front."""
     commented = copy.deepcopy(ogn)
     commented["$a"] = commented[NAME]["$b"] = commented[NAME]["inputs"]["$c"] = 1
@@ -94,32 +91,32 @@ def test_comments_are_allowed_everywhere(ogn: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(("name", "expected"), DOCUMENTED.items())
-def test_documented_input_is_as_documented(ogn: dict[str, Any], name: str, expected: tuple[str, Any]) -> None:
+def test_documented_input_is_as_documented(ogn, name, expected) -> None:
     """Name, type and default."""
     declared = ogn[NAME]["inputs"][name]
     assert (declared["type"], declared.get("default")) == expected
 
 
-def test_added_inputs_are_optional(ogn: dict[str, Any]) -> None:
+def test_added_inputs_are_optional(ogn) -> None:
     """A graph made for the documented extension lacks them."""
     added = {name: port for name, port in ogn[NAME]["inputs"].items() if name not in DOCUMENTED}
     assert set(added) == {"targetPrim", "dofNames", "resetIn"} and all(port["optional"] for port in added.values())
 
 
-def test_node_says_what_it_is(ogn: dict[str, Any]) -> None:
+def test_node_says_what_it_is(ogn) -> None:
     """Version, language, name and scheduling are those of the documented node; it writes physics and reads USD."""
     keys = ogn[NAME]
     assert (keys["version"], keys["language"], keys["uiName"]) == (1, "Python", "Articulation Actuators")
     assert keys["scheduling"] == ["usd-read", "global-write"]
 
 
-def test_category_is_defined(ogn: dict[str, Any]) -> None:
+def test_category_is_defined(ogn) -> None:
     """In the file that the node names, with the label that the editor shows."""
     definitions = json.loads((NODES / ogn[NAME]["categoryDefinitions"]).read_text("utf-8"))["categoryDefinitions"]
     assert definitions == {ogn[NAME]["categories"]: "Newton Actuators"}
 
 
-def test_icon_is_a_picture(ogn: dict[str, Any]) -> None:
+def test_icon_is_a_picture(ogn) -> None:
     """In the file that the node names."""
     root = ElementTree.parse(NODES / ogn[NAME]["icon"]).getroot()
     assert root.tag == "{http://www.w3.org/2000/svg}svg" and len(root) > 2

@@ -1,7 +1,5 @@
 """Registering the node where Kit does not find it, and taking it back; with OmniGraph's documented surface."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import sys
@@ -22,11 +20,7 @@ from isaacsim.core.experimental.actuators.extension.action_graphs.nodes.registra
     take_back,
 )
 from isaacsim.core.experimental.actuators.extension.action_graphs.nodes.state import release_all
-from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph.database import (
-    Node,
-    Severity,
-    node_database,
-)
+from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph import database
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from places import REPOSITORY
 from pxr import Usd, UsdPhysics
@@ -64,13 +58,13 @@ def test_without_omni_graph_nothing_happens() -> None:
     assert register_if_missing(EXT_ID) == "no OmniGraph"
 
 
-def test_missing_node_is_registered_once(graph: omni_graph.OmniGraph) -> None:
+def test_missing_node_is_registered_once(graph) -> None:
     """A second call finds it; the fake refuses to register twice."""
     assert [register_if_missing(EXT_ID), register_if_missing(EXT_ID)] == ["registered", "found"]
     assert graph.get_registered_nodes() == [NODE_TYPE]
 
 
-def test_node_found_by_kit_stays_kits(graph: omni_graph.OmniGraph) -> None:
+def test_node_found_by_kit_stays_kits(graph) -> None:
     """It is not registered again, and not taken back at shutdown."""
     graph.registered[NODE_TYPE] = object()
     assert register_if_missing(EXT_ID) == "found"
@@ -78,20 +72,20 @@ def test_node_found_by_kit_stays_kits(graph: omni_graph.OmniGraph) -> None:
     assert graph.registered.pop(NODE_TYPE) is not None
 
 
-def test_extension_may_come_back(graph: omni_graph.OmniGraph) -> None:
+def test_extension_may_come_back(graph) -> None:
     """Disabled and enabled again, the node is there again."""
     register_if_missing(EXT_ID)
     take_back()
     assert graph.registered == {} and register_if_missing(EXT_ID) == "registered"
 
 
-def test_type_name_does_not_depend_on_the_folder(graph: omni_graph.OmniGraph) -> None:
+def test_type_name_does_not_depend_on_the_folder(graph) -> None:
     """A clone called otherwise still serves graphs that name the documented type."""
     register_if_missing("my-clone-1.0.0")
     assert graph.get_registered_nodes() == [NODE_TYPE]
 
 
-def test_registered_text_has_its_category(graph: omni_graph.OmniGraph) -> None:
+def test_registered_text_has_its_category(graph) -> None:
     """Without a file, the label of the category comes along; everything else is as in the file."""
     register_if_missing(EXT_ID)
     keys = graph.registered[NODE_TYPE].DESCRIPTION.keys
@@ -102,30 +96,30 @@ def test_registered_text_has_its_category(graph: omni_graph.OmniGraph) -> None:
     assert keys.keys() == others | {"categories"} and all(keys[name] == original[name] for name in others)
 
 
-def test_registered_node_has_its_icon(graph: omni_graph.OmniGraph) -> None:
+def test_registered_node_has_its_icon(graph) -> None:
     """From text alone the generator finds no picture; the node type receives its path."""
     register_if_missing(EXT_ID)
     icon = graph.get_node_type(NODE_TYPE).get_metadata(omni_graph.MetadataKeys.ICON_PATH)
     assert icon is not None and Path(icon).is_absolute() and Path(icon).suffix == ".svg" and Path(icon).is_file()
 
 
-def test_registered_node_runs(graph: omni_graph.OmniGraph, host: ArraysHost) -> None:
+def test_registered_node_runs(graph, host) -> None:
     """With Kit's execution states, path objects and arrays of text."""
     register_if_missing(EXT_ID)
-    db = graph.registered[NODE_TYPE](Node("/World/Graph/node"))
+    db = graph.registered[NODE_TYPE](database.Node("/World/Graph/node"))
     for name, value in {"targetPrim": ["/World/Leg"], "feedforwardCommand": [2.0], "dofNames": ["knee"]}.items():
         db.write(f"inputs:{name}", value)
-    assert db.evaluate("execIn"), db.node.get_compute_messages(Severity.ERROR)
+    assert db.evaluate("execIn"), db.node.get_compute_messages(database.Severity.ERROR)
     host.step(0.01)
     db.evaluate("execIn")
     assert db.outputs.appliedEfforts.tolist() == [2.0] and list(db.outputs.dofNames) == ["knee"]
     assert db.outputs.execOut is omni_graph.ExecutionAttributeState.ENABLED
 
 
-def test_deleted_node_is_found_in_kits_database(graph: omni_graph.OmniGraph, host: ArraysHost) -> None:
+def test_deleted_node_is_found_in_kits_database(graph, host) -> None:
     """Its state is looked up where OmniGraph keeps it, not in ours."""
     register_if_missing(EXT_ID)
-    db = graph.registered[NODE_TYPE](Node("/World/Graph/node"))
+    db = graph.registered[NODE_TYPE](database.Node("/World/Graph/node"))
     db.write("inputs:robotPath", "/World/Leg")
     db.evaluate("execIn")
     assert host.arrays().stiffnesses[0] == 0.0
@@ -135,10 +129,10 @@ def test_deleted_node_is_found_in_kits_database(graph: omni_graph.OmniGraph, hos
     assert host.arrays().stiffnesses[0] == 7.0 and not state.initialized
 
 
-def test_shutdown_gives_every_robot_back(graph: omni_graph.OmniGraph, host: ArraysHost) -> None:
+def test_shutdown_gives_every_robot_back(graph, host) -> None:
     """No callback of a node stays; its state is released, not lost."""
     register_if_missing(EXT_ID)
-    db = graph.registered[NODE_TYPE](Node("/World/Graph/node"))
+    db = graph.registered[NODE_TYPE](database.Node("/World/Graph/node"))
     db.write("inputs:robotPath", "/World/Leg")
     assert db.evaluate("execIn") and host.arrays().stiffnesses[0] == 0.0
     release_all()
@@ -147,9 +141,7 @@ def test_shutdown_gives_every_robot_back(graph: omni_graph.OmniGraph, host: Arra
 
 
 @pytest.mark.parametrize("tells_at_once", [True, False])
-def test_node_is_registered_at_once_and_whenever_omni_graph_comes_back(
-    graph: omni_graph.OmniGraph, tells_at_once: bool
-) -> None:
+def test_node_is_registered_at_once_and_whenever_omni_graph_comes_back(graph, tells_at_once) -> None:
     """With or without Kit's events for enabled extensions; after shutdown, no callback remains."""
     manager = ExtensionManager(tells_at_once=tells_at_once)
     manager.provide("omni.graph-1.141.0")
@@ -164,7 +156,7 @@ def test_node_is_registered_at_once_and_whenever_omni_graph_comes_back(
     assert manager.hooks == [] and graph.registered == {}
 
 
-def test_node_waits_for_omni_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_node_waits_for_omni_graph(monkeypatch) -> None:
     """Enabled after us, it gets the node then."""
     manager = ExtensionManager()
     manager.provide("omni.graph-1.141.0")
@@ -180,13 +172,13 @@ def test_node_waits_for_omni_graph(monkeypatch: pytest.MonkeyPatch) -> None:
 # the example
 
 
-def test_example_graph_fits_the_node(tmp_path: Path) -> None:
+def test_example_graph_fits_the_node(tmp_path) -> None:
     """Ports of our node in the written file have the types of the `.ogn` file, and every wire has two ends."""
     script = REPOSITORY / "standalone_examples" / "drive_from_omnigraph.py"
     assert warm_python().run([script]).returncode == 0
     stage = Usd.Stage.Open(str(tmp_path / "drive_from_omnigraph.usda"))
     graph = stage.GetPrimAtPath("/World/ActionGraph")
-    ports = node_database(OgnArticulationActuators).DESCRIPTION.ports
+    ports = database.node_database(OgnArticulationActuators).DESCRIPTION.ports
     usd_types = {"execution": "uint"}
     for attribute in graph.GetChild("ArticulationActuators").GetAttributes():
         if not attribute.GetName().startswith("node:"):

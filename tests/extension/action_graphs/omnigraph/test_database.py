@@ -1,7 +1,5 @@
 """Database classes made from `.ogn` files: defaults, read-only inputs, state, messages."""
 
-from __future__ import annotations
-
 import gc
 import re
 from typing import Any
@@ -33,7 +31,7 @@ class Recorder:
         return []
 
     @staticmethod
-    def compute(db: Any) -> bool:
+    def compute(db) -> bool:
         return True
 
 
@@ -55,7 +53,7 @@ def recorder() -> type[Database]:
 # the class
 
 
-def test_comments_are_left_out(recorder: type[Database]) -> None:
+def test_comments_are_left_out(recorder) -> None:
     """Keys that begin with a dollar sign are comments."""
     assert "$" not in str(recorder.DESCRIPTION)
 
@@ -68,26 +66,26 @@ def test_database_class_is_made_once() -> None:
 # inputs and outputs
 
 
-def test_inputs_have_their_defaults(recorder: type[Database]) -> None:
+def test_inputs_have_their_defaults(recorder) -> None:
     """Before they are set."""
     db = recorder(Node("/G/n"))
     assert db.inputs.values.tolist() == [1.0, 2.0] and db.inputs.values.dtype == np.float32
     assert db.state.count == 5 and db.outputs.sums.size == 0
 
 
-def test_input_arrays_are_read_only(recorder: type[Database]) -> None:
+def test_input_arrays_are_read_only(recorder) -> None:
     """Writing an element raises, as in Kit."""
     with pytest.raises(ValueError, match="read-only"):
         recorder(Node("/G/n")).inputs.values[0] = 3.0
 
 
-def test_inputs_are_read_only(recorder: type[Database]) -> None:
+def test_inputs_are_read_only(recorder) -> None:
     """Assigning raises, and names the node and the port."""
     with pytest.raises(ReadOnlyError, match=re.escape("</G/n>.inputs:values: a node cannot set its inputs")):
         recorder(Node("/G/n")).inputs.values = [3.0]
 
 
-def test_outputs_are_assigned_or_sized_and_filled(recorder: type[Database]) -> None:
+def test_outputs_are_assigned_or_sized_and_filled(recorder) -> None:
     """Both ways of writing an array."""
     db = recorder(Node("/G/n"))
     db.outputs.names = ["hip"]
@@ -99,7 +97,7 @@ def test_outputs_are_assigned_or_sized_and_filled(recorder: type[Database]) -> N
     assert list(db.outputs.names) == ["a long name", "b"]
 
 
-def test_state_is_kept_between_runs(recorder: type[Database]) -> None:
+def test_state_is_kept_between_runs(recorder) -> None:
     """State ports are written and read."""
     db = recorder(Node("/G/n"))
     db.state.count = db.state.count + 1
@@ -108,13 +106,13 @@ def test_state_is_kept_between_runs(recorder: type[Database]) -> None:
 
 
 @pytest.mark.parametrize("name", ["vlues", "values_length", "execIn_size"])
-def test_unknown_port_is_refused_with_a_list(recorder: type[Database], name: str) -> None:
+def test_unknown_port_is_refused_with_a_list(recorder, name) -> None:
     """A slip of the pen in a node is found at once."""
     with pytest.raises(AttributeError, match=re.escape("no such port. Available: ['execIn', 'values']")):
         getattr(recorder(Node("/G/n")).inputs, name)
 
 
-def test_wrong_value_names_node_and_port(recorder: type[Database]) -> None:
+def test_wrong_value_names_node_and_port(recorder) -> None:
     """An output of the wrong type does not go unnoticed."""
     with pytest.raises(ValueError, match=re.escape("</G/n>.outputs:sums = 'x': must be double[].")):
         recorder(Node("/G/n")).outputs.sums = "x"
@@ -123,11 +121,11 @@ def test_wrong_value_names_node_and_port(recorder: type[Database]) -> None:
 # runs
 
 
-def test_pulse_lasts_for_one_run(recorder: type[Database], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pulse_lasts_for_one_run(recorder, monkeypatch) -> None:
     """An execution input is enabled in the run it caused, an output until the next run."""
     db, seen = recorder(Node("/G/n")), []
 
-    def compute(db: Any) -> bool:
+    def compute(db) -> bool:
         seen.append((db.inputs.execIn, db.outputs.execOut))
         db.outputs.execOut = ExecutionAttributeState.ENABLED
         return True
@@ -137,7 +135,7 @@ def test_pulse_lasts_for_one_run(recorder: type[Database], monkeypatch: pytest.M
     assert seen == [(1, 0), (0, 0)] and db.node.get_compute_count() == 2
 
 
-def test_exception_in_a_node_is_its_error(recorder: type[Database], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exception_in_a_node_is_its_error(recorder, monkeypatch) -> None:
     """A graph goes on; the node says where it failed."""
     db = recorder(Node("/G/n"))
     monkeypatch.setattr(recorder.NODE_TYPE_CLASS, "compute", staticmethod(lambda db: 1 / 0))
@@ -155,7 +153,7 @@ def test_exception_in_a_node_is_its_error(recorder: type[Database], monkeypatch:
         ("log_info", Severity.INFO),
     ],
 )
-def test_messages_have_their_severity(recorder: type[Database], method: str, severity: Severity) -> None:
+def test_messages_have_their_severity(recorder, method, severity) -> None:
     """With the node's path in front unless that is not wanted."""
     db = recorder(Node("/G/n"))
     getattr(db, method)("hot")
@@ -163,7 +161,7 @@ def test_messages_have_their_severity(recorder: type[Database], method: str, sev
     assert db.node.get_compute_messages(severity) == ["</G/n>: hot", "cold"]
 
 
-def test_messages_are_those_of_the_last_run(recorder: type[Database]) -> None:
+def test_messages_are_those_of_the_last_run(recorder) -> None:
     """A run that says nothing leaves nothing; a repeated message is known as such."""
     node = Node("/G/n")
     assert not node.log_compute_message(Severity.ERROR, "hot")
@@ -178,7 +176,7 @@ def test_messages_are_those_of_the_last_run(recorder: type[Database]) -> None:
 # what nodes remember
 
 
-def test_state_belongs_to_node_and_instance(recorder: type[Database]) -> None:
+def test_state_belongs_to_node_and_instance(recorder) -> None:
     """Each has its own, made by the node class; all ways to it lead to the same."""
     node, other = Node("/G/n"), Node("/G/n")
     db = recorder(node)
@@ -188,19 +186,19 @@ def test_state_belongs_to_node_and_instance(recorder: type[Database]) -> None:
     assert recorder(other).per_instance_state == [] and recorder(node, 1).per_instance_state == []
 
 
-def test_two_node_types_share_no_state(recorder: type[Database]) -> None:
+def test_two_node_types_share_no_state(recorder) -> None:
     """A class of its own for each type."""
     node = Node("/G/n")
     recorder.get_internal_state(node, 0).append("mine")
     assert not node_database(OgnArticulationActuators).get_internal_state(node, 0).initialized
 
 
-def test_hook_runs_before_the_state_is_dropped(recorder: type[Database], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hook_runs_before_the_state_is_dropped(recorder, monkeypatch) -> None:
     """A node can ask for its state when it is deleted; afterwards the state is a new one."""
     node, last = Node("/G/n"), []
     recorder.get_internal_state(node, 0).append("mine")
 
-    def release_instance(node: Any, graph_instance_id: int) -> None:
+    def release_instance(node, graph_instance_id: int) -> None:
         last.append(list(recorder.get_internal_state(node, graph_instance_id)))
 
     monkeypatch.setattr(recorder.NODE_TYPE_CLASS, "release_instance", staticmethod(release_instance), raising=False)
@@ -208,7 +206,7 @@ def test_hook_runs_before_the_state_is_dropped(recorder: type[Database], monkeyp
     assert last == [["mine"]] and recorder.get_internal_state(node, 0) == []
 
 
-def test_state_goes_with_its_node(recorder: type[Database]) -> None:
+def test_state_goes_with_its_node(recorder) -> None:
     """An unreferenced node leaves nothing behind."""
     node = Node("/G/n")
     recorder.get_internal_state(node, 0)

@@ -1,7 +1,5 @@
 """`.ogn` files that hold no node, or a wrong one."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -19,7 +17,7 @@ from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph.ogn_
         ),
     ],
 )
-def test_wrong_file_is_refused_with_the_place(text: str, message: str) -> None:
+def test_wrong_file_is_refused_with_the_place(text, message) -> None:
     """The message names the file and the port."""
     with pytest.raises(ValueError, match=re.escape(message)):
         parse_ogn(text, "a.ogn")

@@ -1,22 +1,16 @@
 """Attribute types: which values each takes, and what they become."""
 
-from __future__ import annotations
-
 import math
 import re
-from typing import Any
 
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph.ogn_types import (
-    ExecutionAttributeState,
-    parse_type,
-)
+from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph import ogn_types
 
 INT32 = 2**31
 
 # type, value given, value seen
-VALUES: list[tuple[str, Any, Any]] = [
+VALUES: list[tuple] = [
     ("bool", True, True),
     ("int", 7, 7),
     ("int", np.int64(7), 7),
@@ -26,8 +20,8 @@ VALUES: list[tuple[str, Any, Any]] = [
     ("float", math.inf, math.inf),
     ("token", "knee", "knee"),
     ("string", "", ""),
-    ("execution", True, ExecutionAttributeState.ENABLED),
-    ("execution", ExecutionAttributeState.LATENT_PUSH, ExecutionAttributeState.LATENT_PUSH),
+    ("execution", True, ogn_types.ExecutionAttributeState.ENABLED),
+    ("execution", ogn_types.ExecutionAttributeState.LATENT_PUSH, ogn_types.ExecutionAttributeState.LATENT_PUSH),
     ("target", ["/A", "/B"], ("/A", "/B")),
     ("target", "/A", ("/A",)),
     ("int[]", [], []),
@@ -41,7 +35,7 @@ VALUES: list[tuple[str, Any, Any]] = [
 ]
 
 # type, value given, what the message asks for
-REFUSED: list[tuple[str, Any, str]] = [
+REFUSED: list[tuple] = [
     ("bool", 1, "Give booleans"),
     ("int", 1.0, "Give integers"),
     ("int", True, "Give integers"),
@@ -65,38 +59,38 @@ UNKNOWN_TYPES = ["real", "float[5]", "float[3", "union", "floats[]", ""]
 
 
 @pytest.mark.parametrize(("declared", "given", "seen"), VALUES)
-def test_value_is_seen_as_its_type(declared: str, given: Any, seen: Any) -> None:
+def test_value_is_seen_as_its_type(declared, given, seen) -> None:
     """Scalars become Python's, arrays NumPy's of the declared precision."""
-    converted = parse_type(declared).convert(given)
+    converted = ogn_types.parse_type(declared).convert(given)
     if isinstance(converted, np.ndarray):
         converted = converted.tolist()
     assert converted == seen and type(converted) is type(seen)
 
 
 @pytest.mark.parametrize(("declared", "given", "remedy"), REFUSED)
-def test_value_of_another_type_is_refused(declared: str, given: Any, remedy: str) -> None:
+def test_value_of_another_type_is_refused(declared, given, remedy) -> None:
     """The message names value, type and what to give."""
     with pytest.raises(ValueError, match=re.escape(f": must be {declared}. {remedy}")):
-        parse_type(declared).convert(given)
+        ogn_types.parse_type(declared).convert(given)
 
 
 @pytest.mark.parametrize(("declared", "given", "seen"), VALUES)
-def test_default_is_a_value_of_the_type(declared: str, given: Any, seen: Any) -> None:
+def test_default_is_a_value_of_the_type(declared, given, seen) -> None:
     """Defaults convert to themselves."""
-    kind = parse_type(declared)
+    kind = ogn_types.parse_type(declared)
     np.testing.assert_equal(kind.convert(kind.default()), kind.default())
 
 
 @pytest.mark.parametrize("declared", UNKNOWN_TYPES)
-def test_unknown_type_is_refused(declared: str) -> None:
+def test_unknown_type_is_refused(declared) -> None:
     """Unknown types are not guessed."""
     with pytest.raises(ValueError, match="must be a type of OmniGraph"):
-        parse_type(declared)
+        ogn_types.parse_type(declared)
 
 
 def test_arrays_are_copies() -> None:
     """Changing a value after output has no effect."""
     given = np.zeros(2)
-    converted = parse_type("double[]").convert(given)
+    converted = ogn_types.parse_type("double[]").convert(given)
     given[:] = 1.0
     assert converted.tolist() == [0.0, 0.0]

@@ -1,9 +1,5 @@
 """Fixtures of the tests of graphs."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 from isaacsim.core.experimental.actuators.extension.action_graphs.runner import NodePorts, register_node_type, registry
 
@@ -15,14 +11,14 @@ def _own_node_types(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def runs() -> list[tuple[str, Any]]:
+def runs() -> list[tuple]:
     """Paths of the `test.Record` nodes that ran, with the value each had, in order; those of `test.Pure` too.
 
     A `Record` goes on at `execOut` and fails where its input `fails` says how; a `Pure` passes its value on.
     """
-    order: list[tuple[str, Any]] = []
+    order: list[tuple] = []
 
-    def note(db: Any) -> bool:
+    def note(db) -> bool:
         order.append((db.node.path.rpartition("/")[2], db.inputs.value))
         if db.inputs.fails == "raise":
             raise ArithmeticError("no way")
@@ -35,7 +31,7 @@ def runs() -> list[tuple[str, Any]]:
         )
 
         @staticmethod
-        def compute(db: Any) -> bool:
+        def compute(db) -> bool:
             db.outputs.value = db.inputs.value
             db.outputs.execOut = True
             return note(db)
@@ -44,7 +40,7 @@ def runs() -> list[tuple[str, Any]]:
         PORTS = NodePorts(inputs={"value": "any", "other": "any", "fails": "token"}, outputs={"value": "any"})
 
         @staticmethod
-        def compute(db: Any) -> bool:
+        def compute(db) -> bool:
             db.outputs.value = db.inputs.value
             return note(db)
 

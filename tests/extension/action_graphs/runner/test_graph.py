@@ -1,34 +1,27 @@
 """How a graph runs: order, laziness, failures, variables."""
 
-from __future__ import annotations
-
 import logging
 import re
 from typing import Any
 
 import pytest
 from graph_stages import GRAPH, SETTINGS, TICK, graph, node, pulse, stage_with, wire
+from isaacsim.core.experimental.actuators.extension.action_graphs import runner
 from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph.ogn_types import ExecutionAttributeState
-from isaacsim.core.experimental.actuators.extension.action_graphs.runner import (
-    Graph,
-    GraphError,
-    NodePorts,
-    load_graphs,
-    register_node_type,
-)
 from isaacsim.core.experimental.actuators.extension.action_graphs.runner.graph import MAX_RUNS
+from refusals import refused
 
 RECORD, PURE = "test.Record", "test.Pure"
 SEQUENCE = "omni.graph.action.Sequence"
 Runs = list[tuple[str, Any]]
 
 
-def loaded(*nodes: str, settings: str = SETTINGS) -> Graph:
-    (made,) = load_graphs(stage_with(graph("".join(nodes), settings=settings)))
+def loaded(*nodes: str, settings: str = SETTINGS) -> runner.Graph:
+    (made,) = runner.load_graphs(stage_with(graph("".join(nodes), settings=settings)))
     return made
 
 
-def evaluate(*nodes: str, settings: str = SETTINGS) -> Graph:
+def evaluate(*nodes: str, settings: str = SETTINGS) -> runner.Graph:
     made = loaded(*nodes, settings=settings)
     made.evaluate()
     return made
@@ -46,7 +39,7 @@ def names(runs: Runs) -> str:
 # order
 
 
-def test_execution_goes_depth_first(runs: Runs) -> None:
+def test_execution_goes_depth_first(runs) -> None:
     """Followers of the first of two followers run before the second; stage order decides which is first."""
     evaluate(
         node("T", TICK),
@@ -58,7 +51,7 @@ def test_execution_goes_depth_first(runs: Runs) -> None:
     assert names(runs) == "ABCD"
 
 
-def test_sequence_finishes_one_output_before_the_next(runs: Runs) -> None:
+def test_sequence_finishes_one_output_before_the_next(runs) -> None:
     """In the order of the outputs, not of the nodes behind them; those that the graph adds come last."""
     evaluate(
         node("T", TICK),
@@ -76,20 +69,20 @@ def test_sequence_finishes_one_output_before_the_next(runs: Runs) -> None:
     assert names(runs) == "ABZC"
 
 
-def test_fan_in_runs_once_for_each_pulse(runs: Runs) -> None:
+def test_fan_in_runs_once_for_each_pulse(runs) -> None:
     """A list of connections is as many pulses."""
     fan_in = wire("uint inputs:execIn", "A.outputs:execOut", "B.outputs:execOut")
     evaluate(node("T", TICK), record("A", "T.outputs:tick"), record("B", "T.outputs:tick"), node("C", RECORD, fan_in))
     assert names(runs) == "ACBC"
 
 
-def test_one_pulse_to_two_inputs_is_one_run(runs: Runs) -> None:
+def test_one_pulse_to_two_inputs_is_one_run(runs) -> None:
     """Both inputs are pulsed at once."""
     evaluate(node("T", TICK), node("A", RECORD, pulse("T.outputs:tick"), wire("uint inputs:second", "T.outputs:tick")))
     assert names(runs) == "A"
 
 
-def test_each_event_is_asked_once(runs: Runs) -> None:
+def test_each_event_is_asked_once(runs) -> None:
     """In stage order, at each evaluation; those that happened are counted."""
     made = loaded(
         node("S", TICK), node("T", TICK), record("A", "T.outputs:tick"), record("B", "S.outputs:tick"), node("U", TICK)
@@ -99,7 +92,7 @@ def test_each_event_is_asked_once(runs: Runs) -> None:
     assert (names(runs), made.evaluations, made.pulses) == ("BABA", 2, 4)
 
 
-def test_long_chain_runs(runs: Runs) -> None:
+def test_long_chain_runs(runs) -> None:
     """Longer than Python's recursion limit."""
     chain = [record("N0", "T.outputs:tick"), *(record(f"N{i}", f"N{i - 1}.outputs:execOut") for i in range(1, 1500))]
     evaluate(node("T", TICK), *chain)
@@ -112,18 +105,17 @@ def doubling(count: int) -> str:
     return "".join(node(f"S{i}", SEQUENCE, end) for i, end in enumerate([pulse("T.outputs:tick"), *ends]))
 
 
-def test_pulses_that_double_end_in_one_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pulses_that_double_end_in_one_error(monkeypatch) -> None:
     """Forty nodes would run 2⁴⁰ times; ten run as often as they double."""
     loaded(node("T", TICK), doubling(10)).evaluate()
     assert MAX_RUNS == 20_000
     monkeypatch.setattr("isaacsim.core.experimental.actuators.extension.action_graphs.runner.graph.MAX_RUNS", 2000)
     made = loaded(node("T", TICK), doubling(40))
     for _ in range(2):
-        with pytest.raises(GraphError, match=rf"^<{GRAPH}>: nodes run more than 2000 times in one evaluation"):
-            made.evaluate()
+        refused(runner.GraphError, made.evaluate, rf"^<{GRAPH}>: nodes run more than 2000 times in one evaluation")
 
 
-def test_pure_nodes_count_among_the_runs(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pure_nodes_count_among_the_runs(runs, monkeypatch) -> None:
     """The bound is that of an evaluation, each of which may go as far."""
     monkeypatch.setattr("isaacsim.core.experimental.actuators.extension.action_graphs.runner.graph.MAX_RUNS", 3)
     value = wire("token inputs:value", "P.outputs:value")
@@ -134,14 +126,13 @@ def test_pure_nodes_count_among_the_runs(runs: Runs, monkeypatch: pytest.MonkeyP
     made = loaded(
         node("T", TICK), node("P", PURE), record("A", "T.outputs:tick", value), record("B", "A.outputs:execOut")
     )
-    with pytest.raises(GraphError, match=f"the last <{GRAPH}/B>"):
-        made.evaluate()
+    refused(runner.GraphError, made.evaluate, f"the last <{GRAPH}/B>")
 
 
 # data
 
 
-def test_pure_nodes_compute_before_who_needs_them(runs: Runs) -> None:
+def test_pure_nodes_compute_before_who_needs_them(runs) -> None:
     """Those they need first; values arrive."""
     evaluate(
         record("A", "T.outputs:tick", wire("token inputs:value", "R.outputs:value")),
@@ -153,7 +144,7 @@ def test_pure_nodes_compute_before_who_needs_them(runs: Runs) -> None:
     assert runs == [("P", 2.5), ("Q", 2.5), ("R", 2.5), ("A", 2.5)]
 
 
-def test_pure_node_computes_once_a_pulse(runs: Runs) -> None:
+def test_pure_node_computes_once_a_pulse(runs) -> None:
     """However many need it, along however many ways."""
     shared = wire("token inputs:value", "P.outputs:value")
     made = loaded(
@@ -169,7 +160,7 @@ def test_pure_node_computes_once_a_pulse(runs: Runs) -> None:
     assert names(runs) == "PAQB" * 2
 
 
-def test_pure_node_computes_again_when_its_source_ran(runs: Runs) -> None:
+def test_pure_node_computes_again_when_its_source_ran(runs) -> None:
     """Inputs are never older than the last outputs of their sources."""
     made = loaded(
         node("T", TICK),
@@ -182,7 +173,7 @@ def test_pure_node_computes_again_when_its_source_ran(runs: Runs) -> None:
     assert runs == [("P", None), ("B", None), ("A", 1), ("P", 1), ("C", 1)]
 
 
-def test_pure_node_that_nobody_reached_does_not_compute(runs: Runs) -> None:
+def test_pure_node_that_nobody_reached_does_not_compute(runs) -> None:
     """Laziness: what is behind the other output of a branch costs nothing."""
     evaluate(
         node("T", TICK),
@@ -194,7 +185,7 @@ def test_pure_node_that_nobody_reached_does_not_compute(runs: Runs) -> None:
     assert names(runs) == "Yes"
 
 
-def test_value_that_does_not_fit_fails_the_node(runs: Runs) -> None:
+def test_value_that_does_not_fit_fails_the_node(runs) -> None:
     """Open types are decided by the value."""
     made = evaluate(
         node("T", TICK),
@@ -214,7 +205,7 @@ def test_value_that_does_not_fit_fails_the_node(runs: Runs) -> None:
 @pytest.mark.parametrize(
     ("how", "said"), [("return", "compute returned False."), ("raise", "compute raised: ArithmeticError: no way")]
 )
-def test_failure_stops_what_is_behind_and_nothing_else(runs: Runs, how: str, said: str) -> None:
+def test_failure_stops_what_is_behind_and_nothing_else(runs, how, said) -> None:
     """Path and message are kept, once however often it fails."""
     made = loaded(
         node("T", TICK),
@@ -229,7 +220,7 @@ def test_failure_stops_what_is_behind_and_nothing_else(runs: Runs, how: str, sai
     assert message.startswith(f"<{GRAPH}/A>: {said}")
 
 
-def test_failed_pure_node_stops_who_needs_it(runs: Runs) -> None:
+def test_failed_pure_node_stops_who_needs_it(runs) -> None:
     """It is tried once a pulse."""
     needed = wire("token inputs:value", "P.outputs:value")
     made = evaluate(
@@ -244,7 +235,7 @@ def test_failed_pure_node_stops_who_needs_it(runs: Runs) -> None:
     assert [message.split(">")[0] for message in made.errors] == [f"<{GRAPH}/P"]
 
 
-def test_error_is_logged_once_and_different_ones_each(runs: Runs, caplog: pytest.LogCaptureFixture) -> None:
+def test_error_is_logged_once_and_different_ones_each(runs, caplog) -> None:
     """Messages are not repeated at 60 Hz."""
     made = loaded(node("T", TICK), record("A", "T.outputs:tick", "custom token inputs:fails = 'return'"))
     with caplog.at_level(logging.ERROR):
@@ -255,19 +246,19 @@ def test_error_is_logged_once_and_different_ones_each(runs: Runs, caplog: pytest
     assert len(caplog.records) == len(made.errors) == 2
 
 
-def test_warning_is_logged_once_and_stops_nothing(runs: Runs, caplog: pytest.LogCaptureFixture) -> None:
+def test_warning_is_logged_once_and_stops_nothing(runs, caplog) -> None:
     """A node may warn and go on."""
 
     class Warn:
-        PORTS = NodePorts(inputs={"execIn": "execution"}, outputs={"execOut": "execution"})
+        PORTS = runner.NodePorts(inputs={"execIn": "execution"}, outputs={"execOut": "execution"})
 
         @staticmethod
-        def compute(db: Any) -> bool:
+        def compute(db) -> bool:
             db.log_warn("careful")
             db.outputs.execOut = True
             return True
 
-    register_node_type("test.Warn", Warn)
+    runner.register_node_type("test.Warn", Warn)
     made = loaded(node("T", TICK), node("W", "test.Warn", pulse("T.outputs:tick")), record("A", "W.outputs:execOut"))
     with caplog.at_level(logging.WARNING):
         made.evaluate()
@@ -276,18 +267,18 @@ def test_warning_is_logged_once_and_stops_nothing(runs: Runs, caplog: pytest.Log
     assert names(runs) == "AA" and made.errors == []
 
 
-def test_latent_execution_is_an_error(runs: Runs) -> None:
+def test_latent_execution_is_an_error(runs) -> None:
     """Nodes that work over several frames need Kit, and say so instead of doing nothing."""
 
     class Latent:
-        PORTS = NodePorts(inputs={"execIn": "execution"}, outputs={"done": "execution"})
+        PORTS = runner.NodePorts(inputs={"execIn": "execution"}, outputs={"done": "execution"})
 
         @staticmethod
-        def compute(db: Any) -> bool:
+        def compute(db) -> bool:
             db.outputs.done = ExecutionAttributeState.LATENT_PUSH
             return True
 
-    register_node_type("test.Latent", Latent)
+    runner.register_node_type("test.Latent", Latent)
     made = evaluate(node("T", TICK), node("L", "test.Latent", pulse("T.outputs:tick")), record("A", "L.outputs:done"))
     assert made.errors[0].startswith(f"<{GRAPH}/L>: outputs:done = LATENT_PUSH: must be ENABLED or DISABLED")
     assert runs == []
@@ -296,7 +287,7 @@ def test_latent_execution_is_an_error(runs: Runs) -> None:
 # from outside
 
 
-def test_read_and_write_name_a_port_by_path(runs: Runs) -> None:
+def test_read_and_write_name_a_port_by_path(runs) -> None:
     """The next evaluation sees the written value."""
     made = loaded(node("T", TICK), record("A", "T.outputs:tick"))
     made.write(f"{GRAPH}/A.inputs:value", 7)
@@ -312,10 +303,9 @@ def test_read_and_write_name_a_port_by_path(runs: Runs) -> None:
         ("", f"no node of <{GRAPH}>. Available: {GRAPH}/T, {GRAPH}/A"),
     ],
 )
-def test_unknown_path_is_an_error_with_the_nearest(runs: Runs, attribute: str, message: str) -> None:
-    """Node or port."""
+def test_unknown_path_is_an_error_with_the_nearest(runs, attribute, message) -> None:
     made = loaded(node("T", TICK), record("A", "T.outputs:tick"))
-    with pytest.raises(GraphError) as caught:
+    with pytest.raises(runner.GraphError) as caught:
         made.read(attribute)
     assert str(caught.value).startswith(f"<{attribute}>: {message}")
 
@@ -328,12 +318,11 @@ def test_unknown_path_is_an_error_with_the_nearest(runs: Runs, attribute: str, m
         ("inputs:fails", 1, "inputs:fails = 1: must be token. Give strings."),
     ],
 )
-def test_only_free_inputs_can_be_set(runs: Runs, port: str, value: Any, message: str) -> None:
+def test_only_free_inputs_can_be_set(runs, port, value, message) -> None:
     """A value on a wired input would be overwritten."""
     wired = wire("token inputs:value", "P.outputs:value")
     made = loaded(node("T", TICK), node("P", PURE), record("A", "T.outputs:tick", wired))
-    with pytest.raises(GraphError, match=re.escape(message)):
-        made.write(f"{GRAPH}/A.{port}", value)
+    refused(runner.GraphError, lambda: made.write(f"{GRAPH}/A.{port}", value), re.escape(message))
 
 
 # variables
@@ -343,7 +332,7 @@ COUNT = f"{SETTINGS}\n custom double graph:variable:count = 1.5"
 NAMED = 'custom token inputs:variableName = "count"'
 
 
-def test_variable_is_read_as_it_is_now(runs: Runs) -> None:
+def test_variable_is_read_as_it_is_now(runs) -> None:
     """Before it is written, and after, in the same pulse."""
     made = evaluate(
         node("T", TICK),
@@ -368,7 +357,7 @@ def test_variable_is_read_as_it_is_now(runs: Runs) -> None:
         ),
     ],
 )
-def test_wrong_use_of_a_variable_is_an_error(ports: list[str], message: str) -> None:
+def test_wrong_use_of_a_variable_is_an_error(ports, message) -> None:
     """Name, type, and whose it is."""
     made = evaluate(node("T", TICK), node("W", WRITE, pulse("T.outputs:tick"), *ports), settings=COUNT)
     assert message in made.errors[0]

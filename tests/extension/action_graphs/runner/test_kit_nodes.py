@@ -1,7 +1,5 @@
 """The shipped node types, each with known numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,7 +20,7 @@ def evaluate(*nodes: str, settings: str = SETTINGS, clock: Clock | None = None) 
     return made
 
 
-def shown(runs: Runs, pure_type: str, port: str, *ports: str) -> Any:
+def shown(runs: Runs, pure_type: str, port: str, *ports: str):
     """The value of a pure node's port, as a node behind it gets it."""
     made = evaluate(
         node("T", TICK),
@@ -38,7 +36,7 @@ def shown(runs: Runs, pure_type: str, port: str, *ports: str) -> Any:
 NOW = Clock(time=1.5, delta=0.0625, frame=24.0, total_time=9.5)
 
 
-def test_playback_tick_tells_the_time(runs: Runs) -> None:
+def test_playback_tick_tells_the_time(runs) -> None:
     """Time, frame and its duration."""
     made = evaluate(node("T", TICK), node("A", RECORD, pulse("T.outputs:tick")), clock=NOW)
     assert [made.read(f"{GRAPH}/T.outputs:{port}") for port in ("time", "deltaSeconds", "frame")] == [1.5, 0.0625, 24.0]
@@ -48,7 +46,7 @@ def test_playback_tick_tells_the_time(runs: Runs) -> None:
 @pytest.mark.parametrize(
     ("period", "ticks"), [("", [1, 2, 3, 4, 5, 6]), (" = 1", [1, 2, 3, 4, 5, 6]), (" = 4", [1, 5])]
 )
-def test_tick_has_a_period(runs: Runs, period: str, ticks: list[int]) -> None:
+def test_tick_has_a_period(runs, period, ticks) -> None:
     """The first frame of each period; 0 and 1 are every frame."""
     nodes = node("T", "omni.graph.action.OnTick", f"custom uint inputs:framePeriod{period}")
     (made,) = load_graphs(stage_with(graph(nodes + node("A", RECORD, pulse("T.outputs:tick")))))
@@ -62,7 +60,7 @@ def test_tick_has_a_period(runs: Runs, period: str, ticks: list[int]) -> None:
     assert [made.read(f"{GRAPH}/T.outputs:{name}") for name in names] == [1.5, 0.0625, 24.0, 9.5, True]
 
 
-def test_physics_step_tells_durations(runs: Runs) -> None:
+def test_physics_step_tells_durations(runs) -> None:
     """Of the step, and by the computer's clock, which has none before the first step."""
     nodes = node("S", STEP) + node("A", RECORD, pulse("S.outputs:step"))
     made = evaluate(nodes, settings=ON_DEMAND, clock=NOW)
@@ -74,7 +72,7 @@ def test_physics_step_tells_durations(runs: Runs) -> None:
 
 
 @pytest.mark.parametrize(("reset", "expected"), [("", 9.5), (" = 0", 9.5), (" = 1", 1.5)])
-def test_simulation_time_is_reset_on_stop_or_not(runs: Runs, reset: str, expected: float) -> None:
+def test_simulation_time_is_reset_on_stop_or_not(runs, reset, expected) -> None:
     """Of this play, or of all."""
     nodes = node("P", "isaacsim.core.nodes.IsaacReadSimulationTime", f"custom bool inputs:resetOnStop{reset}")
     wired = wire("token inputs:value", "P.outputs:simulationTime")
@@ -86,7 +84,7 @@ def test_simulation_time_is_reset_on_stop_or_not(runs: Runs, reset: str, expecte
 
 
 @pytest.mark.parametrize(("condition", "way"), [(0, "No"), (1, "Yes")])
-def test_branch_goes_one_way(runs: Runs, condition: int, way: str) -> None:
+def test_branch_goes_one_way(runs, condition, way) -> None:
     """As the condition says."""
     made = evaluate(
         node("T", TICK),
@@ -112,7 +110,7 @@ def test_branch_goes_one_way(runs: Runs, condition: int, way: str) -> None:
         ("Float", "0.1", float(np.float32(0.1))),
     ],
 )
-def test_constant_is_its_input(runs: Runs, kind: str, text: str, value: Any) -> None:
+def test_constant_is_its_input(runs, kind, text, value) -> None:
     """Wires start at the input itself."""
     port = f"custom {kind.lower()} inputs:value = {text}"
     got = shown(runs, f"omni.graph.nodes.Constant{kind}", "inputs:value", port)
@@ -162,16 +160,15 @@ ARRAY = "omni.graph.nodes.ConstructArray"
         ),
     ],
 )
-def test_array_is_made_of_its_inputs(runs: Runs, ports: list[str], expected: list[Any]) -> None:
+def test_array_is_made_of_its_inputs(runs, ports, expected) -> None:
     """As many as its size says."""
-    got = shown(runs, ARRAY, "outputs:array", *ports)
-    np.testing.assert_array_equal(got, expected)
+    np.testing.assert_array_equal(shown(runs, ARRAY, "outputs:array", *ports), expected)
 
 
 @pytest.mark.parametrize(
     ("array_type", "dtype"), [("auto", np.float64), ("float[]", np.float32), ("half[]", np.float16)]
 )
-def test_array_has_its_type(runs: Runs, array_type: str, dtype: type) -> None:
+def test_array_has_its_type(runs, array_type, dtype) -> None:
     """As named, else as the first value is."""
     ports = [f"custom token inputs:arrayType = '{array_type}'", "custom double inputs:input0 = 0.1"]
     assert shown(runs, ARRAY, "outputs:array", *ports).dtype == dtype
@@ -201,8 +198,7 @@ def test_array_has_its_type(runs: Runs, array_type: str, dtype: type) -> None:
         ),
     ],
 )
-def test_array_that_cannot_be_made_is_an_error(runs: Runs, ports: list[str], message: str) -> None:
-    """Input, value, rule."""
+def test_array_that_cannot_be_made_is_an_error(runs, ports, message) -> None:
     made = evaluate(
         node("T", TICK),
         node("P", ARRAY, *ports),
@@ -222,16 +218,14 @@ def test_array_that_cannot_be_made_is_an_error(runs: Runs, ports: list[str], mes
         ("ToDouble", "float3 inputs:value = (1, 2, 3)", [1.0, 2.0, 3.0], np.float64),
     ],
 )
-def test_number_is_converted(runs: Runs, name: str, port: str, expected: Any, dtype: type | None) -> None:
-    """Scalars, tuples, arrays."""
+def test_number_is_converted(runs, name, port, expected, dtype) -> None:
     got = shown(runs, f"omni.graph.nodes.{name}", "outputs:converted", f"custom {port}")
     np.testing.assert_array_equal(got, expected)
     assert type(got) is float if dtype is None else got.dtype == dtype
 
 
 @pytest.mark.parametrize(("port", "value"), [("token inputs:value = 'a'", "'a'"), ("token inputs:value", "None")])
-def test_text_is_not_converted(runs: Runs, port: str, value: str) -> None:
-    """Nor is nothing."""
+def test_text_is_not_converted(runs, port, value) -> None:
     made = evaluate(
         node("T", TICK),
         node("P", "omni.graph.nodes.ToFloat", f"custom {port}"),
@@ -244,7 +238,7 @@ def test_text_is_not_converted(runs: Runs, port: str, value: str) -> None:
 
 
 @pytest.fixture
-def arm() -> Iterator[Any]:
+def arm() -> Iterator:
     """The two-joint arm, physics running."""
     with Simulation(stage_with(robot="arm_2dof")) as sim:
         sim.play()
@@ -258,7 +252,7 @@ def control(*ports: str) -> Graph:
     return evaluate(node("T", TICK), node("C", CONTROLLER, pulse("T.outputs:tick"), *ports))
 
 
-def test_controller_sets_each_kind_of_command(arm: Any) -> None:
+def test_controller_sets_each_kind_of_command(arm) -> None:
     """For all joints, where none is named."""
     commands = [
         "custom double[] inputs:positionCommand = [0.5, 0.25]",
@@ -279,7 +273,7 @@ def test_controller_sets_each_kind_of_command(arm: Any) -> None:
         "custom int[] inputs:jointIndices = [0]\n custom token[] inputs:jointNames = ['extension']",
     ],
 )
-def test_controller_sets_the_joints_it_names(arm: Any, joints: str) -> None:
+def test_controller_sets_the_joints_it_names(arm, joints) -> None:
     """By name, else by index; the others, and what has no command, keep theirs."""
     arm.set_dof_position_targets([0.5, 0.25])
     arm.set_dof_velocity_targets([1, 2])
@@ -295,7 +289,7 @@ def test_controller_sets_the_joints_it_names(arm: Any, joints: str) -> None:
         "custom rel inputs:targetPrim = </World/Nothing>\n custom string inputs:robotPath = '/World/A.*'",
     ],
 )
-def test_controller_finds_the_robot(arm: Any, robot: str) -> None:
+def test_controller_finds_the_robot(arm, robot) -> None:
     """By target when the path is empty; the path may be a regular expression."""
     assert control(robot, "custom double[] inputs:positionCommand = [1, 2]").errors == []
     np.testing.assert_array_equal(arm.get_dof_position_targets().numpy(), [[1, 2]])
@@ -315,12 +309,12 @@ def test_controller_finds_the_robot(arm: Any, robot: str) -> None:
         ([ROBOT, "custom double[] inputs:velocityCommand = [1, nan]"], "= nan: must be finite"),
     ],
 )
-def test_wrong_command_is_an_error(arm: Any, ports: list[str], message: str) -> None:
+def test_wrong_command_is_an_error(arm, ports, message) -> None:
     """It says what to correct."""
     assert message in control(*ports).errors[0]
 
 
-def test_state_shows_the_joints(arm: Any) -> None:
+def test_state_shows_the_joints(arm) -> None:
     """Names, positions and velocities, of the joints that are picked, in that order."""
     arm.set_dof_positions([0.5, 0.25])
     arm.set_dof_velocities([1, 2])
@@ -332,7 +326,7 @@ def test_state_shows_the_joints(arm: Any) -> None:
     np.testing.assert_array_equal(made.read(f"{GRAPH}/S.outputs:jointVelocities"), [2, 1])
 
 
-def test_state_of_another_joint_is_an_error(arm: Any) -> None:
+def test_state_of_another_joint_is_an_error(arm) -> None:
     """Not that of the last one."""
     picked = "custom int[] inputs:jointIndices = [-1]"
     made = evaluate(node("T", TICK), node("S", STATE, pulse("T.outputs:tick"), ROBOT, picked))

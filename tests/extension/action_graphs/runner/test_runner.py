@@ -1,7 +1,5 @@
 """Graphs in a simulation: when they run, what time it is, and how it ends."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -48,7 +46,7 @@ def simulation(*graphs: str, dt: float = 1 / 240) -> Simulation:
         (0.01, 40.0, 2),
     ],
 )
-def test_frame_is_a_whole_number_of_steps(dt: float, frame_rate: float | None, substeps: int) -> None:
+def test_frame_is_a_whole_number_of_steps(dt, frame_rate, substeps) -> None:
     """60 Hz where nothing is said, one step at least."""
     with simulation(graph(node("T", TICK)), dt=dt) as sim:
         runner = GraphRunner(sim) if frame_rate is None else GraphRunner(sim, frame_rate)
@@ -57,13 +55,13 @@ def test_frame_is_a_whole_number_of_steps(dt: float, frame_rate: float | None, s
 
 
 @pytest.mark.parametrize("frame_rate", [0.0, -60.0, math.nan, math.inf])
-def test_frame_rate_must_be_one(frame_rate: float) -> None:
+def test_frame_rate_must_be_one(frame_rate) -> None:
     """The message names it."""
     with simulation(graph(node("T", TICK))) as sim, pytest.raises(ValueError, match=f"frame_rate = {frame_rate}: must"):
         GraphRunner(sim, frame_rate)
 
 
-def test_frames_come_before_the_first_of_their_steps(runs: Runs) -> None:
+def test_frames_come_before_the_first_of_their_steps(runs) -> None:
     """And before what runs at that step."""
     with simulation(STEPPING, TICKING) as sim:
         sim.play()
@@ -71,7 +69,7 @@ def test_frames_come_before_the_first_of_their_steps(runs: Runs) -> None:
     assert [name for name, _ in runs] == ["Frame", "Step", "Step", "Frame", "Step", "Step", "Frame", "Step"]
 
 
-def test_times_are_those_of_the_simulation(runs: Runs) -> None:
+def test_times_are_those_of_the_simulation(runs) -> None:
     """At the start of the step that follows, exactly."""
     with simulation(TICKING, STEPPING) as sim, GraphRunner(sim, 120.0) as runner:
         sim.play()
@@ -84,7 +82,7 @@ def test_times_are_those_of_the_simulation(runs: Runs) -> None:
     assert [value for name, value in runs if name == "Step"] == [step * (1 / 240) for step in range(4)]
 
 
-def test_frames_go_on_where_they_were(runs: Runs) -> None:
+def test_frames_go_on_where_they_were(runs) -> None:
     """Many runs of one step are one run of many; steps without the runner have no frames."""
     with simulation(TICKING) as sim, GraphRunner(sim) as runner:
         sim.play()
@@ -95,7 +93,7 @@ def test_frames_go_on_where_they_were(runs: Runs) -> None:
     assert [value for _, value in runs] == [0.0, 4 / 240, 12 / 240]
 
 
-def test_play_starts_anew_and_simulated_time_goes_on(runs: Runs) -> None:
+def test_play_starts_anew_and_simulated_time_goes_on(runs) -> None:
     """Frames are counted since play; the other clock is not reset on stop."""
     with simulation(TICKING, STEPPING) as sim, GraphRunner(sim) as runner:
         for _ in range(2):
@@ -106,7 +104,7 @@ def test_play_starts_anew_and_simulated_time_goes_on(runs: Runs) -> None:
     assert [value for name, value in runs if name == "Step"] == pytest.approx([step / 240 for step in range(6)])
 
 
-def test_graph_on_demand_without_a_demand_does_not_run(runs: Runs) -> None:
+def test_graph_on_demand_without_a_demand_does_not_run(runs) -> None:
     """A program may evaluate it."""
     with simulation(TICKING.replace(SETTINGS, ON_DEMAND)) as sim, GraphRunner(sim) as runner:
         sim.play()
@@ -184,7 +182,7 @@ def test_close_gives_the_robot_back() -> None:
 
 
 @pytest.mark.parametrize("steps", [0, 5])
-def test_running_needs_play(steps: int) -> None:
+def test_running_needs_play(steps) -> None:
     """No node runs before; no step needs nothing."""
     with simulation(graph(node("T", TICK))) as sim, GraphRunner(sim) as runner:
         if steps:
@@ -213,7 +211,7 @@ def test_unknown_graph_is_an_error_with_the_nearest() -> None:
         GraphRunner(sim).graph("/World/ActionGraf")
 
 
-def test_errors_of_all_graphs_are_told(runs: Runs) -> None:
+def test_errors_of_all_graphs_are_told(runs) -> None:
     """In the order of the graphs."""
     broken = [
         graph(node("T", TICK) + node("S", STATE, pulse("T.outputs:tick")).replace("ActionGraph", name), name=name)
@@ -225,7 +223,7 @@ def test_errors_of_all_graphs_are_told(runs: Runs) -> None:
         assert [message.split(">")[0] for message in runner.errors] == [f"<{GRAPH}/S", "</World/Second/S"]
 
 
-def test_error_in_automatic_steps_stops_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_in_automatic_steps_stops_the_run(monkeypatch) -> None:
     """The simulation raises it, and the node says so at its next pulse."""
     with simulation(MOTORS) as sim, GraphRunner(sim) as runner:
         sim.play()
@@ -244,7 +242,7 @@ def test_error_in_automatic_steps_stops_the_run(monkeypatch: pytest.MonkeyPatch)
         ("/World" * 5000, "has 30000 characters, must have at most 10000"),
     ],
 )
-def test_hostile_robot_path_is_an_error_of_its_node(path: str, said: str) -> None:
+def test_hostile_robot_path_is_an_error_of_its_node(path, said) -> None:
     """It is neither tried for ever nor too deep for Python, and the graph goes on."""
     robot = f"custom string inputs:robotPath = '{path}'"
     with simulation(graph(node("T", TICK) + node("M", ACTUATORS, pulse("T.outputs:tick"), robot))) as sim:

@@ -1,7 +1,5 @@
 """Entries of PyTorch's archives."""
 
-from __future__ import annotations
-
 import pytest
 from isaacsim.core.experimental.actuators.base.errors import NetworkError
 from isaacsim.core.experimental.actuators.files.networks.torch_formats.archive import Archive, entry_names

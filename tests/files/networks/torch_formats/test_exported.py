@@ -1,12 +1,9 @@
 """Archives of `torch.export` are read without PyTorch, compute what it computes, and never unpickle."""
 
-from __future__ import annotations
-
 import copy
 import io
 import warnings
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -40,10 +37,10 @@ def test_strides_are_honoured() -> None:
     np.testing.assert_array_equal(plain, strided)
 
 
-def changed(*path: Any, value: Any) -> Callable[[dict[str, Any]], None]:
+def changed(*path, value) -> Callable[[dict], None]:
     """Return a change that sets a value at a path of the parts."""
 
-    def change(given: dict[str, Any]) -> None:
+    def change(given: dict) -> None:
         for step in path[:-1]:
             given = given[step]
         given[path[-1]] = copy.deepcopy(value)
@@ -104,7 +101,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_no_plain_network_is_refused(name: str) -> None:
+def test_what_is_no_plain_network_is_refused(name) -> None:
     change, says = REFUSED[name]
     given = parts()
     change(given)
@@ -134,7 +131,7 @@ def test_damaged_archives_are_one_error() -> None:
 @pytest.mark.parametrize("layers", [1, 3])
 @pytest.mark.parametrize("open_rows", [False, True])
 @pytest.mark.parametrize("batch_first", [False, True])
-def test_what_torch_exports_computes_the_same(kind: str, layers: int, open_rows: bool, batch_first: bool) -> None:
+def test_what_torch_exports_computes_the_same(kind, layers, open_rows, batch_first) -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is not installed: nothing to compare with")
     nn, rows = torch.nn, 3 if open_rows else 1
 
@@ -151,7 +148,7 @@ def test_what_torch_exports_computes_the_same(kind: str, layers: int, open_rows:
                 *(nn.Linear(8, 8), nn.GELU(), nn.Linear(8, 1)),
             )
 
-        def forward(self, x: Any, *states: Any) -> Any:
+        def forward(self, x, *states):
             if kind == "mlp":
                 return self.head(x * self.scale) * 20.0
             y, after = self.cells(x * self.scale, states if kind == "LSTM" else states[0])

@@ -1,9 +1,6 @@
 """State dicts made without PyTorch: a network only if names, shapes and metadata determine it."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
@@ -39,7 +36,7 @@ def recurrent(gates: int, layers: int = 2) -> dict[str, np.ndarray]:
 
 @pytest.mark.parametrize("prefix", ["", "net.", "actor.net."])
 @pytest.mark.parametrize("activation", ["softsign", "elu", "ReLU", "tanh"])
-def test_a_sequence_of_linear_layers(prefix: str, activation: str) -> None:
+def test_a_sequence_of_linear_layers(prefix, activation) -> None:
     tensors = mlp(prefix)
     data = state_dict({"model": tensors, "metadata": {"activation": activation, "input_idx": [0, 1, 2]}})
     assert reader.matches(data)
@@ -59,7 +56,7 @@ def test_metadata_from_outside_goes_first() -> None:
 
 
 @pytest.mark.parametrize(("kind", "gates"), [("lstm", 4), ("gru", 3)])
-def test_recurrent_layers_and_a_head(kind: str, gates: int) -> None:
+def test_recurrent_layers_and_a_head(kind, gates) -> None:
     tensors = recurrent(gates)
     network, metadata = reader.read(state_dict(tensors))
     assert (network.kind, network.inputs, network.num_layers, network.hidden_size, metadata) == (kind, 6, 2, 4, {})
@@ -75,7 +72,7 @@ def without(tensors: dict[str, np.ndarray], *names: str) -> dict[str, np.ndarray
     return {name: one for name, one in tensors.items() if name not in names}
 
 
-DOUBTFUL: dict[str, tuple[Any, str]] = {
+DOUBTFUL: dict[str, tuple] = {
     "no activation": (mlp(), r"activation = nothing: .*metadata="),
     "an unknown activation": ({"model": mlp(), "metadata": {"activation": "sin"}}, "'sin': must be one of"),
     "an activation that is none": ({"model": mlp(), "metadata": {"activation": 3}}, "'3': must be one of"),
@@ -103,7 +100,7 @@ DOUBTFUL: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize("doubt", DOUBTFUL)
-def test_what_leaves_doubt_is_refused(doubt: str) -> None:
+def test_what_leaves_doubt_is_refused(doubt) -> None:
     value, told = DOUBTFUL[doubt]
     with pytest.raises(NetworkError, match=told):
         reader.read(state_dict(value))
@@ -125,7 +122,7 @@ def test_files_of_before_are_told_so() -> None:
 BARE = {"0.weight": array(8, 2), "0.bias": array(8), "2.weight": array(1, 8), "2.bias": array(1)}
 
 
-def effort(law: Any) -> float:
+def effort(law) -> float:
     """Return the effort one radian away from the target."""
     leg = aa.ActuatedArrays(["knee"], [(aa.ActuatorConfig(law), "knee")])
     q, qd, target = np.zeros((3, 1), np.float32)
@@ -134,7 +131,7 @@ def effort(law: Any) -> float:
 
 
 @pytest.fixture
-def bare(tmp_path: Path) -> tuple[Path, Any]:
+def bare(tmp_path: Path) -> tuple:
     """A file without metadata, and its effort with the metadata of the error text."""
     path = tmp_path / "knee.pt"
     path.write_bytes(state_dict(BARE))
@@ -147,14 +144,14 @@ def bare(tmp_path: Path) -> tuple[Path, Any]:
     return path, pytest.approx(expected, rel=1e-5)
 
 
-def test_metadata_may_be_in_a_json_file_beside(bare: tuple[Path, Any]) -> None:
+def test_metadata_may_be_in_a_json_file_beside(bare) -> None:
     """The file is used wherever the network is loaded."""
     path, expected = bare
     path.with_suffix(".json").write_text('{"activation": "elu"}')
     assert effort(aa.NeuralControlConfig(path)) == expected
 
 
-def test_metadata_may_be_given_to_the_class_of_the_controller(bare: tuple[Path, Any]) -> None:
+def test_metadata_may_be_given_to_the_class_of_the_controller(bare) -> None:
     """They go before those of files; they are refused for a network that is read already."""
     path, expected = bare
     path.with_suffix(".json").write_text('{"activation": "tanh", "effort_scale": 2.0}')
@@ -164,7 +161,7 @@ def test_metadata_may_be_given_to_the_class_of_the_controller(bare: tuple[Path, 
     assert effort(law) == expected
 
 
-def test_metadata_may_be_given_to_convert_checkpoint(bare: tuple[Path, Any]) -> None:
+def test_metadata_may_be_given_to_convert_checkpoint(bare) -> None:
     """The new file has them."""
     path, expected = bare
     aa.convert_checkpoint(path, path.with_suffix(".safetensors"), metadata={"activation": "elu"})

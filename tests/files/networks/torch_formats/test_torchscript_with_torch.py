@@ -1,12 +1,9 @@
 """Networks of archives made by Torch in several ways give Torch's results."""
 
-from __future__ import annotations
-
 import io
 import itertools
 import warnings
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,16 +14,14 @@ from network_oracle import evaluate
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: nothing to compare with")
 nn = torch.nn
 F = torch.nn.functional
-
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
-
 ROWS = 7
 
 
 class MLP(nn.Module):
     """Linear layers with an activation."""
 
-    def __init__(self, activation: Any, layers: int = 2, inputs: int = 6) -> None:
+    def __init__(self, activation, layers: int = 2, inputs: int = 6) -> None:
         super().__init__()
         widths = [inputs, *[5] * layers]
         parts = [part for n in range(layers) for part in (nn.Linear(widths[n], widths[n + 1]), activation)]
@@ -124,40 +119,40 @@ class GRU(Recurrent):
         return self.head(y).view(x.shape[0], -1), h
 
 
-def scripted(module: Any, example: Any) -> Any:
+def scripted(module, example):
     return torch.jit.script(module)
 
 
-def traced(module: Any, example: Any) -> Any:
+def traced(module, example):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # tracing warns of what it fixes, such as checks of shapes
         return torch.jit.trace(module, example)
 
 
-def frozen(module: Any, example: Any) -> Any:
+def frozen(module, example):
     return torch.jit.freeze(torch.jit.script(module))
 
 
-def traced_and_frozen(module: Any, example: Any) -> Any:
+def traced_and_frozen(module, example):
     return torch.jit.freeze(traced(module, example))
 
 
 WAYS = [scripted, traced, frozen, traced_and_frozen]
 
 
-def saved(module: Any, **extra: str) -> bytes:
+def saved(module, **extra: str) -> bytes:
     file = io.BytesIO()
     torch.jit.save(module, file, _extra_files={f"{key}.json": value for key, value in extra.items()})
     return file.getvalue()
 
 
-def read(module: Any) -> Network:
+def read(module) -> Network:
     data = saved(module)
     assert torchscript.matches(data) and not state_dict.matches(data)
     return torchscript.read(data)[0]
 
 
-def agrees(network: Network, module: Any, kind: str = "mlp", flat: bool = False) -> None:
+def agrees(network: Network, module, kind: str = "mlp", flat: bool = False) -> None:
     """Compare over some steps of motion, in float64."""
     module = module.double()
     rng = np.random.default_rng(3)
@@ -186,7 +181,7 @@ def seeded() -> None:
     torch.manual_seed(5)
 
 
-ACTIVATIONS: dict[str, Callable[[], Any]] = {
+ACTIVATIONS: dict[str, Callable] = {
     **{
         kind.__name__: kind
         for kind in (
@@ -204,13 +199,13 @@ ACTIVATIONS: dict[str, Callable[[], Any]] = {
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", ACTIVATIONS)
-def test_activations(name: str, way: Callable[..., Any]) -> None:
+def test_activations(name, way) -> None:
     module = MLP(ACTIVATIONS[name]()).eval()
     agrees(read(way(module, torch.zeros(3, 6))), module)
 
 
 @pytest.mark.parametrize(("way", "layers"), [*itertools.product(WAYS, (1, 3, 5))])
-def test_depths(way: Callable[..., Any], layers: int) -> None:
+def test_depths(way, layers) -> None:
     module = MLP(nn.Softsign(), layers).eval()
     network = read(way(module, torch.zeros(3, 6)))
     agrees(network, module)
@@ -220,14 +215,14 @@ def test_depths(way: Callable[..., Any], layers: int) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("kind", [Scaled, Normed])
-def test_what_stands_in_the_code_is_honoured(kind: Any, way: Callable[..., Any]) -> None:
+def test_what_stands_in_the_code_is_honoured(kind, way) -> None:
     module = kind().eval()
     agrees(read(way(module, torch.zeros(3, 6))), module)
 
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(("layers", "take", "bias"), [(1, "last", True), (2, "hidden", False), (3, "view", True)])
-def test_lstm(way: Callable[..., Any], layers: int, take: str, bias: bool) -> None:
+def test_lstm(way, layers, take, bias) -> None:
     module = LSTM("lstm", layers, take, bias).eval()
     state = torch.zeros(layers, 3, 6)
     network = read(way(module, (torch.zeros(3, 1, 2), (state, state))))
@@ -236,14 +231,14 @@ def test_lstm(way: Callable[..., Any], layers: int, take: str, bias: bool) -> No
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_lstm_with_its_states_apart(way: Callable[..., Any]) -> None:
+def test_lstm_with_its_states_apart(way) -> None:
     module = FlatLSTM("lstm", 2).eval()
     state = torch.zeros(2, 3, 6)
     agrees(read(way(module, (torch.zeros(3, 1, 2), state, state))), module, "lstm", flat=True)
 
 
 @pytest.mark.parametrize(("way", "layers"), [*itertools.product(WAYS, (1, 2))])
-def test_gru(way: Callable[..., Any], layers: int) -> None:
+def test_gru(way, layers) -> None:
     module = GRU("gru", layers).eval()
     network = read(way(module, (torch.zeros(3, 1, 2), torch.zeros(layers, 3, 6))))
     assert (network.kind, network.num_layers) == ("gru", layers)
@@ -256,7 +251,7 @@ def test_metadata_travels_with_the_archive() -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16])
-def test_other_numbers_become_float32(dtype: Any) -> None:
+def test_other_numbers_become_float32(dtype) -> None:
     module = MLP(nn.ELU()).to(dtype).eval()
     agrees(read(torch.jit.script(module)), module)
 
@@ -316,7 +311,7 @@ class Unused(Looped):
         (Unused, "tensor scale"),
     ],
 )
-def test_anything_else_is_refused_by_name(kind: Any, told: str) -> None:
+def test_anything_else_is_refused_by_name(kind, told) -> None:
     with pytest.raises(torchscript.NetworkError, match=told) as error:
         read(torch.jit.script(kind().eval()))
     assert "Convert the checkpoint to ONNX" in str(error.value)
@@ -327,14 +322,14 @@ def test_dropout_of_training_is_refused() -> None:
         read(torch.jit.script(nn.Sequential(nn.Linear(3, 3), nn.Dropout(0.5), nn.Linear(3, 1)).train()))
 
 
-def pickled(value: Any, **options: Any) -> bytes:
+def pickled(value, **options) -> bytes:
     file = io.BytesIO()
     torch.save(value, file, **options)
     return file.getvalue()
 
 
 @pytest.mark.parametrize("protocol", [2, 3, 4, 5])
-def test_state_dict_of_an_mlp(protocol: int) -> None:
+def test_state_dict_of_an_mlp(protocol) -> None:
     module = MLP(nn.ELU(), 3).eval()
     data = pickled(
         {"model": module.state_dict(), "metadata": {"activation": "elu", "input_idx": [0, 1, 2]}},
@@ -347,7 +342,7 @@ def test_state_dict_of_an_mlp(protocol: int) -> None:
 
 
 @pytest.mark.parametrize("kind", [LSTM, GRU])
-def test_state_dict_of_a_recurrent_network(kind: Any) -> None:
+def test_state_dict_of_a_recurrent_network(kind) -> None:
     module = kind(kind.__name__.lower(), 2).eval()
     del module.scale
     module.register_buffer("scale", torch.ones(2), persistent=False)

@@ -1,9 +1,6 @@
 """PyTorch's pickles read as data: their values, and that they can do nothing else."""
 
-from __future__ import annotations
-
 import struct
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,16 +18,15 @@ from torch_archives import Object, Raw, Writer, name
 from torch_corpus import bad_pickles
 
 
-def loaded(value: Any) -> Any:
+def loaded(value):
     writer = Writer()
-    data = writer.pickle(value)
-    return load(data, lambda key: writer.storages[int(key)])
+    return load(writer.pickle(value), lambda key: writer.storages[int(key)])
 
 
 @pytest.mark.parametrize(
     "value", [None, True, 3, -70_000, 1 << 40, 2.5, "ä", (1, (2, "b")), [1, []], {"a": {"b": None}, 3: ()}]
 )
-def test_plain_values(value: object) -> None:
+def test_plain_values(value) -> None:
     assert loaded(value) == value
 
 
@@ -57,7 +53,7 @@ def test_tensors_keep_shape_and_layout() -> None:
         ("CharStorage", b"\1\xfe", [1, -2]),
     ],
 )
-def test_types_of_numbers(kind: str, content: bytes, expected: list[float]) -> None:
+def test_types_of_numbers(kind, content, expected) -> None:
     storage = Raw(Writer().value(("storage", Raw(name("torch", kind)), "0", "cuda:0", 2)) + b"Q")
     arguments = Writer().value((storage, 0, (2,), (1,), False, None))
     data = b"\x80\x02" + name("torch._utils", "_rebuild_tensor_v2") + arguments + b"R."
@@ -105,7 +101,7 @@ BAD = bad_pickles()
 
 
 @pytest.mark.parametrize("bad", BAD)
-def test_what_a_pickle_must_not_do(bad: str) -> None:
+def test_what_a_pickle_must_not_do(bad) -> None:
     data, told = BAD[bad]
     with pytest.raises(NetworkError, match=told):
         load(data, lambda key: b"")
@@ -113,9 +109,9 @@ def test_what_a_pickle_must_not_do(bad: str) -> None:
 
 def test_metadata_is_json() -> None:
     assert json_of({"a": [1, (2.5, None)], "b": np.array([1.0, 2.0])}) == {"a": [1, [2.5, None]], "b": [1.0, 2.0]}
-    loop: list[Any] = []
+    loop = []
     loop.append(loop)
-    wide: Any = []
+    wide = []
     for _ in range(40):
         wide = [wide, wide]
     for value in (loop, wide, {1: 2}, Record("__torch__.M"), {"a": object()}):

@@ -1,9 +1,6 @@
 """Tables of other programs: their names and units of columns, told instead of converted."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +16,7 @@ FACTORS = {
 }
 
 
-def written(folder: Path, columns: dict[str, Any], name: str = "log.csv") -> Path:
+def written(folder: Path, columns: dict, name: str = "log.csv") -> Path:
     path = folder / name
     rows = zip(*columns.values(), strict=True)
     path.write_text("\n".join([",".join(columns), *(",".join(map(str, row)) for row in rows)]), "utf-8")
@@ -32,13 +29,13 @@ def read(path: Path, joints: list[str], *columns: str) -> MotorLog:
 
 
 @pytest.mark.parametrize("unit", FACTORS)
-def test_each_unit(tmp_path: Path, unit: str) -> None:
+def test_each_unit(tmp_path, unit) -> None:
     """A column of time, or of each signal that may have the unit."""
     (quantity,) = (one for one, units in UNITS.items() if unit in units)
     for name in ("time", *SIGNALS) if quantity == "s" else (one for one in SIGNALS if SIGNALS[one] == quantity):
         if quantity == "s" and name != "time":
             continue
-        table: dict[str, Any] = {"time": [0, 1, 2], "command": [0, 1, 2], "position": [0, 1, 2]} | {name: [0, 1, 2]}
+        table = {"time": [0, 1, 2], "command": [0, 1, 2], "position": [0, 1, 2]} | {name: [0, 1, 2]}
         renamed = {"x y" if one == name else one: numbers for one, numbers in table.items()}
         log = read(written(tmp_path, renamed), ["hip"], f"{name}=x y:{unit}")
         found = log.time if name == "time" else log.signals[name][:, 0]
@@ -50,7 +47,7 @@ def test_units_are_these() -> None:
     assert {*UNITS} == {"s", *SIGNALS.values()}
 
 
-def test_one_joint(tmp_path: Path) -> None:
+def test_one_joint(tmp_path) -> None:
     """The example of the help; what stood under a name of a log is not read, and told."""
     table = {"t_ms": [0, 10, 20], "pos_deg": [0, 90, 180], "goal_deg": [0, 180, 90], "position": [7, 7, 7]}
     with pytest.warns(UserWarning, match=r"log\.csv: position: not read"):
@@ -61,14 +58,13 @@ def test_one_joint(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("extension", ["csv", "npz"])
-def test_several_joints(tmp_path: Path, extension: str) -> None:
+def test_several_joints(tmp_path, extension) -> None:
     """By a name for each, by one for all, or only by a unit; of matrices, too."""
     log = following(["hip", "knee"])
     told = ["time=:ms", "command=:deg", "position=:mrad"]
     if extension == "npz":
         path, signals = tmp_path / "log.npz", {"command": np.degrees(log.command), "position": 1e3 * log.position}
-        arrays: Any = {"time": 1e3 * log.time, "joints": ["hip", "knee"], **signals}
-        np.savez(path, **arrays)
+        np.savez(path, **{"time": 1e3 * log.time, "joints": ["hip", "knee"], **signals})
     else:
         table = {"time": 1e3 * log.time}
         for column, joint in enumerate(log.joints):
@@ -83,7 +79,7 @@ def test_several_joints(tmp_path: Path, extension: str) -> None:
     np.testing.assert_allclose(back.position, log.position, rtol=1e-14)
 
 
-def test_a_row_per_sample_and_joint(tmp_path: Path) -> None:
+def test_a_row_per_sample_and_joint(tmp_path) -> None:
     table = {
         "stamp": [0, 0, 10, 10],
         "servo": ["knee", "hip"] * 2,
@@ -109,13 +105,13 @@ def test_a_row_per_sample_and_joint(tmp_path: Path) -> None:
         ("hip", "position=:deg", r"columns position = :deg: must be one of them"),
     ],
 )
-def test_refused(tmp_path: Path, joints: str, told: str, said: str) -> None:
+def test_refused(tmp_path, joints, told, said) -> None:
     path = written(tmp_path, {"t_ms": [0, 1], "a": [0, 1], "b": [0, 1]})
     with pytest.raises(ValueError, match=said):
         read(path, joints.split(), told)
 
 
-def test_cell_is_named_as_in_the_file(tmp_path: Path) -> None:
+def test_cell_is_named_as_in_the_file(tmp_path) -> None:
     path = written(tmp_path, {"t_ms": [0, "x"], "a": [0, 1], "b": [0, 1]})
     with pytest.raises(ValueError, match="line 3, column t_ms = x: must be a finite number"):
         read(path, ["hip"], "time=t_ms:ms", "command=a", "position=b")

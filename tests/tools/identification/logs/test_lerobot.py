@@ -1,21 +1,18 @@
 """Datasets of LeRobot: layouts of versions 2.1 and 3, units, and folders that are broken."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import load_lerobot_calibration
 from isaacsim.core.experimental.actuators.tools.identification.log import MotorLog
 from isaacsim.core.experimental.actuators.tools.identification.logs.read import read_logs
+from refusals import refused
 
-arrow: Any = pytest.importorskip("pyarrow", exc_type=ImportError)
-parquet: Any = pytest.importorskip("pyarrow.parquet", exc_type=ImportError)
-
+arrow = pytest.importorskip("pyarrow", exc_type=ImportError)
+parquet = pytest.importorskip("pyarrow.parquet", exc_type=ImportError)
 ROBOT = ("gripper", "shoulder_pan", "spare")
 NAMES = ["shoulder_pan.pos", "elbow_flex.pos", "gripper.pos"]
 FPS = 30
@@ -34,7 +31,7 @@ def numbers(episode: int) -> np.ndarray:
     return np.arange(12.0).reshape(4, 3) + 20 * episode
 
 
-def written(folder: Path, layout: dict[str, list[int]], names: Any = NAMES, version: str = "v3.0") -> Path:
+def written(folder: Path, layout: dict[str, list[int]], names=NAMES, version: str = "v3.0") -> Path:
     """A dataset of three episodes with four frames each."""
     feature = {"dtype": "float32", "shape": [3], "names": names}
     info = {"codebase_version": version, "fps": FPS, "features": {"action": feature, "observation.state": feature}}
@@ -46,7 +43,7 @@ def written(folder: Path, layout: dict[str, list[int]], names: Any = NAMES, vers
     return folder
 
 
-def table(episodes: list[int]) -> Any:
+def table(episodes: list[int]):
     actions = np.concatenate([numbers(one) for one in episodes])
     lists = arrow.list_(arrow.float32(), 3)
     return arrow.table(
@@ -60,14 +57,14 @@ def table(episodes: list[int]) -> Any:
     )
 
 
-def read(folder: Path, *units: str, **options: Any) -> list[MotorLog]:
+def read(folder: Path, *units: str, **options) -> list[MotorLog]:
     return read_logs([folder], ROBOT, units=units, **options)
 
 
 @pytest.mark.parametrize(
     ("layout", "names"), [(V3, NAMES), (V2, {"motors": [name.removesuffix(".pos") for name in NAMES]})]
 )
-def test_log_of_each_episode(tmp_path: Path, layout: dict[str, list[int]], names: Any) -> None:
+def test_log_of_each_episode(tmp_path, layout, names) -> None:
     """In the order of the episodes; joints in that of the robot."""
     logs = read(written(tmp_path, layout, names), "radians")
     assert [log.source for log in logs] == [f"{tmp_path}, episode {number}" for number in range(3)]
@@ -78,13 +75,13 @@ def test_log_of_each_episode(tmp_path: Path, layout: dict[str, list[int]], names
         np.testing.assert_array_equal(log.position, numbers(episode)[:, [2, 0]] / 2)
 
 
-def test_plain_degrees(tmp_path: Path) -> None:
+def test_plain_degrees(tmp_path) -> None:
     """Of all joints but one."""
     (log, *_) = read(written(tmp_path, V3), "degrees", "gripper=radians")
     np.testing.assert_allclose(log.command, numbers(0)[:, [2, 0]] * [1.0, math.pi / 180])
 
 
-def test_units_of_a_calibration(tmp_path: Path) -> None:
+def test_units_of_a_calibration(tmp_path) -> None:
     """As a file or its content; those of LeRobot, as of its own calibrations."""
     file = tmp_path / "arm.json"
     file.write_text(json.dumps(CALIBRATION))
@@ -100,18 +97,16 @@ def test_units_of_a_calibration(tmp_path: Path) -> None:
             np.testing.assert_allclose(log.command[:, 1], servos["shoulder_pan"].to_joint(actions[:, 0], unit))
 
 
-def test_units_must_be_told(tmp_path: Path) -> None:
+def test_units_must_be_told(tmp_path) -> None:
     """For no file of a dataset has them."""
     folder = written(tmp_path, V3)
     said = (
         r"unit of gripper = none: must be one of radians, degrees, normalized, percent, ticks, which the dataset does"
     )
-    with pytest.raises(ValueError, match=said):
-        read(folder)
+    refused(ValueError, lambda: read(folder), said)
     with pytest.raises(ValueError, match=r"unit of shoulder_pan = none: .* Give --units UNIT shoulder_pan=UNIT"):
         read(folder, "gripper=degrees")
-    with pytest.raises(ValueError, match=r"unit of gripper = turns: must be one of radians"):
-        read(folder, "turns")
+    refused(ValueError, lambda: read(folder, "turns"), r"unit of gripper = turns: must be one of radians")
     with pytest.raises(ValueError, match=r"unit of gripper = percent: must have the calibration .*Give --calibration"):
         read(folder, "degrees", "gripper=percent")
     servos = {"shoulder_pan": load_calibration(tmp_path)["shoulder_pan"]}
@@ -119,7 +114,7 @@ def test_units_must_be_told(tmp_path: Path) -> None:
         read(folder, "degrees", calibration=servos)
 
 
-def load_calibration(folder: Path) -> Any:
+def load_calibration(folder: Path):
     (folder / "arm.json").write_text(json.dumps(CALIBRATION))
     return load_lerobot_calibration(folder / "arm.json")
 
@@ -134,24 +129,21 @@ def load_calibration(folder: Path) -> Any:
         (NAMES[:1], r"frame 0: action has shape \(3,\): must have 1, as meta/info\.json names them"),
     ],
 )
-def test_names_refused(tmp_path: Path, names: Any, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
-        read(written(tmp_path, V3, names), "radians")
+def test_names_refused(tmp_path, names, said) -> None:
+    refused(ValueError, lambda: read(written(tmp_path, V3, names), "radians"), said)
 
 
-def test_files_refused(tmp_path: Path) -> None:
+def test_files_refused(tmp_path) -> None:
     """No file, one without a column, and one of another kind."""
     folder = written(tmp_path, {})
-    with pytest.raises(ValueError, match=r"has no data/\*\*/\*\.parquet: must be a dataset of LeRobot"):
-        read(folder, "radians")
+    refused(ValueError, lambda: read(folder, "radians"), r"has no data/\*\*/\*\.parquet: must be a dataset of LeRobot")
     file = folder / "data" / "file-000.parquet"
     file.parent.mkdir()
     parquet.write_table(table([0]).drop_columns(["action", "timestamp"]), file)
     with pytest.raises(ValueError, match=r"file-000\.parquet has no action, timestamp: must be a dataset of LeRobot"):
         read(folder, "radians")
     file.write_text("junk")
-    with pytest.raises(ValueError, match=r"file-000\.parquet: .*: must be a dataset of LeRobot"):
-        read(folder, "radians")
+    refused(ValueError, lambda: read(folder, "radians"), r"file-000\.parquet: .*: must be a dataset of LeRobot")
     (folder / "meta" / "info.json").write_text("[")
     with pytest.raises(ValueError, match=r"info\.json: features\.action\.names: .*: must be a dataset of LeRobot"):
         read(folder, "radians")

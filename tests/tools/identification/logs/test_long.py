@@ -1,7 +1,5 @@
 """Tables with a row per sample and joint."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +23,7 @@ def written(folder: Path, text: str) -> Path:
     return folder / "log.csv"
 
 
-def test_rows_become_columns(tmp_path: Path) -> None:
+def test_rows_become_columns(tmp_path) -> None:
     """In the order of the robot; empty cells of other joints do not matter."""
     with pytest.warns(UserWarning, match=r"log\.csv: note: not read"):
         (log,) = read_logs([written(tmp_path, TABLE)], ROBOT)
@@ -45,12 +43,12 @@ def test_rows_become_columns(tmp_path: Path) -> None:
         ("command [rad]", "target", r"log\.csv has no hip/command, knee/command: must have each"),
     ],
 )
-def test_refused(tmp_path: Path, old: str, new: str, said: str) -> None:
+def test_refused(tmp_path, old, new, said) -> None:
     """The error names file, line and column."""
     with pytest.raises(ValueError, match=said):
         read_logs([written(tmp_path, TABLE.replace(old, new))], ROBOT)
 
 
-def test_other_joints(tmp_path: Path) -> None:
+def test_other_joints(tmp_path) -> None:
     with pytest.raises(ValueError, match=r"log\.csv has joints knee, hip, wheel: must have some of arm"):
         read_logs([written(tmp_path, TABLE)], ["arm"])

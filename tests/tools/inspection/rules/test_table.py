@@ -1,12 +1,9 @@
 """Each rule of the linter has a file that breaks it and no other, and files that nearly break it."""
 
-from __future__ import annotations
-
 import math
 import re
 import shutil
 from pathlib import Path
-from typing import Any
 
 import isaacsim.core.experimental.actuators as aa
 import pytest
@@ -60,7 +57,7 @@ def go1(stage: Usd.Stage) -> None:
     layer.TransferContent(Sdf.Layer.FindOrOpen(str(ROBOTS / "unitree_go1.usda")))
 
 
-def geared(ratio: float, motor: float = 60.0, **values: Any) -> Edit:
+def geared(ratio: float, motor: float = 60.0, **values) -> Edit:
     """The shoulder has a motor behind a gear, of a largest effort at the joint; its armature is that of the rotor."""
 
     def author(stage: Usd.Stage) -> None:
@@ -233,7 +230,7 @@ def test_every_rule_is_tested() -> None:
 
 
 @pytest.mark.parametrize("rule", BROKEN)
-def test_rule_is_broken_alone(rule: str, tmp_path: Path) -> None:
+def test_rule_is_broken_alone(rule, tmp_path) -> None:
     """The finding has the numbers of the file."""
     edits, words = BROKEN[rule]
     found = aa.lint(edited(tmp_path, *edits), DT if rule in IN_MOTION else None)
@@ -249,7 +246,7 @@ def test_rule_is_broken_alone(rule: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("static", [0.0, 0.75])
-def test_a_fallback_that_fits_is_a_note(static: float, tmp_path: Path) -> None:
+def test_a_fallback_that_fits_is_a_note(static, tmp_path) -> None:
     """It says which friction acts where; that of PhysX may be the breakaway level. `--fix` makes others fit."""
     friction = aa.FrictionConfig(0.5, 0.25, static)
 
@@ -275,7 +272,7 @@ def test_a_fallback_that_fits_is_a_note(static: float, tmp_path: Path) -> None:
     assert [one.severity for one in left if one.rule == "friction-fallback"] == ["note"]
 
 
-def test_fallbacks_without_marks_are_one_note(tmp_path: Path) -> None:
+def test_fallbacks_without_marks_are_one_note(tmp_path) -> None:
     """Of friction that is that of the stage, and of no other; what was authored for the joint, and marks, are none."""
 
     def author(stage: Usd.Stage) -> None:
@@ -298,7 +295,7 @@ def test_fallbacks_without_marks_are_one_note(tmp_path: Path) -> None:
     assert not found()
 
 
-def test_limits_before_a_gear_are_compared_at_the_joint(tmp_path: Path) -> None:
+def test_limits_before_a_gear_are_compared_at_the_joint(tmp_path) -> None:
     """By the ratio; `--fix` lowers that of the motor, and the armature of the joint becomes that of the rotor."""
     file = edited(tmp_path, geared(-50.0, 90.0, rotor_inertia=1e-4), *armature_of(0.1))
     found = {one.rule: one for one in aa.lint(file)}
@@ -311,12 +308,12 @@ def test_limits_before_a_gear_are_compared_at_the_joint(tmp_path: Path) -> None:
     stage = Usd.Stage.Open(str(tmp_path / "fixed.usda"))
     assert stage.GetPrimAtPath(OF_SHOULDER).GetAttribute("newton:maxEffort").Get() == pytest.approx(60.0)
     (motor,) = (one for name, one in aa.motors_of(str(tmp_path / "fixed.usda")).items() if name == "shoulder")
-    limit: Any = motor.clamping[0]
+    limit = motor.clamping[0]
     assert limit.max_effort == pytest.approx(60.0 / 50.0)
     assert motor.armature == pytest.approx(0.25)
 
 
-def test_gains_that_would_do_are_said(tmp_path: Path) -> None:
+def test_gains_that_would_do_are_said(tmp_path) -> None:
     """The linter has no findings on them."""
     (finding,) = aa.lint(edited(tmp_path, *BROKEN["unstable-gains"][0]), DT)
     kp, kd = map(float, re.findall(r"here to kp = ([\d.]+), kd = ([\d.]+)\.", finding.remedy)[0])
@@ -324,7 +321,7 @@ def test_gains_that_would_do_are_said(tmp_path: Path) -> None:
     assert aa.lint(edited(tmp_path, *gains, name="mended.usda"), DT) == []
 
 
-def test_damping_for_a_latency_is_said(tmp_path: Path) -> None:
+def test_damping_for_a_latency_is_said(tmp_path) -> None:
     """A shorter step is no remedy for seconds, and neither are an armature or smaller gains of that proportion."""
     edits = schema(OF_SHOULDER, "ActuatorEncoderAPI"), number(OF_SHOULDER, "actuator:encoder:latency", 0.15)
     (finding,) = (one for one in aa.lint(edited(tmp_path, *edits), DT) if one.rule == "unstable-gains")
@@ -334,7 +331,7 @@ def test_damping_for_a_latency_is_said(tmp_path: Path) -> None:
 _IMPLICIT = schema(OF_SHOULDER, "ActuatorImplicitAPI")
 
 
-def test_effort_mode_is_a_remedy_of_gains_and_mends_them(tmp_path: Path) -> None:
+def test_effort_mode_is_a_remedy_of_gains_and_mends_them(tmp_path) -> None:
     """With the schema of the mode on the prim there is no finding; beside an encoder it does not help."""
     stiff = number(OF_SHOULDER, "newton:kd", 500.0)
     (finding,) = aa.lint(edited(tmp_path, stiff), DT)
@@ -349,7 +346,7 @@ def test_effort_mode_is_a_remedy_of_gains_and_mends_them(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(("assumed", "told"), [(0.3, False), (0.5, True)])
-def test_effort_mode_may_assume_the_inertia_and_no_more(assumed: float, told: bool, tmp_path: Path) -> None:
+def test_effort_mode_may_assume_the_inertia_and_no_more(assumed, told, tmp_path) -> None:
     """Friction of the joint gets the inertia of the mode, and its own does not count."""
     edits = (*_RUBBING, number(OF_SHOULDER, "actuator:friction:assumedInertia", 0.8), _IMPLICIT)
     edits += (number(OF_SHOULDER, "actuator:implicit:assumedInertia", assumed),)
@@ -362,26 +359,26 @@ def test_effort_mode_may_assume_the_inertia_and_no_more(assumed: float, told: bo
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_what_is_in_order_is_let_be(name: str, tmp_path: Path) -> None:
+def test_what_is_in_order_is_let_be(name, tmp_path) -> None:
     """Close to the threshold of a rule."""
     assert [one for one in aa.lint(edited(tmp_path, *GOOD[name]), None) if one.rule != "approximated"] == []
 
 
 @pytest.mark.parametrize("rule", IN_MOTION)
-def test_rules_of_motion_need_a_step(rule: str, tmp_path: Path) -> None:
+def test_rules_of_motion_need_a_step(rule, tmp_path) -> None:
     """Without a step these rules are skipped."""
     assert [one for one in aa.lint(edited(tmp_path, *BROKEN[rule][0])) if one.rule not in _OF_OURS] == []
 
 
 @pytest.mark.parametrize("file", sorted([*ROBOTS.glob("*.usda"), ROBOTS / "arm_2dof.xml"]), ids=lambda file: file.name)
 @pytest.mark.slow
-def test_shipped_robots_break_none(file: Path) -> None:
+def test_shipped_robots_break_none(file) -> None:
     """At their own step, too."""
     assert aa.lint(file, DT) == []
 
 
 @pytest.mark.parametrize(("level", "sticks"), [("coulomb", True), ("static", True), ("viscous", False)])
-def test_friction_of_an_actuator_beyond_its_limit(level: str, sticks: bool, tmp_path: Path) -> None:
+def test_friction_of_an_actuator_beyond_its_limit(level, sticks, tmp_path) -> None:
     """Dry friction at the limit of 60 N·m holds the joint, viscous friction does not; assumed inertia may be twice."""
     edits = (*_RUBBING, number(OF_SHOULDER, f"actuator:friction:{level}", 60.0))
     edits += (number(OF_SHOULDER, "actuator:friction:assumedInertia", 0.68),)
@@ -390,7 +387,7 @@ def test_friction_of_an_actuator_beyond_its_limit(level: str, sticks: bool, tmp_
     assert all("has a dry friction of 60 N·m, its actuator gives at most 60" in one.problem for one in found)
 
 
-def test_knees_of_another_robot_are_compared_with_all_linkages(tmp_path: Path) -> None:
+def test_knees_of_another_robot_are_compared_with_all_linkages(tmp_path) -> None:
     """A Go2 with half the torque, as Isaac Lab's was (IsaacLab#7479); the name of the robot decides."""
     text = edited(tmp_path, *BROKEN["knee-without-linkage"][0]).read_text()
     expected = {
@@ -404,7 +401,7 @@ def test_knees_of_another_robot_are_compared_with_all_linkages(tmp_path: Path) -
         assert finding.rule == "knee-without-linkage" and words in finding.problem
 
 
-def test_values_of_mjcf_are_checked(tmp_path: Path) -> None:
+def test_values_of_mjcf_are_checked(tmp_path) -> None:
     """MJCF has degrees by default; a joint without an actuator has no drive either."""
     text = (ROBOTS / "arm_2dof.xml").read_text()
     file = tmp_path / "arm.xml"
@@ -414,7 +411,7 @@ def test_values_of_mjcf_are_checked(tmp_path: Path) -> None:
     assert [(one.rule, one.where) for one in aa.lint(file)] == [("undriven-joint", "/carriage/extension")]
 
 
-def test_more_that_newton_refuses(tmp_path: Path) -> None:
+def test_more_that_newton_refuses(tmp_path) -> None:
     """A velocity limit without a stall effort, a network of another format, and an axis of a generic joint."""
     file = edited(tmp_path, schema(OF_SHOULDER, "NewtonDCMotorClampingAPI"), _DC[2])
     assert [one.problem for one in aa.lint(file) if one.rule == "refused-elsewhere"] == [

@@ -1,0 +1,10 @@
+"""The simulators that there are."""
+
+import pytest
+from physics_engines import ENGINES, installed
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> str:
+    """Every simulator that is installed."""
+    return installed(request.param)
