@@ -165,7 +165,8 @@ def test_a_torque_constant_that_no_column_tells_is_said() -> None:
     log = hidden_log(PENDULUM, {"hinge": true}, ["hinge"])
     options = FitOptions(parameters=["torque_constant"], models=["Coulomb friction"])
     found = identify(PENDULUM, [log], {"hinge": known}, options)
-    assert found.warnings == ["Kept as in the file, for the logs do not tell: torque_constant of hinge."]
+    assert found.warnings[0] == "Kept as in the file, for the logs do not tell: torque_constant of hinge."
+    assert found.warnings[1].startswith("No intervals of hinge") and len(found.warnings) == 2
     assert value_of(found.motors["hinge"], "torque_constant") == 0.5
     assert found.fitted_columns == ["position"]
 

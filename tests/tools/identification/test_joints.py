@@ -89,7 +89,9 @@ def test_backlash_is_found() -> None:
     options = FitOptions(
         parameters=["transmission.backlash"], bounds={"transmission.backlash": (0.0, 0.2)}, models=["Coulomb friction"]
     )
-    found = identify(PENDULUM, logs, {"hinge": soft(known_motor(), 0.01)}, options)
+    known = soft(known_motor(), 0.01)
+    known.others = [*known.others, aa.EncoderConfig(velocity="register")]
+    found = identify(PENDULUM, logs, {"hinge": known}, options)
     assert value_of(found.motors["hinge"], "transmission.backlash") == pytest.approx(0.05, rel=0.05)
     assert value_of(found.motors["hinge"], "coulomb") == pytest.approx(0.4, rel=0.05)
     assert "armature" not in {one.name for one in found.estimates}

@@ -149,9 +149,10 @@ class Joints:
 
     def may_have(self, j: int, names: Collection[str]) -> bool:
         """Return whether a joint may have these parameters and logs may tell them: armatures, of those of a spring."""
-        is_seen = self._sees_armature or "stiffness" not in names
-        has_places = all(has_place(self._benches[j].motor, name) for name in names)
-        return is_seen and has_places and not self._is_sprung(j)
+        motor = self._benches[j].motor
+        # of a spring in the file, what options ask for is fitted
+        is_open = "stiffness" not in names or (self._sees_armature and math.isnan(value_of(motor, "stiffness")))
+        return is_open and all(has_place(motor, name) for name in names) and not self._is_sprung(j)
 
     def _is_sprung(self, j: int) -> bool:
         """Return whether a spring between rotor and joint is fitted."""
