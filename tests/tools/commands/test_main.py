@@ -9,7 +9,7 @@ import pytest
 from isaacsim.core.experimental.actuators.base.version import __version__
 from isaacsim.core.experimental.actuators.tools.commands import doctor, main
 from isaacsim.core.experimental.actuators.tools.commands.answer import Answer, Table
-from isaacsim.core.experimental.actuators.tools.commands.arguments import SUBCOMMANDS
+from isaacsim.core.experimental.actuators.tools.commands.arguments import FIRST, SUBCOMMANDS
 from isaacsim.core.experimental.actuators.tools.commands.show import show, show_json
 from warm_python import warm_python
 
@@ -126,6 +126,19 @@ def test_version_is_said(capsys) -> None:
     """One line, for scripts and reports."""
     assert main.main(["--version"]) == 0
     assert capsys.readouterr().out == f"actuators {__version__}\n"
+
+
+def test_first_commands_are_shown_without_arguments(capsys) -> None:
+    """Those that are there, within 80 columns."""
+    assert main.main([]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines if line.startswith("  ") and line[2] != " "] == [*FIRST]
+    assert {*FIRST} <= {*SUBCOMMANDS} and max(map(len, lines)) <= 80
+
+
+def test_a_near_command_is_named(capsys) -> None:
+    assert main.main(["inspct", "robot.usda"]) == 2
+    assert "inspct: must be a command. Did you mean inspect?" in capsys.readouterr().err
 
 
 def test_parity_names_its_place(capsys) -> None:

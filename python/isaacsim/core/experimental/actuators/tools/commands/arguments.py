@@ -438,6 +438,9 @@ SUBCOMMANDS: dict[str, type[Arguments]] = {
     )
 }
 
+FIRST = ("inspect", "lint", "run", "stability", "identify", "export")
+"""The subcommands that one needs first."""
+
 
 def choices(texts: Iterable[str]) -> dict[str, str]:
     """Return the choices by variant set.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import re
 import sys
+import textwrap
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING
 from ...base.extras import needs
 from ...base.version import __version__
 from ...compat.moved import OUTSIDE
+from ...extension.action_graphs.runner.error import did_you_mean
 from .answer import Answer
 
 if TYPE_CHECKING:
@@ -37,7 +40,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with needs("The command actuators", "cli"):
             import tyro
 
-            from .arguments import SUBCOMMANDS
+            from .arguments import FIRST, SUBCOMMANDS
+        if not words:
+            return _show_first(FIRST)
+        if not words[0].startswith("-") and words[0] not in SUBCOMMANDS:
+            print(f"error: {words[0]}: must be a command. {did_you_mean(words[0], SUBCOMMANDS)}", file=sys.stderr)
+            return 2
         given = tyro.extras.subcommand_cli_from_dict(
             SUBCOMMANDS,
             prog="actuators",
@@ -64,6 +72,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     (show_json if given.json else show)(answer)
     return int(answer.is_wrong)
+
+
+def _show_first(names: Sequence[str]) -> int:
+    """Print the commands that one needs first, and return the exit code."""
+    from .arguments import SUBCOMMANDS
+
+    print("Motors of robots: what they are, whether they are right, how they move.\n")
+    for name in names:
+        # up to what follows a comma or semicolon
+        first = re.split(r"[,;:.]", SUBCOMMANDS[name].__doc__ or "")[0]
+        print(textwrap.fill(first, 80, initial_indent=f"  {name:12}", subsequent_indent=" " * 14))
+    print("\nAll commands: actuators --help. One of them: actuators inspect --help.")
+    return 0
 
 
 def _ask(given: Arguments) -> tuple[Answer, Exception | None, list[str]]:
