@@ -179,9 +179,9 @@ class BoundPlan {
         give("linkages", py::none(), [&] { plan.set_linkages(std::move(linkages)); });
     }
 
-    static Linkage made(const std::vector<int32_t>& slots, const std::vector<bool>& own,
-                        const std::vector<bool>& pulls, const std::vector<std::vector<float>>& numbers,
-                        const std::vector<int>& rows, const std::vector<float>& nodes) {
+    static Linkage made(const std::vector<int32_t>& slots, const std::vector<bool>& own, const std::vector<bool>& pulls,
+                        const std::vector<std::vector<float>>& numbers, const std::vector<int>& rows,
+                        const std::vector<float>& nodes) {
         Linkage one;
         const size_t count = slots.size();
         const auto sizes = [&](size_t k) { return numbers[k].size() == (k < 2 ? count * count : count); };
