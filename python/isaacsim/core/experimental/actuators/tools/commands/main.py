@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import re
 import sys
@@ -13,7 +14,6 @@ from typing import TYPE_CHECKING
 from ...base.extras import needs
 from ...base.version import __version__
 from ...compat.moved import OUTSIDE
-from ...extension.action_graphs.runner.error import did_you_mean
 from .answer import Answer
 
 if TYPE_CHECKING:
@@ -44,7 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not words:
             return _show_first(FIRST)
         if not words[0].startswith("-") and words[0] not in SUBCOMMANDS:
-            print(f"error: {words[0]}: must be a command. {did_you_mean(words[0], SUBCOMMANDS)}", file=sys.stderr)
+            near = "".join(f" Did you mean {name}?" for name in difflib.get_close_matches(words[0], SUBCOMMANDS, n=1))
+            print(f"error: {words[0]}: must be a command.{near} `actuators --help` lists them.", file=sys.stderr)
             return 2
         given = tyro.extras.subcommand_cli_from_dict(
             SUBCOMMANDS,
