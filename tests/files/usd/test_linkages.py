@@ -57,6 +57,10 @@ def test_tendon_of_fewer_motors_than_joints_is_in_a_file(tmp_path: Path) -> None
     require_equal(shaft_in(found[names[1]]), tendon)
     assert shaft_in(found[names[1]]).unilateral
     assert [found[name].controller for name in (names[0], names[2])] == [None, None]
+    (inspected,) = aa.inspect_robots(tmp_path / "robot.usda")
+    words = {actuator.joints[0]: actuator.pipeline for actuator in inspected.actuators}
+    assert words[names[0]] == words[names[2]] == "no motor: free where tendons do not hold it"
+    assert words[names[1]].endswith("linkage +1·panda_joint5 +0.5·panda_joint6 -0.3·panda_joint7, pulls only")
     positions = []
     for robot, motors in ((tmp_path / "robot.usda", None), (ROBOTS / "franka_panda.usda", made)):
         with aa.Simulation(robot) as simulation:

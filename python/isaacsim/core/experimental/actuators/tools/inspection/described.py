@@ -13,7 +13,8 @@ from typing import Any, Literal, cast
 from ...specs.configs import ClampingConfig, Config, ControlConfig, DelayConfig, ForeignConfig
 from ...specs.fields import Parameter, parameters_of
 from ...specs.joint_side import bounds_at_joint, gains_at_joint
-from ...specs.stages import Staged, follows_limits
+from ...specs.linkage import LinkageConfig
+from ...specs.stages import Staged, follows_limits, kind_of
 
 DrivenBy = Literal["actuator", "USD drive", "MJCF actuator", "MjcActuator", "another joint", "nothing"]
 
@@ -184,8 +185,15 @@ def law_of(config: Config | type[Config]) -> str:
 
 
 def pipeline_of(configs: Iterable[Config]) -> str:
-    """Return the stages of an actuator in words, in order."""
-    return " → ".join(map(_in_words, configs))
+    """Return the stages of an actuator in words, in order; a linkage without a motor is free, as far as others go."""
+    stages = list(configs)
+    has_motor = any(kind_of(stage) == "controller" for stage in stages)
+    return " → ".join(
+        "no motor: free where tendons do not hold it"
+        if isinstance(stage, LinkageConfig) and not has_motor
+        else _in_words(stage)
+        for stage in stages
+    )
 
 
 def values_of(config: Config, linear: bool, source: str) -> dict[str, tuple[Parameter | None, InspectedValue]]:
@@ -211,6 +219,12 @@ def source_of(layer: str | None) -> str:
 
 def _in_words(config: Config) -> str:
     law = law_of(config)
+    if isinstance(config, LinkageConfig) and not config.is_table:
+        angle = " ".join(
+            f"{share:+.4g}·{joint}" for joint, share in zip(config.joints, config.coefficients, strict=True)
+        )
+        offset = f" {config.offset:+.4g}" if config.offset else ""
+        return f"{law} {angle}{offset}{', pulls only' if config.unilateral else ''}"
     if isinstance(config, ForeignConfig):
         values = config.values
     else:
