@@ -449,7 +449,7 @@ def entries() -> dict[str, Callable[[], Entry]]:
         "Plan.set_linkages": of_plan(
             "set_linkages",
             lambda b: [
-                [([0, 2], [False, True], [[1.0, 1.0, 1.0, -1.0], [0.5, 0.5, 0.5, -0.5], *[[0.5, 1.0]] * 5], [2, 2], [])]
+                [([0, 2], [False, True], [True, False], [*[[1.0, 1.0, 1.0, -1.0]] * 2, *[[0.5, 1.0]] * 5], [2, 2], [])]
             ],
         ),
         "Plan.measure": of_plan("measure", lambda b: [[floats(b.robots, b.slots) for _ in range(4)]]),
