@@ -69,7 +69,7 @@ TESTED = {
             "unknown_schema_leaves_the_actuator_usable unknown_controller_leaves_the_joint_to_its_drive",
         ),
         "drives of revolute and prismatic joints named": (
-            "files/usd/test_instances.py",
+            "files/usd/test_authored.py",
             "drive_of_a_letter_is_that_of_the_axis drive_of_a_slide a_file_is_opened_with_its_drive",
         ),
         "attributes that no applied schema has": (
@@ -144,21 +144,21 @@ TESTED = {
             "simulators/test_articulation.py",
             "wrong_arguments_change_nothing getter_refuses_indices_out_of_range",
         ),
-        "links": ("simulators/test_body_state.py", "velocities_are_those_of_motion"),
+        "links": ("simulators/test_default_state.py", "velocities_are_those_of_motion"),
         "contact forces": (
-            "simulators/test_contacts.py",
+            "simulators/test_physics_articulation.py",
             "feet_of_a_standing_quadruped_carry_it they_need_running_physics_and_mujoco",
         ),
         "masses of links": (
             "simulators/mujoco/test_link_masses.py",
             "getters_tell_what_was_set what_no_link_can_have_is_refused",
         ),
-        "forces in joints": ("simulators/test_dynamics.py", "joint_forces_of_a_telescope"),
+        "forces in joints": ("simulators/test_physics_articulation.py", "joint_forces_of_a_telescope"),
         "fixed tendons": ("simulators/mujoco/test_tendons.py", "numbers_are_those_of_the_file"),
         "missing": ("simulators/test_physics_articulation.py", "methods_said_to_be_missing_are"),
-        "added": ("simulators/test_body_state.py", "gravity_is_seen_from_the_root_link"),
+        "added": ("simulators/test_default_state.py", "gravity_is_seen_from_the_root_link"),
         "mass matrices": (
-            "simulators/test_dynamics.py",
+            "simulators/test_physics_articulation.py",
             "mass_matrix_of_a_pendulum_is_its_inertia equations_of_motion_hold",
         ),
         "largest velocities": ("simulators/mujoco/test_velocity_limits.py", "a_joint_stays_at_its_limit"),
