@@ -76,7 +76,8 @@ def copy_tree(folder: Path) -> None:
 def run(interpreter: str, arguments: Sequence[str], variables: Mapping[str, str]) -> tuple[str, int, float]:
     """The last line of the tests with these arguments, their exit code, and the seconds that all took."""
     start = time.monotonic()
-    with tempfile.TemporaryDirectory() as home:
+    # python.sh may still compile modules there
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
         folder = Path(home) / "clone"
         copy_tree(folder)
         where = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
