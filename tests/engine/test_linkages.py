@@ -244,6 +244,7 @@ LAW = aa.PDControlConfig(1.0, 0.0)
     [
         ({"pitch": [LAW, PARALLEL[0]]}, "joint 'roll' must have an actuator with a LinkageConfig, too"),
         ({"knee": [LAW, DIFFERENTIAL[0]], "pitch|roll": [LAW]}, "must have joint 'knee', at which the actuator is"),
+        ({"knee": [LAW, DIFFERENTIAL[0]]}, "must have joint 'knee', at which the actuator is"),
         (
             {"pitch": [LAW, DIFFERENTIAL[0]], "roll": [LAW, aa.LinkageConfig(["roll", "pitch"], [1.0, 1.0])]},
             "must be the joints that joint 'roll' has",

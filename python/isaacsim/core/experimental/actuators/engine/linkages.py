@@ -85,24 +85,25 @@ def idle_shafts(specs: Iterable[ActuatorSpec]) -> dict[str, LinkageConfig]:
     Args:
         specs: The actuators of a robot; one with a controller or a linkage has a motor.
     """
-    shafts: dict[tuple[str, ...], dict[str, list[float]]] = {}
+    rows_of: dict[tuple[str, ...], dict[str, list[float]]] = {}
     driven: set[str] = set()
     for spec in specs:
-        own = _config_of(spec)
-        driven.update(spec.dof_names if own is not None or spec.controller is not None else ())
-        if own is not None and not own.is_table and len(spec.dof_names) == 1:
-            shafts.setdefault(tuple(own.joints), {})[spec.dof_names[0]] = own.coefficients
-    found: dict[str, LinkageConfig] = {}
-    for joints, rows in shafts.items():
-        idle = [joint for joint in joints if joint not in rows]
-        if driven.isdisjoint(idle) and len(rows) < len(joints):
+        shaft = _config_of(spec)
+        driven.update(spec.dof_names if shaft is not None or spec.controller is not None else ())
+        if shaft is not None and not shaft.is_table and len(spec.dof_names) == 1:
+            rows_of.setdefault(tuple(shaft.joints), {})[spec.dof_names[0]] = shaft.coefficients
+    idle: dict[str, LinkageConfig] = {}
+    for joints, rows in rows_of.items():
+        free = [joint for joint in joints if joint not in rows]
+        # the plan refuses motors at other joints by name
+        if free and driven.isdisjoint(free) and rows.keys() <= {*joints}:
             # all right singular vectors behind those of the motors
             _, _, right = np.linalg.svd(np.array(list(rows.values())))
-            found |= {
+            idle |= {
                 joint: LinkageConfig(list(joints), row)
-                for joint, row in zip(idle, right[len(rows) :].tolist(), strict=True)
+                for joint, row in zip(free, right[len(rows) :].tolist(), strict=True)
             }
-    return found
+    return idle
 
 
 def plan_linkages(entries: Sequence[ActuatorEntry], names: Sequence[str]) -> list[PlannedLinkage]:
@@ -160,7 +161,7 @@ def _planned(motors: Sequence[tuple[ActuatorEntry, LinkageShaft]], slots: Sequen
     return PlannedLinkage(
         slots=tuple(slots),
         own=tuple(_has_own_commands(entry) for entry, _ in motors),
-        pulls=tuple(one.unilateral for one in shafts),
+        pulls=tuple(shaft.unilateral for shaft in shafts),
         matrix=matrix.astype(np.float32),
         inverse=np.zeros((count, count), np.float32) if first.is_table else np.linalg.inv(matrix).astype(np.float32),
         offset=np.array([one.offset for one in shafts], np.float32),

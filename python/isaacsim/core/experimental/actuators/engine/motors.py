@@ -121,8 +121,7 @@ def _with_idle_shafts(
     motors: Sequence[Motor], names: Sequence[str], paths: Sequence[str], problems: list[str]
 ) -> list[Motor]:
     """Return motors with shafts that nothing turns, at the joints of linkages that have no motor."""
-    at = {column: number for number, motor in enumerate(motors) for column in motor.columns}
-    found = list(motors)
+    by_column = {column: motor for motor in motors for column in motor.columns}
     for joint, shaft in idle_shafts(motor.spec for motor in motors if motor.spec is not None).items():
         if joint not in names:
             problems.append(
@@ -130,8 +129,7 @@ def _with_idle_shafts(
             )
             continue
         column = names.index(joint)
-        number = at.get(column)
-        motor = Motor(joint, (column,), None, {}) if number is None else found[number]
+        motor = by_column.get(column, Motor(joint, (column,), None, {}))
         if len(motor.columns) > 1:
             problems.append(
                 f"motors[{motor.pattern!r}] has {joint!r} and other joints: {joint!r} must have a motor of its own, "
@@ -139,12 +137,8 @@ def _with_idle_shafts(
             )
             continue
         spec = motor.spec or ActuatorSpec(motor.pattern, (paths[column],), dof_names=(joint,))
-        idle = dataclasses.replace(motor, spec=dataclasses.replace(spec, others=(shaft, *spec.others)))
-        if number is None:
-            found.append(idle)
-        else:
-            found[number] = idle
-    return found
+        by_column[column] = dataclasses.replace(motor, spec=dataclasses.replace(spec, others=(shaft, *spec.others)))
+    return list({id(motor): motor for motor in by_column.values()}.values())
 
 
 def without_motor(motors: Sequence[Motor], names: Sequence[str]) -> list[str]:
