@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, NoReturn
 
@@ -87,3 +88,10 @@ def shown(value: Any) -> str:
     """Return a value for a message, with bounded length."""
     text = repr(value)
     return text if len(text) <= 200 else f"{text[:200]}…"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return the nearest known name, if any is near, and all there are."""
+    known = list(known)
+    near = difflib.get_close_matches(name, known, n=1)
+    return (f"Did you mean {near[0]}? " if near else "") + f"Available: {', '.join(known) or 'none'}."

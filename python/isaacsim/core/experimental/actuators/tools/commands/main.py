@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import re
 import sys
@@ -11,6 +10,7 @@ import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ...base.errors import did_you_mean
 from ...base.extras import needs
 from ...base.version import __version__
 from ...compat.moved import OUTSIDE
@@ -40,12 +40,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with needs("The command actuators", "cli"):
             import tyro
 
-            from .arguments import FIRST, SUBCOMMANDS
+            from .arguments import SUBCOMMANDS
         if not words:
-            return _show_first(FIRST)
+            return _show_first()
         if not words[0].startswith("-") and words[0] not in SUBCOMMANDS:
-            near = "".join(f" Did you mean {name}?" for name in difflib.get_close_matches(words[0], SUBCOMMANDS, n=1))
-            print(f"error: {words[0]}: must be a command.{near} `actuators --help` lists them.", file=sys.stderr)
+            print(f"error: {words[0]}: must be a command. {did_you_mean(words[0], SUBCOMMANDS)}", file=sys.stderr)
             return 2
         given = tyro.extras.subcommand_cli_from_dict(
             SUBCOMMANDS,
@@ -75,12 +74,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return int(answer.is_wrong)
 
 
-def _show_first(names: Sequence[str]) -> int:
+def _show_first() -> int:
     """Print the commands that one needs first, and return the exit code."""
-    from .arguments import SUBCOMMANDS
+    from .arguments import FIRST, SUBCOMMANDS
 
     print("Motors of robots: what they are, whether they are right, how they move.\n")
-    for name in names:
+    for name in FIRST:
         # up to what follows a comma or semicolon
         first = re.split(r"[,;:.]", SUBCOMMANDS[name].__doc__ or "")[0]
         print(textwrap.fill(first, 80, initial_indent=f"  {name:12}", subsequent_indent=" " * 14))

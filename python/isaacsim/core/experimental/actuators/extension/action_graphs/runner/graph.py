@@ -6,8 +6,9 @@ import logging
 from collections.abc import Iterable
 from typing import Any
 
+from ....base.errors import did_you_mean
 from ..omnigraph.database import Severity
-from .error import GraphError, did_you_mean
+from .error import GraphError
 from .node import Clock, GraphNode, Scope
 
 _log = logging.getLogger(__name__)

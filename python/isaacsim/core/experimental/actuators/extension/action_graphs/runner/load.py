@@ -10,12 +10,13 @@ from collections.abc import Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
 
+from ....base.errors import did_you_mean
 from ....files.usd.graph import GraphPrim, NodePrim, read_graphs
 from ....files.usd.stage import open_stage
 from ..omnigraph.database import Database, make_database
 from ..omnigraph.ogn_file import NodeDescription, NodePorts, Port
 from ..omnigraph.ogn_types import parse_type
-from .error import GraphError, did_you_mean
+from .error import GraphError
 from .graph import Graph
 from .node import GraphNode
 from .registry import database_of, known_node_types

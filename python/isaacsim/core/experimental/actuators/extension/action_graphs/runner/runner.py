@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Self
 
-from ....base.errors import HostError, NotCopied
+from ....base.errors import HostError, NotCopied, did_you_mean
 from ....simulators.current import use_host
 from ....simulators.simulation import Simulation
 from ....specs.arguments import number_of, require_type, whole_of
-from .error import GraphError, did_you_mean
+from .error import GraphError
 from .graph import Graph
 from .load import load_graphs
 from .node import Clock
