@@ -116,7 +116,7 @@ class Attachment:
         self._owner = weakref.ref(owner)
         self._bus, self._robots = bus, robots
         self._axes, self._auto_step, self._properties = axes, auto_step, properties
-        self._is_plain, self._is_alone, self._steps_alone, self._is_first = is_plain, False, False, True
+        self._is_plain, self._may_step_alone, self._steps_alone, self._is_first = is_plain, False, False, True
         # takes signals of joints over before a step
         self._follow: Callable[[], None] = nothing
         self.num_robots, self.paths = robots.num_robots, list(robots.articulation.paths)
@@ -229,7 +229,7 @@ class Attachment:
         """Let the owner judge what steps from now on; later steps may do without it."""
         self._is_first = False
         # physics of a small robot takes no longer than the calls through the owner and `step`
-        self._steps_alone = self._is_plain and self._is_alone
+        self._steps_alone = self._may_step_alone
         if (owner := self._owner()) is not None:
             owner.physics_ready()
 
@@ -330,7 +330,7 @@ class Attachment:
         )
         if problem := without_inertia(self._assembly.parts, self._robots.told):
             raise HostError(f"{self!r}: {type(self.articulation).__name__} tells no inertia of joints. {problem}")
-        self._is_alone = buffers.refresh is nothing is buffers.commit and bool(self._axes)
+        self._may_step_alone = self._is_plain and buffers.refresh is nothing is buffers.commit and bool(self._axes)
         self._steps_alone, self._is_first = False, True
         if self._follow is not nothing:
             refresh = (
