@@ -94,7 +94,7 @@ def _ranges(bench: Bench, cases: Sequence[Decoupled], start: Mapping[str, float]
             found[name] = tuple(np.clip(inertia * factors, *bench.rules[name].bounds).tolist())
         elif name == "max_effort":
             found[name] = _WEAKEST * value, value
-        elif name == "delay" or name.endswith(".backlash"):
+        elif name == "delay":
             low, high = bench.rules[name].bounds
             found[name] = max(low, 0.01 * high), high
     return found
