@@ -47,7 +47,7 @@ _warned: set[str] = set()
 
 
 class _Part(NamedTuple):
-    """What actuators that share a plan have in common.
+    """Properties that actuators must share to be in one plan.
 
     Args:
         is_custom: True with components that compute arrays.
@@ -246,10 +246,12 @@ class Assembly:
     @property
     def assumes_inertias(self) -> bool:
         """True if all stages that step a joint were given an inertia to assume, but for effort modes."""
-        stepping = [one for actuator in self.actuators for one in actuator.stages if "coupled_inertia" in one.ASKS]
+        stages = [stage for actuator in self.actuators for stage in actuator.stages if "coupled_inertia" in stage.ASKS]
         return all(
-            one.END is None and "assumed_inertia" in one.PARAMETERS and bool((one.read("assumed_inertia") > 0.0).all())
-            for one in stepping
+            stage.END is None
+            and "assumed_inertia" in stage.PARAMETERS
+            and bool((stage.read("assumed_inertia") > 0.0).all())
+            for stage in stages
         )
 
     def set_custom_input(self, name: str, array: Any, num_dofs: int) -> None:

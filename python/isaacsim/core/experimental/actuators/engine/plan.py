@@ -367,8 +367,8 @@ class Plan:
     @property
     def with_friction(self) -> np.ndarray:
         """True for slots whose friction steps the joint with the motor before it."""
-        stepping = [one.used for one in self.stages if "motor_damping" in one.law.ASKS and one.law.END is None]
-        return np.any(stepping, axis=0) if stepping else np.zeros(self.num_slots, bool)
+        used = [stage.used for stage in self.stages if "motor_damping" in stage.law.ASKS and stage.law.END is None]
+        return np.any(used, axis=0) if used else np.zeros(self.num_slots, bool)
 
     @property
     def totals(self) -> list[tuple[str, str, np.ndarray]]:

@@ -28,9 +28,10 @@ MODELS = {f"{model}Cfg": model for model in (IMPLICIT, *NETWORKS, *_PD, WITH_BAC
 
 def model_of(cfg: object) -> str:
     """Return the name of the model of a cfg; ValueError if it is no such cfg."""
-    if refused := next((one.__name__ for one in type(cfg).__mro__ if one.__name__ in _NOT_RUN), None):
+    names = [base.__name__ for base in type(cfg).__mro__]
+    if refused := next((name for name in names if name in _NOT_RUN), None):
         raise ValueError(f"cfg = {type(cfg).__name__}: must be one of {', '.join(MODELS)}: {_NOT_RUN[refused]}.")
-    model = next((MODELS[one.__name__] for one in type(cfg).__mro__ if one.__name__ in MODELS), None)
+    model = next((MODELS[name] for name in names if name in MODELS), None)
     if model is None:
         raise ValueError(
             f"cfg = {cfg!r:.120}: must be an actuator cfg of Isaac Lab, one of {', '.join(MODELS)}. Give one of these."

@@ -482,7 +482,7 @@ def _smooth_laws(label: str, plan: Plan) -> Mapping[LawClass, LawClass]:
 
     found = {law: smooth for law, _ in plan.laws if (smooth := smooth_law(law)) is not None}
     if not found:
-        names = ", ".join(one.name for one in laws() if one.name is not None and smooth_law(one.component) is not None)
+        names = ", ".join(law.name for law in laws() if law.name is not None and smooth_law(law.component) is not None)
         raise ValueError(f"{label}: smooth_stick = True: must be with {names} among its stages. Leave it out.")
     return found
 

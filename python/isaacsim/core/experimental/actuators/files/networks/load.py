@@ -226,7 +226,7 @@ def unrecognised(data: bytes) -> str:
         b"{": "JSON",
     }
     what = next((what for start, what in begins.items() if data.startswith(start)), None)
-    # never its content: whoever names a file may not be allowed to read it
+    # never its content, which the user may not be allowed to read
     what = what or ("of no known format" if data else "an empty file")
     return (
         f"is {what}: must be ONNX, safetensors, TorchScript, torch.export or a state dict of PyTorch. "
