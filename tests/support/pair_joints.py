@@ -346,6 +346,13 @@ def all_joints(seed: int = 0) -> tuple[Joint, ...]:
     def of_arrays(robots: int) -> Component:
         return OwnController(*(parameter(robots, value) for value in (2.0, 3.0, 0.5, 1.0)))
 
+    # one motor that pulls at two joints, of which the other has an idle shaft
+    cable, idle = (
+        aa.LinkageConfig.tendon({"a": 1.0, "b": 0.5}, unilateral=True),
+        aa.LinkageConfig(["a", "b"], [0.5, -1.0]),
+    )
+    motor = aa.PDControlConfig(3.0, 0.2), aa.MaxEffortClampingConfig(1.5), cable
+    found.append(Joint("tendon", (motor, (idle,))))
     return *found, Joint("law of a user", ((of_user,),)), Joint("law of arrays", ((of_arrays,),))
 
 
