@@ -28,34 +28,53 @@ class Rollout {
         }
     }
 
-    // Simulate all variants along a log and write the positions that their encoders would measure into `out`,
-    // (variants, samples). `along` has command, inertia, load, its slope over the position, the position where it was
-    // taken, and the voltage of the supply, (6, samples); `values` has encoder bias, delay [s], armature, first
-    // position and velocity, (5, variants). What `watched` arrays, a number per variant, hold after the first physics
-    // step of each sample is written into `seen`, (arrays, variants, samples).
-    void run(const py::object& along, const py::object& values, double dt, int substeps, const py::object& out,
-             const std::vector<py::object>& watched, const py::object& seen) {
-        const py::array shaped = typed<double>("along", along);
-        if (shaped.ndim() != 2 || shaped.shape(1) < 2)
-            refuse("along has shape " + text(shaped.attr("shape")), "(5, samples), two samples or more");
-        const auto log = checked<double>("along", along, {kAlong, shaped.shape(1)});
-        const auto given = checked<double>("values", values, {kValues, static_cast<py::ssize_t>(variants_)});
-        const int64_t samples = log.shape(1);
-        double* measured = written<double>("out", out, {static_cast<py::ssize_t>(variants_), log.shape(1)});
-        if (!(dt > 0) || substeps < 1) refuse("dt, substeps", "a time > 0 and a number >= 1");
+    // Simulate all variants along logs, an equal number of them along each and the rest along the last, and write the
+    // positions that their encoders would measure into `out`, (variants, samples of the longest log). Each of `along`
+    // has command, inertia, load, its slope over the position, the position where it was taken, and the voltage of the
+    // supply, (6, samples); `values` has encoder bias, delay [s], armature, first position and velocity, (5, variants).
+    // What `watched` arrays, a number per variant, hold after the first physics step of each sample is written into
+    // `seen`, (arrays, variants, samples).
+    void run(const std::vector<py::object>& along, const py::object& values, double dt, int substeps,
+             const py::object& out, const std::vector<py::object>& watched, const py::object& seen) {
+        std::vector<Log> logs;
+        const auto count = static_cast<int64_t>(along.size());
+        if (count < 1 || count > variants_) refuse("along", "at least one log, and one per variant at most");
+        py::ssize_t longest = 0;
+        for (const py::object& one : along) {
+            const py::array shaped = typed<double>("along", one);
+            if (shaped.ndim() != 2 || shaped.shape(1) < 2)
+                refuse("along has shape " + text(shaped.attr("shape")), "(6, samples), two samples or more");
+            const int64_t first = static_cast<int64_t>(logs.size()) * (variants_ / count);
+            const auto rows = checked<double>("along", one, {kAlong, shaped.shape(1)});
+            logs.push_back({rows.data(), shaped.shape(1), first, first + variants_ / count});
+            longest = std::max(longest, shaped.shape(1));
+        }
+        logs.back().end = variants_;
         const auto size = static_cast<py::ssize_t>(variants_);
+        const auto given = checked<double>("values", values, {kValues, size});
+        double* measured = written<double>("out", out, {size, longest});
+        if (!(dt > 0) || substeps < 1) refuse("dt, substeps", "a time > 0 and a number >= 1");
         std::vector<const float*> sources;
         for (const py::object& one : watched) sources.push_back(checked<float>("watched", one, {size}).data());
         Watched watch{sources, nullptr};
         if (!sources.empty())
-            watch.seen = written<double>("seen", seen, {static_cast<py::ssize_t>(sources.size()), size, log.shape(1)});
-        const double *a = log.data(), *v = given.data();
-        plan_->run_many([&](const auto& step) { simulate(a, v, samples, dt, substeps, measured, watch, step); });
+            watch.seen = written<double>("seen", seen, {static_cast<py::ssize_t>(sources.size()), size, longest});
+        const double* v = given.data();
+        plan_->run_many([&](const auto& step) { simulate(logs, v, longest, dt, substeps, measured, watch, step); });
     }
 
   private:
     static constexpr int kAlong = 6, kValues = 5, kSources = 3;
     enum { kInertia, kLoad, kVoltage };
+    enum { kInertias = 1, kLoads, kSlope, kPlace, kVoltages };  // after the command
+
+    // a log and its variants, from the first to before the end
+    struct Log {
+        const double* rows;
+        int64_t samples, first, end;
+
+        double at(int what, int64_t sample) const { return rows[what * samples + sample]; }
+    };
 
     // arrays that are read, and where their values go, (arrays, variants, samples)
     struct Watched {
@@ -75,11 +94,9 @@ class Rollout {
     }
 
     template <class Step>
-    void simulate(const double* along, const double* values, int64_t samples, double dt, int substeps, double* measured,
-                  const Watched& watched, const Step& step) {
+    void simulate(const std::vector<Log>& logs, const double* values, int64_t samples, double dt, int substeps,
+                  double* measured, const Watched& watched, const Step& step) {
         const int64_t size = variants_;
-        const double *command = along, *inertia = along + samples, *load = along + 2 * samples,
-                     *slope = along + 3 * samples, *place = along + 4 * samples, *voltage = along + 5 * samples;
         const double *bias = values, *armature = values + 2 * size;
         std::vector<double> q(values + 3 * size, values + 4 * size), qd(values + 4 * size, values + 5 * size);
         std::vector<double> inertias(size), loads(size), voltages(size), lag(size);
@@ -91,30 +108,17 @@ class Rollout {
         const double h = dt / substeps;
         for (int64_t k = 0; k < samples; ++k) {
             for (int64_t e = 0; e < size; ++e) measured[e * samples + k] = q[e] + bias[e];
-            const int64_t next = std::min(k + 1, samples - 1);
             // held, for infinity means none
-            std::fill(voltages.begin(), voltages.end(), voltage[k]);
+            for (const Log& log : logs)
+                std::fill(&voltages[log.first], voltages.data() + log.end,
+                          log.at(kVoltages, std::min(k, log.samples - 1)));
             for (const Matrix& one : signals_[kVoltage]) publish(voltages, one);
             for (int s = 0; s < substeps; ++s) {
-                const double share = static_cast<double>(s) / substeps;
-                const auto between = [&](const double* row) { return row[k] + (row[next] - row[k]) * share; };
-                const double inertia_here = between(inertia), load_here = between(load), place_here = between(place);
+                for (const Log& log : logs)
+                    place(log, k, static_cast<double>(s) / substeps, q, lag, armature, bias, inertias, loads, targets);
                 for (int64_t e = 0; e < size; ++e) {
-                    inertias[e] = inertia_here + armature[e];
-                    loads[e] = load_here + slope[k] * (q[e] - place_here);
                     positions[e] = static_cast<float>(q[e]);
                     velocities[e] = static_cast<float>(qd[e]);
-                }
-                for (int64_t e = 0; e < size; ++e) {
-                    // commands between two samples are interpolated, so that results are smooth in the delay
-                    double at = k + share - lag[e];
-                    // also where it is no number
-                    if (!(at > 0.0)) at = 0.0;
-                    if (at > samples - 1.0) at = samples - 1.0;
-                    const int64_t row = std::min(static_cast<int64_t>(at), samples - 2);
-                    // a bias of the encoder moves the target
-                    targets[e] =
-                        static_cast<float>(command[row] + (command[row + 1] - command[row]) * (at - row) - bias[e]);
                 }
                 for (const Matrix& one : signals_[kInertia]) publish(inertias, one);
                 for (const Matrix& one : signals_[kLoad]) publish(loads, one);
@@ -125,6 +129,33 @@ class Rollout {
                     q[e] += h * qd[e];
                 }
             }
+        }
+    }
+
+    // Inertias, loads and targets of the variants of a log between its sample `k` and the next one; after its end,
+    // which is before that of others, those of its last sample.
+    static void place(const Log& log, int64_t k, double share, const std::vector<double>& q,
+                      const std::vector<double>& lag, const double* armature, const double* bias,
+                      std::vector<double>& inertias, std::vector<double>& loads, float* targets) {
+        const double last = static_cast<double>(log.samples) - 1.0, now = static_cast<double>(k) + share;
+        const int64_t here = std::min(k, log.samples - 1), next = std::min(k + 1, log.samples - 1);
+        const auto between = [&](int what) {
+            return log.at(what, here) + (log.at(what, next) - log.at(what, here)) * share;
+        };
+        const double inertia = between(kInertias), load = between(kLoads), where = between(kPlace),
+                     slope = log.at(kSlope, here);
+        const double* command = log.rows;
+        for (int64_t e = log.first; e < log.end; ++e) {
+            inertias[e] = inertia + armature[e];
+            loads[e] = load + slope * (q[e] - where);
+            // commands between two samples are interpolated, so that results are smooth in the delay
+            double at = now - lag[e];
+            // also where it is no number
+            if (!(at > 0.0)) at = 0.0;
+            if (at > last) at = last;
+            const int64_t row = std::min(static_cast<int64_t>(at), log.samples - 2);
+            // a bias of the encoder moves the target
+            targets[e] = static_cast<float>(command[row] + (command[row + 1] - command[row]) * (at - row) - bias[e]);
         }
     }
 

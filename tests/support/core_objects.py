@@ -396,7 +396,7 @@ def entries() -> dict[str, Callable[[], Entry]]:
     def rollout_run() -> Entry:
         made = rollout()
         watched = [floats(ROBOTS)], np.zeros((1, ROBOTS, 4))
-        arguments = [np.ones((6, 4)), np.zeros((5, ROBOTS)), DT, 2, np.zeros((ROBOTS, 4)), *watched]
+        arguments = [[np.ones((6, 4))], np.zeros((5, ROBOTS)), DT, 2, np.zeros((ROBOTS, 4)), *watched]
         return Entry(made.call(*made.arguments).run, arguments, nothing)
 
     def in_turn() -> Entry:

@@ -1,3 +1,5 @@
+import dataclasses
+
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
@@ -54,7 +56,7 @@ def test_variants_are_what_the_laws_say() -> None:
         dict(zip(NAMES, values, strict=True))
         for values in ((0.1, 0.1, 0.01, 0.004, 0.02), (0.3, 0.0, 0.0, 0.0, 0.0), (0.0, 0.5, 0.05, 0.011, -0.1))
     ]
-    found = Rollout("hinge", MOTOR, NAMES, 3).run(one, 0, variants)
+    found = Rollout("hinge", MOTOR, NAMES, 3).run([one], 0, variants)[0][0]
     for row, values in zip(found, variants, strict=True):
         np.testing.assert_allclose(row, reference(one, values), atol=3e-4)
 
@@ -62,7 +64,7 @@ def test_variants_are_what_the_laws_say() -> None:
 def test_a_second_run_begins_anew() -> None:
     one, values = case(), [dict.fromkeys(NAMES, 0.01)]
     rollout = Rollout("hinge", MOTOR, NAMES, 1)
-    np.testing.assert_array_equal(rollout.run(one, 0, values), rollout.run(one, 0, values))
+    np.testing.assert_array_equal(rollout.run([one], 0, values)[0][0], rollout.run([one], 0, values)[0][0])
 
 
 def test_a_second_run_has_its_own_parameters() -> None:
@@ -70,9 +72,9 @@ def test_a_second_run_has_its_own_parameters() -> None:
     one = case()
     first, second = ([dict.fromkeys(NAMES, 0.01) | {"coulomb": coulomb}] for coulomb in (0.01, 0.4))
     rollout = Rollout("hinge", MOTOR, NAMES, 1)
-    before = rollout.run(one, 0, first)
-    after = rollout.run(one, 0, second)
-    np.testing.assert_array_equal(after, Rollout("hinge", MOTOR, NAMES, 1).run(one, 0, second))
+    before = rollout.run([one], 0, first)[0][0]
+    after = rollout.run([one], 0, second)[0][0]
+    np.testing.assert_array_equal(after, Rollout("hinge", MOTOR, NAMES, 1).run([one], 0, second)[0][0])
     assert np.abs(after - before).max() > 0.01
 
 
@@ -80,10 +82,25 @@ def test_many_variants_are_those_one_by_one() -> None:
     """More than the core computes at once."""
     one = case(samples=50)
     values = [dict.fromkeys(NAMES, 0.01) | {"coulomb": 0.5 * k / 3000} for k in range(3000)]
-    found = Rollout("hinge", MOTOR, NAMES, len(values)).run(one, 0, values)
+    found = Rollout("hinge", MOTOR, NAMES, len(values)).run([one], 0, values)[0][0]
     alone = Rollout("hinge", MOTOR, NAMES, 1)
     for k in (0, 1, 1500, 2999):
-        np.testing.assert_array_equal(found[k], alone.run(one, 0, [values[k]])[0])
+        np.testing.assert_array_equal(found[k], alone.run([one], 0, [values[k]])[0][0][0])
+
+
+def test_logs_side_by_side_are_those_alone() -> None:
+    """Logs of different lengths, settings and rates, with more variants than fill a register, and fewer."""
+    logs = [case(), case(samples=37), case(0.004, 61), case(samples=120)]
+    loaded = dataclasses.replace(logs[1].log, settings={"viscous": 0.4})
+    logs[1] = dataclasses.replace(logs[1], log=loaded, inertia=2.0 * logs[1].inertia)
+    motor, names = MOTOR, ("viscous", "coulomb", "armature", "delay", "encoder_bias")
+    values = [dict.fromkeys(names, 0.002 * k) for k in range(1, 6)]
+    outputs = ("effort",)
+    side_by_side = Rollout("hinge", motor, names, 17, outputs).run(logs, 0, values, outputs)
+    alone = Rollout("hinge", motor, names, len(values), outputs)
+    for log, found in zip(logs, side_by_side, strict=True):
+        for array, wanted in zip(found, alone.run([log], 0, values, outputs)[0], strict=True):
+            np.testing.assert_array_equal(array, wanted)
 
 
 def test_a_table_is_looked_up_at_each_step() -> None:
@@ -92,8 +109,8 @@ def test_a_table_is_looked_up_at_each_step() -> None:
     names = ("armature",)
     line, curve = (
         Rollout("hinge", aa.MotorConfig(aa.PDControlConfig(KP, KD), others=[law]), names, 1).run(
-            case(), 0, [{"armature": 0.01}]
-        )
+            [case()], 0, [{"armature": 0.01}]
+        )[0][0]
         for law in (aa.FrictionConfig(coulomb=0.1, viscous=0.1), table)
     )
     np.testing.assert_allclose(curve, line, atol=2e-3)
@@ -106,8 +123,8 @@ def test_columns_are_those_right_after_a_sample() -> None:
     motor = aa.MotorConfig(aa.PDControlConfig(KP, 0.0), others=[aa.FrictionConfig(coulomb=0.1, viscous=0.1), winding])
     rollout = Rollout("hinge", motor, NAMES, 2, ("effort", "current", "volts", "temperature"))
     assert rollout.outputs == ("effort", "current")
-    positions, (efforts, currents) = rollout.run_with(one, 0, values, ("effort", "current"))
-    np.testing.assert_array_equal(positions, rollout.run(one, 0, values))
+    positions, (efforts, currents) = rollout.run([one], 0, values, ("effort", "current"))[0]
+    np.testing.assert_array_equal(positions, rollout.run([one], 0, values)[0][0])
     dt, last = one.log.dt, len(one.log.time) - 1
     late = 0.5 * (dt - dt / substeps_of(dt))
     for each, place, effort, current in zip(values, positions, efforts, currents, strict=True):
@@ -122,7 +139,7 @@ def test_duty_and_voltage_of_a_servo() -> None:
     stages = [aa.ElectricalConfig(0.8, 2.0, command="voltage"), aa.SupplyConfig(12.0, resistance=1.0)]
     motor = aa.MotorConfig(aa.ServoControlConfig(4.0, 1.0, 12.0), others=stages)
     rollout = Rollout("hinge", motor, ("armature",), 1, ("volts", "pwm"))
-    positions, (volts, duty) = rollout.run_with(one, 0, [{"armature": 0.02}], ("volts", "pwm"))
+    positions, (volts, duty) = rollout.run([one], 0, [{"armature": 0.02}], ("volts", "pwm"))[0]
     assert sorted(rollout.outputs) == ["pwm", "volts"]
     dt = one.log.dt
     late = np.interp(np.arange(400) - 0.5 * (1 - 1 / substeps_of(dt)), np.arange(400), one.log.command[:, 0])

@@ -24,6 +24,8 @@ from .rollout import Rollout
 _DIFFERENCES = (0.2, 1e-2)
 # physics step of rough fits [s], and largest factors of gains that are tried
 _LONG, FACTORS = 0.0026, {"kp": 8.0, "kd": 16.0}
+# variants of all logs that are simulated side by side, if one log has fewer: the core's vectors are full then
+_SIDE_BY_SIDE = 64
 # relative change of the sum of squares at which all rounds but the last one end
 _ROUGHLY = 1e-4
 # residual per scale of a parameter that no prior holds, beside which none counts: it holds what the logs do not tell
@@ -162,7 +164,8 @@ class Bench:
         """
         columns = dict.fromkeys(name for case in cases for name in further_columns(case.log))
         used = [name for name in columns if name not in (left_out or {})]
-        rollout = self.rollout(values, variants, used, self._long_step(cases, values) if takes_long else None)
+        rows = max(variants, min(variants * len(cases), _SIDE_BY_SIDE))
+        rollout = self.rollout(values, rows, used, self._long_step(cases, values) if takes_long else None)
         return Residuals(rollout, cases, self.column, left_out, part)
 
     def _long_step(self, cases: Sequence[Decoupled], values: Mapping[str, float]) -> float | None:
@@ -177,7 +180,7 @@ class Bench:
     def rollout(
         self, values: Mapping[str, float], variants: int, columns: Sequence[str] = (), longest: float | None = None
     ) -> Rollout:
-        """Return rollouts of the motor with the stages of all these parameters, which simulate columns of logs, too."""
+        """Return rollouts of the motor with the stages of all these parameters; arguments as for `Rollout`."""
         motor = with_values(self.motor, values)
         if self.is_supplied:
             motor = dataclasses.replace(
@@ -212,7 +215,7 @@ class Bench:
         rollout = self.rollout(values, 1, ["power"])
         if not rollout.outputs:
             return np.zeros(len(case.log.time))
-        return rollout.run_with(case, self.column, [values], ["power"])[1][0, 0]
+        return rollout.run([case], self.column, [values], ["power"])[0][1][0, 0]
 
     def error(self, cases: Sequence[Decoupled], values: Mapping[str, float], part: Part = "all") -> float:
         """Return the mean absolute position error of a motor on logs [rad or m]; NaN where the joint does not move."""

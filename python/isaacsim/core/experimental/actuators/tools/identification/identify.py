@@ -32,6 +32,8 @@ from .parts import Shipped, replays_of, split
 from .refine import refined
 from .supply import require_volts
 
+# largest ratio of time steps of logs that are one
+_SAME_RATE = 1.01
 # distance from a position limit, of the range of a joint, and share of a log that may be so near
 _NEAR, _OFTEN = 0.002, 0.01
 
@@ -158,13 +160,22 @@ def _prepared(
     if problems := [problem for log in logs if (problem := time_problem(log))]:
         raise ValueError("\n".join(problems))
     names = tuple(logs[0].joints)
-    even = [one.columns(names).evenly(one.dt) for one in logs]
+    even = [log.columns(names).evenly(dt) for log, dt in zip(logs, _even_steps(logs), strict=True)]
     training, validation = split(even, options.held_out)
     if not any(log.moves(j) for log in training for j in range(len(names))):
         raise ValueError(
             f"logs of {', '.join(names)}: no joint moves: must move for its motor to be seen. Log a motion."
         )
     return names, even, training, validation
+
+
+def _even_steps(logs: Sequence[MotorLog]) -> list[float]:
+    """Return the time step of each log [s], which it shares with those whose rate is the same up to their clocks."""
+    steps = list[float]()
+    for dt in sorted(log.dt for log in logs):
+        if not steps or dt > _SAME_RATE * steps[-1]:
+            steps.append(dt)
+    return [max(step for step in steps if step <= log.dt) for log in logs]
 
 
 def _kept_words(untold: Mapping[str, Sequence[str]]) -> list[str]:

@@ -331,7 +331,7 @@ class Joints:
             others = [case for case in ordered if case not in left_out]
 
             def error(k: int) -> float:
-                fit = joints.fit_of(of[k], model, others, fits, _ROUGH, "near")  # noqa: B023
+                fit = joints.fit_of(of[k], model, others, fits, _ROUGH, "quick")  # noqa: B023
                 return self._benches[of[k]].error(left_out, fit.values)  # noqa: B023
 
             parts.append(self.each(error, len(of)))
@@ -528,8 +528,8 @@ class Joints:
         """Return the positions of the joints, each by itself, `(samples, joints)` for each log [rad or m]."""
 
         def one(j: int) -> list[np.ndarray]:
-            rollout = self._benches[j].rollout(fits[j].values, 1)
-            return [rollout.run(case, j, [fits[j].values])[0] for case in cases]
+            rollouts = self._benches[j].rollout(fits[j].values, len(cases)).run(cases, j, [fits[j].values])
+            return [positions[0] for positions, _ in rollouts]
 
         return [np.stack(columns, axis=1) for columns in zip(*self.each(one), strict=True)]
 

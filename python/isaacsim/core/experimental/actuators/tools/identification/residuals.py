@@ -79,7 +79,7 @@ class Residuals:
 
     def errors(self, values: Mapping[str, float]) -> tuple[float, float]:
         """Return the mean absolute error of positions [rad or m] in the part that counts, and in what is held out."""
-        whole = [self._of_log(case, (), [values], slice(None))[POSITION] for case in self._cases]
+        whole = [_averaged(columns[POSITION]) for columns in self._of_logs([values], ())]
         found = np.abs(_bounded(np.concatenate(whole, 1)[0]))
         held_out = np.concatenate([_kept(case, "held out") for case in self._cases])
         parts = np.concatenate(self._kept), held_out
@@ -112,8 +112,8 @@ class Residuals:
         """
         names = (POSITION, *self.columns) if names is None else names
         parts = [
-            self._of_log(case, [name for name in columns if name in names], values, kept)
-            for case, columns, kept in zip(self._cases, self._columns, self._kept, strict=True)
+            {name: _averaged(one)[:, kept] for name, one in columns.items()}
+            for columns, kept in zip(self._of_logs(values, names), self._kept, strict=True)
         ]
         return {name: np.concatenate([part[name] for part in parts if name in part], 1) for name in names}
 
@@ -134,20 +134,20 @@ class Residuals:
         ]
         return _rms(np.concatenate(parts))
 
-    def _of_log(
-        self, case: Decoupled, names: Sequence[str], values: Sequence[Mapping[str, float]], kept: np.ndarray | slice
-    ) -> dict[str, np.ndarray]:
-        positions, columns = self._rollout.run_with(case, self._joint, values, names)
-        positions -= case.log.position[:, self._joint]
-        if case.defect is not None:
-            positions += case.defect[:, self._joint]
-        found = {POSITION: _averaged(positions)[:, kept]}
-        if names:
+    def _of_logs(self, values: Sequence[Mapping[str, float]], names: Sequence[str]) -> list[dict[str, np.ndarray]]:
+        """Return residuals of positions and of columns, as far as each log has them, `(variants, samples)`."""
+        found, used = [], [name for name in self.columns if name in names]
+        rollouts = self._rollout.run(self._cases, self._joint, values, used)
+        for case, own, (positions, columns) in zip(self._cases, self._columns, rollouts, strict=True):
+            positions -= case.log.position[:, self._joint]
+            if case.defect is not None:
+                positions += case.defect[:, self._joint]
+            found.append({POSITION: positions})
             # a sample is before or after the command of its row
-            rates = np.stack([_rate(case, self._joint, one.get("delay", 0.0)) for one in values])
-            columns -= np.stack([case.log.signals[name][:, self._joint] for name in names])[:, None]
-            columns = _without(columns, rates)
-            found |= {name: _averaged(one)[:, kept] for name, one in zip(names, columns, strict=True)}
+            rates = np.stack([_rate(case, self._joint, one.get("delay", 0.0)) for one in values]) if used else None
+            for name, column in zip(used, columns, strict=True):
+                if name in own:
+                    found[-1][name] = _without(column - case.log.signals[name][:, self._joint], rates)
         return found
 
 

@@ -56,13 +56,13 @@ def bare_stages(motor: MotorConfig) -> list[Config]:
 
 
 class Rollout:
-    """A joint with several variants of its motor, which all follow the same log.
+    """A joint with several variants of its motor, which follow logs.
 
     Args:
         joint: Name of the joint.
         motor: Its motor. Its delay and its encoder's bias are left out, as `run` takes them.
         names: Parameters that differ between variants.
-        variants: Number of variants.
+        variants: Number of variants, of all logs that are simulated side by side.
         columns: Columns of logs to simulate, and `power`; those that the motor has are `outputs`.
         longest: Longest physics step [s]; None means that of replays.
 
@@ -118,44 +118,71 @@ class Rollout:
         self.outputs: tuple[str, ...] = tuple(self._watched)
         """Columns of logs that it simulates."""
 
-    def run(self, case: Decoupled, column: int, values: Sequence[Mapping[str, float]]) -> np.ndarray:
-        """Return the positions that encoders measure, `(variants, samples)`; arguments as for `run_with`."""
-        return self.run_with(case, column, values, ())[0]
-
-    def run_with(
-        self, case: Decoupled, column: int, values: Sequence[Mapping[str, float]], outputs: Sequence[str]
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def run(
+        self,
+        cases: Sequence[Decoupled],
+        column: int,
+        values: Sequence[Mapping[str, float]],
+        outputs: Sequence[str] = (),
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the positions that encoders measure, and outputs right after each sample; NaN after a fault.
 
+        As many logs of equal time steps as there is room for are simulated side by side.
+
         Args:
-            case: The log.
-            column: Number of the joint in the log.
-            values: Values of the parameters of each variant, at most as many as there are; the settings of the log
+            cases: The logs.
+            column: Number of the joint in the logs.
+            values: Values of the parameters of each variant, at most as many as there are; the settings of a log
                 override them.
             outputs: Names of some of `outputs`.
 
         Returns:
-            Positions `(variants, samples)`, and outputs `(outputs, variants, samples)`.
+            Positions `(variants, samples)` and outputs `(outputs, variants, samples)` of each log.
         """
+        room = max(1, self._rows // len(values))
+        found: list[tuple[np.ndarray, np.ndarray]] = [(np.empty(0), np.empty(0))] * len(cases)
+        alike: dict[float, list[int]] = {}
+        for k, case in enumerate(cases):
+            alike.setdefault(case.dt, []).append(k)
+        for numbers in alike.values():
+            for first in range(0, len(numbers), room):
+                some = numbers[first : first + room]
+                for k, one in zip(some, self._run([cases[k] for k in some], column, values, outputs), strict=True):
+                    found[k] = one
+        return found
+
+    def _run(
+        self, cases: Sequence[Decoupled], column: int, values: Sequence[Mapping[str, float]], outputs: Sequence[str]
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return `run` of logs that there is room for, and that have one time step."""
         self._actuators.reset()
-        count = len(values)
-        values = [{**one, **settings_of(case.log)} for one in values]
-        values += values[:1] * (self._rows - count)
-        fields = [fields_of(self._names, one) for one in values]
+        rows = self._rows // len(cases)
+        # what is left follows the last log
+        owners = [*np.repeat(cases, rows), *[cases[-1]] * (self._rows - rows * len(cases))]
+        places = [k % rows if k < rows * len(cases) else 0 for k in range(self._rows)]
+        every = [
+            {**values[place if place < len(values) else 0], **settings_of(case.log)}
+            for case, place in zip(owners, places, strict=True)
+        ]
+        fields = [fields_of(self._names, one) for one in every]
         for name in fields[0]:
             live = getattr(self._views[name].component, self._views[name].attribute).numpy()
             live[:] = [one[name] for one in fields]
-        of_log = {name: np.array([one.get(name, 0.0) for one in values]) for name in OF_LOG}
-        bias = of_log["encoder_bias"]
-        start = case.log.position[0, column] - bias
-        speed = np.full(self._rows, case.velocity[0, column])
-        samples, substeps = len(case.log.time), substeps_of(case.dt, self._longest)
-        delay = of_log["delay"] + late_by(case.dt)
-        given = np.stack([bias, delay, of_log["armature"], start, speed])
+        of_log = {name: np.array([one.get(name, 0.0) for one in every]) for name in OF_LOG}
+        bias, dt = of_log["encoder_bias"], cases[0].dt
+        start = np.array([case.log.position[0, column] for case in owners]) - bias
+        speed = np.array([case.velocity[0, column] for case in owners])
+        samples = max(len(case.log.time) for case in cases)
+        starts = np.stack([bias, of_log["delay"] + late_by(dt), of_log["armature"], start, speed])
         out, seen = np.empty((self._rows, samples)), np.empty((len(outputs), self._rows, samples))
         watched = [self._watched[name] for name in outputs]
-        self._core.run(case.along(column), given, case.dt, substeps, out, watched, seen)
-        return out[:count], seen[:, :count]
+        along = [case.along(column) for case in cases]
+        self._core.run(along, starts, dt, substeps_of(dt, self._longest), out, watched, seen)
+        found = []
+        for k, case in enumerate(cases):
+            own, end = slice(k * rows, k * rows + len(values)), len(case.log.time)
+            found.append((out[own, :end], seen[:, own, :end]))
+        return found
 
 
 def _watched(step: Any, columns: Collection[str]) -> dict[str, np.ndarray]:
