@@ -111,9 +111,10 @@ def leg():
 
 
 @pytest.fixture(autouse=True)
-def _no_log_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Run each test in an empty folder and require that MuJoCo leaves no log there."""
+def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Run each test in an empty folder, with sentences in one line, and require that MuJoCo leaves no log there."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "1000")
     yield
     assert not (tmp_path / "MUJOCO_LOG.TXT").exists()
 

@@ -1,8 +1,13 @@
 """Units of tables with a row for each joint: in headings of joints of one kind, else behind each number."""
 
+import re
+from pathlib import Path
+
 import pytest
-from isaacsim.core.experimental.actuators.tools.commands.answer import Table
-from isaacsim.core.experimental.actuators.tools.commands.show import with_units
+from isaacsim.core.experimental.actuators import inspect_robots
+from isaacsim.core.experimental.actuators.tools.commands.answer import Answer, Table
+from isaacsim.core.experimental.actuators.tools.commands.main import main
+from isaacsim.core.experimental.actuators.tools.commands.show import pattern_of, show, with_units
 
 COLUMNS = {"joint": "joint", "position": "position", "effort": "largest effort"}
 ROWS = [
@@ -36,3 +41,68 @@ def test_numbers_of_joints_of_both_kinds_have_their_own_unit() -> None:
         {"joint": "shoulder", "position": "0.1044 rad", "effort": "60 N·m"},
         {"joint": "extension", "position": "     2 m", "effort": " -"},
     ]
+
+
+@pytest.mark.parametrize(
+    ("names", "pattern"),
+    [
+        (["left_knee", "right_knee"], "(left|right)_knee"),
+        (["a_hip_x", "a_hip_y", "b_hip_x", "b_hip_y"], "(a|b)_hip_(x|y)"),
+        (["FL_hip", "FR_hip", "waist"], "(FL|FR)_hip, waist"),
+        (["hip", "knee"], "hip, knee"),
+        (["arm_joint1", "arm_joint2", "arm_joint10"], "arm_joint(1|2|10)"),
+        (["hip", "knee", "a_toe"], "all 3 joints"),
+        (["hip"], "hip"),
+    ],
+)
+def test_joints_in_few_words(names, pattern) -> None:
+    """Each part is a pattern that matches its joints and no others."""
+    every = ["left_knee", "right_knee", *"ab", "FL_hip", "waist", "a_hip_x", "a_hip_y", "b_hip_x", "b_hip_y"]
+    every = names if pattern.startswith("all") else every
+    assert pattern_of(names, every) == pattern
+    if not pattern.startswith("all"):
+        matched = {name for name in [*every, *names] for part in pattern.split(", ") if re.fullmatch(part, name)}
+        assert matched == set(names)
+
+
+ANSWER = Answer(
+    [
+        Table(
+            "joints",
+            {"joint": "joint", "kind": "kind", "error": "largest error [rad]", "limit": "effort limit [N·m]"},
+            [
+                {"joint": f"{side}_shoulder_pitch_joint", "kind": "revolute", "error": error, "limit": 1.5}
+                for side, error in (("left", 0.25), ("right", 0.25), ("middle", 3e-9))
+            ],
+        )
+    ],
+    ["a sentence that is longer than a line of a narrow terminal, /and/a/path/that/nobody/breaks/into/two/parts"],
+)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_lines_are_broken_between_words(width, capsys, monkeypatch) -> None:
+    """What all rows have in common stands above, equal rows are one, nothing beside the largest is 0."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    show(ANSWER)
+    text = capsys.readouterr().out
+    rows = {line.split()[0]: line.split()[1:] for line in text.splitlines() if "_joint" in line}
+    assert rows == {"(left|right)_shoulder_pitch_joint": ["0.25"], "middle_shoulder_pitch_joint": ["0"]}
+    assert "kind revolute" in text and "1.5 N·m" in " ".join(text.split())
+    longest = max(map(len, ["/and/a/path/that/nobody/breaks/into/two/parts"])) if width == 40 else width
+    assert all(len(line.rstrip()) <= longest for line in text.splitlines())
+
+
+ROBOTS = Path(__file__).parents[3] / "data" / "robots"
+
+
+@pytest.mark.parametrize("robot", sorted(path.name for path in ROBOTS.glob("*.usda")))
+def test_robots_fit_two_screens(robot, capsys, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["inspect", str(ROBOTS / robot)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 80 and max(len(line.rstrip()) for line in lines) <= 80
+    words = {word.rstrip(",") for line in lines for word in line.split()}
+    patterns = [word for word in words if re.fullmatch(r"[\w|()]+", word)]
+    for joint in (one.name for found in inspect_robots(ROBOTS / robot) for one in found.joints):
+        assert any(re.fullmatch(pattern, joint) for pattern in patterns), joint

@@ -26,14 +26,14 @@ from ..inspection.inspect import inspect_robots
 from ..inspection.rules.drives import no_effort_limit
 from .answer import Answer, Table, headings
 from .arguments import Inspect, choices
-from .show import with_units
+from .show import pattern_of, text_of, with_units
 
 _JOINTS = headings(
     "robot | joint | type | lower_limit: lower | upper_limit: upper | effort_limit | velocity_limit: speed limit | "
     "armature | driven_by"
 )
-_DRIVERS = {"robot": "robot", "actuator": "actuator", "joints": "joints", "pipeline": "stages"}
-_VALUES = headings("robot | of: actuator or joint | law | parameter | value | unit | source: from")
+_DRIVERS = {"robot": "robot", "joints": "joints", "pipeline": "stages"}
+_VALUES = headings("robot | law | parameter | value | unit | of | source: from")
 _OWN = headings("robot | of: actuator | law | parameter | value | others | unit | source: from")
 _QUANTITIES = {
     **dict.fromkeys(("lower_limit", "upper_limit"), "position"),
@@ -53,7 +53,7 @@ def answer(arguments: Inspect) -> Answer:
     tables = [
         _joints(robots),
         _of_actuators("actuators", _DRIVERS, robots, _drivers),
-        _of_actuators("values", _VALUES, robots, _values),
+        _all_values(robots),
     ]
     if own := [_own(one) for robot in robots for one in robot.own_values]:
         tables.append(Table("own_values", _OWN, own, "robots with values of their own"))
@@ -68,14 +68,46 @@ def _joints(robots: Sequence[InspectedRobot]) -> Table:
     rows = [_joint(robot, joint) for robot in robots for joint in robot.joints]
     title = robots[0].path if len(robots) == 1 else None
     turns = [not joint.linear for robot in robots for joint in robot.joints]
-    return with_units(Table("joints", _columns(_JOINTS, robots), rows, title), _QUANTITIES, turns)
+    columns = _columns(_JOINTS, robots)
+    if len({*turns}) > 1:
+        # the units tell
+        del columns["type"]
+    return with_units(Table("joints", columns, rows, title), _QUANTITIES, turns)
 
 
 def _of_actuators(name: str, columns: dict[str, str], robots: Sequence[InspectedRobot], rows: _Rows) -> Table:
     """Return a table of actuators: equal ones in one row for people, each in its own for programs."""
     of_each = [row for robot in robots for row in rows(robot, [[one] for one in robot.actuators])]
-    of_equal = [row for robot in robots for row in rows(robot, _equal(robot.actuators))]
+    of_equal = [
+        {**row, "joints": _briefly(row["joints"], robot)}
+        for robot in robots
+        for row in rows(robot, _equal(robot.actuators))
+    ]
     return Table(name, _columns(columns, robots), of_each, shown=of_equal)
+
+
+def _all_values(robots: Sequence[InspectedRobot]) -> Table:
+    """Return the table of values: for people, joints with one value, or with a value each, in one row."""
+    rows = [row for robot in robots for row in _values(robot, [[one] for one in robot.actuators])]
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[key] for key in ("robot", "law", "parameter", "unit", "source")), []).append(row)
+    shown = []
+    for group in groups.values():
+        values = list(dict.fromkeys(row["value"] for row in group))
+        if len(values) > 1 and all(isinstance(one, float) for one in values):
+            values = [f"{text_of(min(values))} … {text_of(max(values))}"]
+        for value in values:
+            same = [row for row in group if len(values) == 1 or row["value"] == value]
+            joints = [joint for row in same for joint in row["joints"]]
+            robot = next(robot for robot in robots if robot.path == same[0]["robot"])
+            shown.append({**same[0], "value": value, "of": _briefly(joints, robot)})
+    return Table("values", _columns(_VALUES, robots), rows, shown=shown)
+
+
+def _briefly(joints: Sequence[str], robot: InspectedRobot) -> str:
+    """Return joints of a robot in few words."""
+    return pattern_of(joints, [joint.name for joint in robot.joints])
 
 
 def _notes(robots: Sequence[InspectedRobot]) -> list[str]:

@@ -20,9 +20,8 @@ _UNITS = {
     "voltage": "V",
 }
 _COLUMNS = headings(
-    "motor | max_torque: max torque [N·m] | braking_torque: braking [N·m] | stall_torque: stall torque [N·m] | "
-    "full_effort_speed: full effort to [rad/s] | no_load_speed: no-load speed [rad/s] | "
-    "max_speed: max speed [rad/s] | gear_ratio: gear | armature: armature [kg·m²] | used_in"
+    "motor | max_torque: max torque [N·m] | stall_torque: stall torque [N·m] | no_load_speed: no-load speed [rad/s] | "
+    "max_speed: max speed [rad/s] | armature: armature [kg·m²] | used_in"
 )
 _SOURCES = {"motor": "motor", "figure": "figure", "value": "value", "unit": "unit", "source": "source"}
 

@@ -7,8 +7,10 @@ import io
 import json
 import math
 import os
+import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import textwrap
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from rich import box
@@ -25,9 +27,13 @@ from .answer import Answer, Table
 # significant digits of numbers in tables
 _DIGITS = 4
 # characters of a line in a file or a pipe
-_FILE_WIDTH = 160
+_FILE_WIDTH = 80
 # words up to this length are not broken
-_SHORT = 16
+_LONGEST = 48
+# rows from which on a value that all have stands above the table
+_MANY = 3
+# digits of the largest number of a column with a unit, to which its numbers are rounded
+_OF_LARGEST = 5
 
 
 def show(answer: Answer) -> None:
@@ -40,12 +46,21 @@ def show(answer: Answer) -> None:
         console.width = _FILE_WIDTH
     # an empty table is for programs only
     for table in filter(lambda table: table.rows and not table.is_detail, answer.tables):
-        drawn = _drawn(table)
-        # wider than the terminal rather than cut
-        needed = console.measure(drawn).minimum
-        console.print(drawn, width=max(console.width, needed), crop=False)
+        for one in _drawn(table, console.width):
+            if isinstance(one, str):
+                _print(one, console)
+                continue
+            # wider than the terminal rather than cut
+            console.print(one, width=one.width, crop=False)
     for note in answer.notes:
-        console.print(note, markup=False, soft_wrap=True)
+        _print(note, console)
+
+
+def _print(text: str, console: Console) -> None:
+    """Print lines, broken between words."""
+    for line in text.splitlines():
+        filled = textwrap.fill(line, console.width, break_long_words=False, break_on_hyphens=False)
+        console.print(filled, markup=False, soft_wrap=True)
 
 
 def show_json(answer: Answer) -> None:
@@ -57,22 +72,99 @@ def show_json(answer: Answer) -> None:
     print(json.dumps(content, indent=1, ensure_ascii=not is_unicode))
 
 
-def _drawn(table: Table) -> RichTable:
-    rows = table.rows if table.shown is None else table.shown
-    title = None if table.title is None else escape(table.title)
-    drawn = RichTable(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    for key, words in table.columns.items():
-        values = [row.get(key) for row in rows]
-        widths = [*(len(text_of(value)) for value in values), *map(len, words.split())]
-        drawn.add_column(
-            escape(words),
-            justify="right" if all(map(_is_number, values)) else "left",
-            overflow="fold",
-            min_width=min(_SHORT, max(widths)),
-        )
+def _drawn(table: Table, width: int) -> Iterator[str | RichTable]:
+    """Yield what stands above a table, and the table."""
+    rows, columns = [*(table.rows if table.shown is None else table.shown)], dict(table.columns)
+    first, *others = columns
+    if len(rows) >= _MANY:
+        # of what all rows have in common, people need it once
+        alike = [key for key in others if len({text_of(row.get(key)) for row in rows}) == 1]
+        yield from _said(table.title, [(columns[key], rows[0].get(key)) for key in alike])
+        columns = {key: words for key, words in columns.items() if key not in alike}
+        rows = _merged(rows, first, [key for key in columns if key != first])
+    elif table.title is not None:
+        yield table.title
+    drawn = RichTable(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    values = {key: [row.get(key) for row in rows] for key in columns}
+    texts = {key: _texts(values[key], "[" in words) for key, words in columns.items()}
+    # before each column are two spaces
+    room = width - 2 * len(columns)
+    widths, fits = _widths([(words, *texts[key]) for key, words in columns.items()], room)
+    if not fits and (units := [words for words in columns.values() if "[" in words]):
+        yield f"units: {', '.join(units)}"
+        columns = {key: words.partition(" [")[0] for key, words in columns.items()}
+        widths, _ = _widths([(words, *texts[key]) for key, words in columns.items()], room)
+    drawn.width = sum(widths) + 2 * len(columns)
+    for (key, words), room in zip(columns.items(), widths, strict=True):
+        is_right = all(map(_is_number, values[key]))
+        drawn.add_column(escape(words), justify="right" if is_right else "left", overflow="fold", width=room)
+    for cells in zip(*texts.values(), strict=True):
+        drawn.add_row(*map(escape, cells))
+    yield drawn
+
+
+def _widths(columns: Sequence[Sequence[str]], room: int) -> tuple[list[int], bool]:
+    """Return the width of each column of texts, and whether all fit: the widest are broken between words."""
+    widths = [max(map(len, texts)) for texts in columns]
+    least = [min(_LONGEST, max(len(word) for text in texts for word in _words(text))) for texts in columns]
+    while sum(widths) > room and any(map(int.__gt__, widths, least)):
+        widest = max(range(len(widths)), key=lambda k: widths[k] if widths[k] > least[k] else 0)
+        widths[widest] -= 1
+    return widths, sum(widths) <= room
+
+
+def _words(text: str) -> list[str]:
+    """Return what is not broken of a text: its words, or a number with its unit."""
+    return [text] if text.lstrip()[:1] in tuple("-0123456789∞") else text.split() or [text]
+
+
+def _said(title: str | None, alike: Sequence[tuple[str, object]]) -> Iterator[str]:
+    """Yield the title of a table, and headings with the value that all its rows have."""
+    said = []
+    for head, value in alike:
+        words, _, unit = head.partition(" [")
+        if value is not None and text_of(value):
+            said.append(" ".join(filter(None, (words, text_of(value), unit.rstrip("]")))))
+    yield from filter(None, [title])
+    if said:
+        yield f"in all rows: {', '.join(said)}"
+
+
+def _merged(rows: Sequence[Mapping[str, object]], first: str, others: Sequence[str]) -> Sequence[Mapping[str, object]]:
+    """Return rows of which those that differ in their name alone are one, with all names."""
+    groups: dict[tuple[str, ...], list[Mapping[str, object]]] = {}
     for row in rows:
-        drawn.add_row(*(escape(text_of(row.get(key))) for key in table.columns))
-    return drawn
+        groups.setdefault(tuple(text_of(row.get(key)) for key in others), []).append(row)
+    if first != "joint" or not others:
+        return rows
+    every = {str(row[first]) for row in rows}
+    return [{**group[0], first: pattern_of([str(row[first]) for row in group], every)} for group in groups.values()]
+
+
+def pattern_of(names: Sequence[str], every: Collection[str]) -> str:
+    """Return some of all names, with commas; those that differ in one word as one pattern: `(left|right)_knee`."""
+    if set(names) == set(every) and len(names) > 1:
+        return f"all {len(every)} joints"
+    left = [tuple(re.findall(r"\d+|[^\W\d_]+|\W|_", name)) for name in dict.fromkeys(names)]
+    while True:
+        groups: dict[tuple[int, tuple[str, ...], tuple[str, ...]], list[tuple[str, ...]]] = {}
+        for parts in left:
+            for k in range(len(parts) if len(parts) > 1 else 0):
+                groups.setdefault((k, parts[:k], parts[k + 1 :]), []).append(parts)
+        (k, before, after), most = max(groups.items(), key=lambda item: len(item[1]), default=((0, (), ()), []))
+        if len(most) < 2:
+            return ", ".join(map("".join, left))
+        at = left.index(most[0])
+        left = [parts for parts in left if parts not in most]
+        left.insert(at, (*before, f"({'|'.join(parts[k] for parts in most)})", *after))
+
+
+def _texts(values: Sequence[object], have_unit: bool) -> list[str]:
+    """Return the texts of a column; of numbers with one unit, what is nothing beside the largest is 0."""
+    sizes = [abs(one) for one in values if isinstance(one, float) and math.isfinite(one) and one] if have_unit else []
+    decimals = _OF_LARGEST - math.ceil(math.log10(max(sizes))) if sizes else None
+    rounds = decimals is not None
+    return [text_of(round(one, decimals) + 0.0 if rounds and isinstance(one, float) else one) for one in values]
 
 
 def _is_number(value: object) -> bool:
@@ -135,6 +227,9 @@ def with_units(table: Table, quantities: Mapping[str, str], turns: Sequence[bool
         return replace(table, columns=columns)
     shown = [dict(row) for row in table.rows]
     for key, quantity in there.items():
+        if all(row.get(key) == math.inf for row in shown):
+            # in whatever unit
+            continue
         numbers = [None if (value := row.get(key)) is None else text_of(value) for row in shown]
         for row, number in zip(shown, numbers_of(numbers, quantity, turns), strict=True):
             row[key] = number

@@ -49,7 +49,8 @@ def answer(arguments: Arguments) -> Answer:
 
 def _joints(margins: Stability, columns: dict[str, str]) -> Table:
     """Return the table of joints, without columns of what no joint has."""
-    hidden = idle_columns(margins.joints)
+    # armatures are those of the file, which `inspect` shows
+    hidden = {*idle_columns(margins.joints), "armature"}
     shown = {name: words for name, words in columns.items() if name not in hidden}
     table = Table("joints", shown, list(map(dataclasses.asdict, margins.joints)))
     return with_units(table, QUANTITIES, [joint.turns for joint in margins.joints])
