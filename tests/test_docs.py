@@ -25,7 +25,10 @@ PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
 SNIPPETS = [
     pytest.param(code, id=f"{page.name}-{number}")
     for page in PAGES
-    for number, code in enumerate(re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE))
+    # those of examples run with these
+    for number, code in enumerate(
+        re.findall(r"(?<! -->\n)^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
+    )
 ]
 TOML = [
     pytest.param(text, id=f"{page.name}-{number}")
@@ -132,6 +135,22 @@ def test_command_runs(command, tmp_path, monkeypatch) -> None:
         pytest.skip("mujoco_warp is not installed")
     told = command.startswith(("diff", "compare"))
     assert main(shlex.split(command)) == int(told)
+
+
+@pytest.mark.slow
+def test_quickstart_runs(tmp_path, monkeypatch) -> None:
+    """Its commands, one after the other in one folder; the delay, friction and damping are found again."""
+    (tmp_path / "data").symlink_to(REPOSITORY / "data")
+    monkeypatch.chdir(tmp_path)
+    page = (REPOSITORY / "docs" / "tutorials" / "quickstart.md").read_text("utf-8")
+    (motors,) = re.findall(r"<<'END'\n(.*?)^END$", page, re.DOTALL | re.MULTILINE)
+    Path("real.yaml").write_text(motors)
+    commands = re.findall(r"^\./actuators (.*)$", page, re.MULTILINE)
+    assert [main(shlex.split(command)) for command in commands] == [0] * len(commands)
+    (robot,) = package.inspect_robots("motors.usda")
+    values = robot.actuators[0].values
+    assert values["friction", "coulomb"].value == pytest.approx(0.15, rel=0.05)
+    assert values["PD", "kd"].value + values["friction", "viscous"].value == pytest.approx(1.55, rel=0.02)
 
 
 @pytest.mark.parametrize("text", MOTOR_FILES)

@@ -179,7 +179,7 @@ def test_example_tells_at_once_what_to_install(script, library, extra, tmp_path)
 )
 def test_readme_names_extras_that_a_clone_lacks(script, extra) -> None:
     """Beside the example; `./python.sh` installs those of all the others."""
-    (row,) = [line for line in (REPOSITORY / "README.md").read_text().splitlines() if f"[{script}.py]" in line]
+    (row,) = [line for line in (FOLDER / "README.md").read_text().splitlines() if f"[{script}.py]" in line]
     assert f"extra `{extra}`" in row
 
 

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import api_pages
+import example_blocks
 import export_page
 import laws_header
 import limits_page
@@ -19,7 +20,17 @@ import python_api
 import usd_schemas
 
 # each module has a function `outputs` that returns text by path
-PIECES = (laws_header, api_pages, public_names, python_api, node_pages, limits_page, export_page, usd_schemas)
+PIECES = (
+    laws_header,
+    api_pages,
+    public_names,
+    python_api,
+    node_pages,
+    limits_page,
+    export_page,
+    example_blocks,
+    usd_schemas,
+)
 
 
 def stale() -> dict[Path, str]:

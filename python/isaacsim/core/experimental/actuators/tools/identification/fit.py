@@ -97,6 +97,7 @@ class Bench:
         tolerance: float = 1e-6,
         way: Way = "whole",
         part: Part = "all",
+        left_out: Mapping[str, str] | None = None,
     ) -> Fit:
         """Fit parameters to logs.
 
@@ -109,6 +110,7 @@ class Bench:
             tolerance: Relative change of the sum of squares at which it ends.
             way: How far it goes.
             part: Which samples of the logs.
+            left_out: Reason of each column to leave out; None means to find out.
         """
 
         if not self.moves(cases):
@@ -122,8 +124,8 @@ class Bench:
             residuals = self.residuals({**fixed, **start}, len(start) + 1, cases, left_out, part, takes_long)
             return _Search(residuals, self, start, fixed).fit(tolerance, way == "rough")
 
-        found = fitted(start, {})
-        if not start or not found.columns:
+        found = fitted(start, left_out or {})
+        if not start or not found.columns or left_out is not None:
             return found
         shares = {name: error / size for name, (size, error) in found.columns.items()}
         left_out = {name: _UNLIKE_WORDS.format(share) for name, share in shares.items() if share > _UNLIKE}

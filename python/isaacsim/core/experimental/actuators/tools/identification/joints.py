@@ -436,6 +436,8 @@ class Joints:
                 fixed[name] = value
         gains, errors = self._found[j] if names else ({}, {})
         fixed |= gains
+        # what a fit nearby found of columns
+        left_out = before[j].left_out if before is not None and way in ("near", "quick") and before[j].errors else None
         options, first = self._options, [start]
         if before is not None and way == "whole" and self._has_little_friction(start, bench):
             # what a simpler model lacks has led astray
@@ -448,7 +450,7 @@ class Joints:
             rough = [bench.fit(cases, one, fixed, tolerance, "rough", self._part) for one in first]
             best, way = min(rough, key=lambda fit: fit.held_out).values, "near"
             first = [{name: best[name] for name in start}]
-        fit = bench.fit(cases, first[0], fixed, tolerance, way, self._part)
+        fit = bench.fit(cases, first[0], fixed, tolerance, way, self._part, left_out)
         return dataclasses.replace(fit, values={**fixed, **fit.values}, errors={**fit.errors, **errors})
 
     def refit(self, model: str, cases: Sequence[Decoupled], fits: Sequence[Fit]) -> list[Fit]:

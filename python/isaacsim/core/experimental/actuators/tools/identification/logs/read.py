@@ -117,6 +117,8 @@ def _reader(path: Path) -> _Read:
         marks = " or ".join(_FOLDERS)
         rule = f"must end with {', '.join(_FILES)}, or be a folder with {marks}"
         raise ValueError(f"{path}: {rule}. Convert the log to one of them.")
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: no such file. Give the path of a log.")
     require_file(path)
     return found
 
