@@ -6,6 +6,8 @@ import pkgutil
 import re
 import runpy
 import shlex
+import subprocess
+import sys
 import tomllib
 from importlib.util import find_spec
 from pathlib import Path
@@ -151,6 +153,32 @@ def test_quickstart_runs(tmp_path, monkeypatch) -> None:
     values = robot.actuators[0].values
     assert values["friction", "coulomb"].value == pytest.approx(0.15, rel=0.05)
     assert values["PD", "kd"].value + values["friction", "viscous"].value == pytest.approx(1.55, rel=0.02)
+
+
+@pytest.mark.slow
+def test_own_law_is_stored_and_opened(tmp_path) -> None:
+    """The snippets of its page as files, and the commands, in processes of their own: what is registered stays."""
+    page = (REPOSITORY / "docs" / "tutorials" / "your_own_law.md").read_text("utf-8")
+    law, store = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    (tmp_path / "my_law.py").write_text(law)
+    (tmp_path / "store.py").write_text(store + "stage.Export('own.usda')\n")
+    (tmp_path / "data").symlink_to(REPOSITORY / "data")
+    commands = re.findall(r"^\./(actuators .*)$", page, re.MULTILINE)
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([sys.executable, *words], cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert run("store.py").returncode == 0
+    module = ["-m", package.__name__]
+    shown, moved = (run(*module, *shlex.split(command)[1:]) for command in commands)
+    assert shown.returncode == 0 and "SlidingMode" in shown.stdout and "strength" in shown.stdout, shown
+    assert moved.returncode == 0, moved
+    without = run(*module, "inspect", "own.usda")
+    assert without.returncode == 1 and "unusable" in without.stdout and "AcmeSlidingModeAPI" in without.stdout
+    (tmp_path / "my_law.py").write_text("raise KeyError('no')")
+    failed = run(*module, "inspect", "own.usda", "--plugin", "my_law.py")
+    assert failed.returncode == 1
+    assert failed.stderr == "error: plugin my_law.py: KeyError: 'no'. Correct it, or leave --plugin out.\n"
 
 
 @pytest.mark.parametrize("text", MOTOR_FILES)

@@ -14,6 +14,7 @@ import numpy as np
 from pxr import Gf, Sdf, Usd, Vt
 
 from ...base.errors import shown
+from ...laws.contract.base import Component
 from ...specs.actuator_spec import ACTUATOR_TYPE, ActuatorSpec
 from ...specs.configs import CONFIGS, Config, NeuralControlConfig
 from ...specs.fields import Parameter, in_single, parameters_of, violations
@@ -349,7 +350,9 @@ def _require_kind(argument: str, config: object, kind: str) -> None:
     if not isinstance(config, tuple(known)):
         words = KINDS[kind].words if kind else "a stage"
         names = ", ".join(one.__name__ for one in known) or "one of a kind without an argument of its own"
-        raise TypeError(f"{argument} = {config!r}: must be a config of {words} ({names}).")
+        is_own = isinstance(config, Component)
+        own = " A law of your own has a prim with the schema of register_actuator_component." * is_own
+        raise TypeError(f"{argument} = {config!r}: must be a config of {words} ({names}).{own}")
 
 
 def _resolve_targets(root: Usd.Prim, target_names: str | Sequence[str]) -> list[Sdf.Path]:

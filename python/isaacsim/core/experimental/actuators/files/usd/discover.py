@@ -275,7 +275,7 @@ def _parse(
     several = _refuse_several(path, configs, issues)
     if idle := [*properties_without_effect(prim), *values_without_effect(prim)]:
         warnings.warn("\n".join(idle), stacklevel=3)
-    if not _can_act(path, configs, of_later_version, issues):
+    if not _can_act(prim, configs, of_later_version, issues):
         return None
     usable = itertools.chain.from_iterable(found for kind, found in configs.items() if kind not in several)
     stages = _at_their_motors(prim, [one for one in usable if one is not None])
@@ -347,7 +347,9 @@ def _read_laws(prim: Usd.Prim, issues: list[str]) -> tuple[dict[str, list[Config
     return configs, of_later_version
 
 
-def _can_act(path: str, configs: Mapping[str, list[Config | None]], of_later_version: bool, issues: list[str]) -> bool:
+def _can_act(
+    prim: Usd.Prim, configs: Mapping[str, list[Config | None]], of_later_version: bool, issues: list[str]
+) -> bool:
     """Return True with one controller, or with stages that act without one."""
     controllers = configs["controller"]
     alone = [KINDS[kind].alone for kind, found in configs.items() if found]
@@ -357,8 +359,13 @@ def _can_act(path: str, configs: Mapping[str, list[Config | None]], of_later_ver
     usable = [config for config in controllers if config is not None]
     if len(usable) == len(controllers) and (controllers or not of_later_version):
         has = [config.SCHEMA for config in usable] or "none"
+        # as those of other programs are, which are no error beside a controller
+        known = {*CONFIG_BY_SCHEMA, *stand_in_schemas(prim)}
+        strange = [one for one in current_schemas(prim) if one not in known and foreign_config(prim, one) is None]
+        hint = f" {', '.join(strange)}: register_actuator_component, or --plugin of a command, makes it known."
         issues.append(
-            f"<{path}> has controller schemas {has}: must have exactly one. Apply one or deactivate the prim."
+            f"<{prim.GetPath()}> has controller schemas {has}: must have exactly one. Apply one or deactivate the prim."
+            + hint * bool(strange)
         )
     return False
 

@@ -19,6 +19,8 @@ class Arguments:
 
     json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Print JSON instead of tables."""
+    plugin: tyro.conf.UseAppendAction[list[Path]] = field(default_factory=list)
+    """Python file to run first, with all your rights, which registers laws of your own."""
 
 
 @dataclass(kw_only=True)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import re
 import sys
 import textwrap
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...base.errors import did_you_mean
@@ -87,6 +89,25 @@ def _show_first() -> int:
     return 0
 
 
+def _run_plugin(path: Path) -> None:
+    """Run a Python file that registers laws.
+
+    Raises:
+        ValueError: It fails, or there is no such file.
+    """
+    try:
+        # as a module, for classes are found by the name of theirs
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        if spec is None or spec.loader is None:
+            raise ValueError("must be a Python file")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules.setdefault(path.stem, module)
+        spec.loader.exec_module(module)
+    except Exception as error:
+        problem = f"{type(error).__name__}: {error}"
+        raise ValueError(f"plugin {path}: {problem}. Correct it, or leave --plugin out.") from error
+
+
 def _ask(given: Arguments) -> tuple[Answer, Exception | None, list[str]]:
     """Return answer, error for the user, and warnings of the module of a subcommand."""
     answer, problem = Answer(), None
@@ -98,6 +119,8 @@ def _ask(given: Arguments) -> tuple[Answer, Exception | None, list[str]]:
         with quiet_warp():
             module = importlib.import_module(f"{__package__}.{type(given).__name__.lower()}")
             try:
+                for plugin in given.plugin:
+                    _run_plugin(plugin)
                 answer = module.answer(given)
             except (OSError, ValueError, RuntimeError, ModuleNotFoundError) as error:
                 problem = error
