@@ -97,7 +97,6 @@ TESTED_IN = {
     "tools.plots.envelope": "tools/trials/test_envelope.py",
     "tools.plots.step_response": "tools/trials/test_step_response.py",
     "tools.trials.bode": "tools/stability/test_frequency.py",
-    "tools.trials.trial": "tools/commands/test_run.py",
     "specs.distributions": "engine/random/test_randomization.py",
     "engine.random.random_numbers": "engine/random/test_randomization.py",
     "engine.sim_arrays": "engine/test_calls.py",

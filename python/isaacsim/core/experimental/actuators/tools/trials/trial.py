@@ -31,6 +31,8 @@ _BEYOND = 0.02
 _FEWEST = 40
 # relative tolerance of the frequency of equal tones
 _SAME = 0.2
+# smallest amplitude of a vibration that is felt [rad or m], and of that of a joint that shakes others with its tone
+_FELT, _SHAKEN = 1e-4, 0.1
 
 
 @dataclass(frozen=True)
@@ -249,14 +251,20 @@ class _Motors:
 def _buzzing(
     robots: ArticulationPort, driven: np.ndarray, positions: np.ndarray, targets: np.ndarray, dt: float
 ) -> dict[tuple[str, str], Buzz]:
-    """Return the tones of the second half that targets do not have."""
+    """Return the tones of the second half that targets do not have, and that other joints do not shake."""
     late = slice(len(positions) // 2, None)
     found: dict[tuple[str, str], Buzz] = {}
     if len(positions[late]) < _FEWEST or not np.isfinite(positions).all():
         return found
     for row, robot in enumerate(robots.paths):
         wanted = {one.joint: one.frequency for one in buzz(targets[late, row], dt)}
-        for one in buzz(positions[late, row], dt):
-            if driven[row, one.joint] and abs(one.frequency - wanted.get(one.joint, 0.0)) > _SAME * one.frequency:
+        # the largest first
+        tones = list[Buzz]()
+        for one in buzz(positions[late, row], dt, threshold=_FELT):
+            alike = (other for other in tones if abs(one.frequency - other.frequency) <= _SAME * one.frequency)
+            loudest = next(alike, one)
+            tones.append(one)
+            is_own = abs(one.frequency - wanted.get(one.joint, 0.0)) > _SAME * one.frequency
+            if driven[row, one.joint] and is_own and one.amplitude >= _SHAKEN * loudest.amplitude:
                 found[robot, robots.dof_names[one.joint]] = one
     return found
