@@ -58,7 +58,8 @@ def scene_stage(scene: Scene) -> tuple[Usd.Stage, list[str]]:
     scopes = {path: names.below(path, "joints") for path in (*robots, _WORLD_PRIM)}
     bodies = _write_bodies(stage, names, scene, [owner.get(body, _WORLD_PRIM) for body in range(len(scene.bodies))])
     of_body = [scopes[owner.get(body, _WORLD_PRIM)] for body in range(len(scene.bodies))]
-    shapes = write_shapes(stage, names, scene, bodies, names.below(_WORLD_PRIM, "materials"))
+    materials = names.below(_WORLD_PRIM, "materials")
+    shapes = write_shapes(stage, names, scene, bodies, materials)
     roots = [_root(scene, bodies, robot, path) for robot, path in zip(scene.articulations, robots, strict=True)]
     for path in roots:
         UsdPhysics.ArticulationRootAPI.Apply(stage.GetPrimAtPath(path))
@@ -66,6 +67,10 @@ def scene_stage(scene: Scene) -> tuple[Usd.Stage, list[str]]:
     joints = write_joints(stage, names, scene, bodies, of_body, apart)
     write_mimics(stage, scene, joints)
     write_loops(stage, names, scene, bodies, scopes[_WORLD_PRIM], apart)
+    for scope in (*scopes.values(), materials):
+        # as far as something is in them
+        if stage.GetPrimAtPath(scope):
+            UsdGeom.Scope.Define(stage, scope)
     otherwise = [f"names that USD refuses: {', '.join(names.renamed)}"] if names.renamed else []
     for robot, path in zip(scene.articulations, robots, strict=True):
         order = _order_of_names(scene, robot, joints)
@@ -341,6 +346,13 @@ def _write_mesh(stage: Usd.Stage, path: Sdf.Path, shape: Shape) -> Sdf.Path:
     mesh.CreateFaceVertexCountsAttr(Vt.IntArray.FromNumpy(np.full(len(shape.faces), 3, np.int32)))
     mesh.CreateFaceVertexIndicesAttr(Vt.IntArray.FromNumpy(shape.faces.astype(np.int32).ravel()))
     mesh.CreateSubdivisionSchemeAttr("none")
+    corners = shape.vertices[shape.faces]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    lengths = np.linalg.norm(normals, axis=1, keepdims=True)
+    # faces without an area have none
+    normals = np.where(lengths > 0.0, normals / np.where(lengths > 0.0, lengths, 1.0), (0.0, 0.0, 1.0))
+    mesh.CreateNormalsAttr(Vt.Vec3fArray.FromNumpy(normals.astype(np.float32)))
+    mesh.SetNormalsInterpolation(UsdGeom.Tokens.uniform)
     mesh.CreateExtentAttr(UsdGeom.PointBased.ComputeExtent(points))
     return path
 
