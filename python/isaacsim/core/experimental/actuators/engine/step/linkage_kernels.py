@@ -42,6 +42,8 @@ class Links:
     nodes: wp.array[float]
     first: wp.array[int]
     """First number of its nodes, -1 for a linear linkage."""
+    turns: wp.array[int]
+    """1 for a table of shafts with rotors, whose inertia acts as the slopes change."""
 
 
 def links_of(linkages: Sequence[PlannedLinkage], device: wp.DeviceLike) -> Links:
@@ -65,6 +67,8 @@ def links_of(linkages: Sequence[PlannedLinkage], device: wp.DeviceLike) -> Links
         setattr(found, name, wp.array(padded(name, np.float32), dtype=Row, device=device))
     found.count = wp.array([len(one.slots) for one in linkages], dtype=wp.int32, device=device)
     found.first = wp.array(np.where(sizes, first, -1), dtype=wp.int32, device=device)
+    turns = [size > 0 and one.inertia.any() for size, one in zip(sizes, linkages, strict=True)]
+    found.turns = wp.array(turns, dtype=wp.int32, device=device)
     found.nodes = wp.array(np.concatenate([one.nodes.ravel() for one in linkages]), dtype=wp.float32, device=device)
     return found
 
@@ -194,7 +198,7 @@ def link_out_kernel(
         if links.pulls[n, i] == 1 and shaft[i] < 0.0:
             shaft[i] = 0.0
     _, slopes = shafts_at(links, n, position)
-    if links.first[n] >= 0:
+    if links.turns[n] == 1:
         ahead = Row()
         for j in range(count):
             ahead[j] = position[j] + dt[0] * v[j]
