@@ -122,7 +122,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="fewer rounds")
     quick = parser.parse_args().quick
-    print("| linkages | " + " | ".join(f"{robots} x 12 | ratio" for robots in (1, 1024, 4096)) + " |\n" + "|---" * 7 + "|")
+    print(
+        "| linkages | " + " | ".join(f"{robots} x 12 | ratio" for robots in (1, 1024, 4096)) + " |\n" + "|---" * 7 + "|"
+    )
     rows: dict[str, list[str]] = {}
     for robots in (1, 1024, 4096):
         candidates = {"none": Candidate({}, robots), "gears": Candidate({}, robots, TransmissionConfig(ratio=2.0))}

@@ -1,5 +1,6 @@
 // Linkages: shafts of motors that move up to eight joints together, see laws/linkage_shaft.py.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <numeric>
@@ -35,13 +36,17 @@ struct Linkage {
 struct Sums {
     // angles and slopes, the same for targets, feedforward, and efforts at the joints
     enum Kind { kMeasured, kWanted, kForward, kBack, kKinds };
+    // largest vector
     static constexpr int64_t kTile = 16;
 
     // distances of linked elements, ascending
     std::vector<int64_t> shifts;
-    // weights repeat after so many elements, a multiple of a tile
+    // weights and offsets repeat after so many elements, a multiple of a tile; those of all shifts are together per
+    // tile
     int64_t length = 0;
     Aligned<float> weights[kKinds], offsets[kKinds];
+    // true if there are commands of shafts, which are not sums
+    bool any_own = false;
     // per element 1 if its shaft pulls and never pushes
     Aligned<int32_t> pulls;
 
@@ -53,7 +58,7 @@ struct Sums {
             for (int n = 0; n < one.count * one.count && !one.is_table(); ++n)
                 distances.insert(one.places[n % one.count] - one.places[n / one.count]);
         shifts.assign(distances.begin(), distances.end());
-        for (int kind = 0; kind < kKinds; ++kind) {
+        for (const Kind kind : {kMeasured, kWanted, kForward, kBack}) {
             // nothing but itself
             weights[kind] = Aligned<float>(shifts.size() * length, std::numeric_limits<float>::quiet_NaN());
             offsets[kind] = Aligned<float>(length, -0.0f);
@@ -64,14 +69,20 @@ struct Sums {
                 for (int i = 0; i < one.count; ++i) add(one, i, first + one.places[i]);
     }
 
+    float* weights_at(Kind kind, int64_t element) const {
+        const int64_t tile = element / kTile;
+        return weights[kind].data() + tile * kTile * static_cast<int64_t>(shifts.size()) + element % kTile;
+    }
+
   private:
-    float& at(int kind, int64_t element, int64_t shift) {
+    float& at(Kind kind, int64_t element, int64_t shift) {
         const auto number = std::lower_bound(shifts.begin(), shifts.end(), shift) - shifts.begin();
-        return weights[kind][number * length + element];
+        return weights_at(kind, element)[number * kTile];
     }
 
     void add(const Linkage& one, int i, int64_t element) {
         pulls[element] = one.pulls[i];
+        any_own |= one.own[i];
         if (one.is_table()) return;
         offsets[kMeasured][element] = one.offset[i];
         if (!one.own[i]) offsets[kWanted][element] = one.offset[i];

@@ -1,35 +1,40 @@
 // Linkages of a block: signals of joints become those of the shafts, and efforts of the shafts those at the joints.
 #pragma once
 #include <algorithm>
+#include <cstring>
+#include <utility>
 
+#include "lanes.h"
 #include "linkage.h"
 #include "sweep.h"
 
 namespace ACTUATORS_VARIANT {
 
-// Sums over linked elements. Reads and writes whole tiles; what it reads of other elements is not in a sum.
-// -0 is what a sum of nothing is: it leaves each number as it is.
-template <bool OFFSET>
-NOINLINE inline void sum_linked(const Sums& sums, Sums::Kind kind, const float* from, float* RESTRICT to,
-                                int64_t size) {
-    constexpr int64_t kTile = Sums::kTile;
+// Sums over linked elements of some arrays, `pitch` apart; angles, which take turns with slopes, have an offset. Reads
+// and writes whole vectors; what it reads of other elements is not in a sum. A sum of nothing is -0, which leaves each
+// number as it is.
+template <int... N>
+NOINLINE inline void sum_linked(std::integer_sequence<int, N...>, const Sums& sums, Sums::Kind kind, const float* from,
+                                float* to, int64_t pitch, int64_t size) {
+    const Lanes nothing = splat<Lanes>(-0.0f);
+    const int64_t* const shifts = sums.shifts.data();
     const int64_t count = static_cast<int64_t>(sums.shifts.size());
-    for (int64_t i = 0, at = 0; i < size; i += kTile) {
-        float sum[kTile];
-        for (int64_t e = 0; e < kTile; ++e) sum[e] = -0.0f;
-        for (int64_t k = 0; k < count; ++k) {
-            const float* const weight = sums.weights[kind].data() + k * sums.length + at;
-            const float* const linked = from + i + sums.shifts[k];
-            for (int64_t e = 0; e < kTile; ++e) {
-                const float part = weight[e] * linked[e];
-                sum[e] += weight[e] == weight[e] ? part : -0.0f;
-            }
+    for (int64_t i = 0, at = 0; i < size; i += kLanes) {
+        const float* weights = sums.weights_at(kind, at);
+        const Lanes offset = load(sums.offsets[kind].data() + at);
+        Lanes sum[] = {(static_cast<void>(N), nothing)...};
+        for (int64_t k = 0; k < count; ++k, weights += Sums::kTile) {
+            const Lanes weight = load(weights);
+            const float* const linked = from + i + shifts[k];
+            ((sum[N] += pick(weight == weight, weight * load(linked + N * pitch), nothing)), ...);
         }
-        const float* const offset = sums.offsets[kind].data() + at;
-        for (int64_t e = 0; e < kTile; ++e) to[i + e] = OFFSET ? sum[e] + offset[e] : sum[e];
-        at = at + kTile == sums.length ? 0 : at + kTile;
+        if (sizeof...(N) > 1) ((sum[N] += N % 2 ? nothing : offset), ...);
+        (std::memcpy(to + i + N * pitch, &sum[N], sizeof sum[N]), ...);
+        at = at + kLanes == sums.length ? 0 : at + kLanes;
     }
 }
+template <int COUNT>
+using AtOnce = std::make_integer_sequence<int, COUNT>;
 
 // Angles of the shafts of a table, and their change with each of its joints.
 template <int N>
@@ -145,15 +150,18 @@ void table_out(const Block& b, const Linkage& one, float dt, float* RESTRICT eff
 NOINLINE inline void link_in(const Problem& p, Block& b) {
     // with what is before and after, for the shifts
     float* const joints = b.derived + p.link_arrays * b.pitch;
-    float* const shafts = joints + b.pitch;
-    for (int s = 0; s < kSignals; ++s) {
-        float* const to = shafts + s * b.pitch;
-        std::copy_n(b.input[s], b.size, joints);
-        const bool measured = s == kPosition || s == kVelocity;
-        const Sums::Kind kind = s == kFeedforward ? Sums::kForward : measured ? Sums::kMeasured : Sums::kWanted;
-        const bool angles = s == kPosition || s == kPositionTarget;
-        (angles ? sum_linked<true> : sum_linked<false>)(p.sums, kind, joints, to, b.size);
+    float* const shafts = joints + kLinkedAtOnce * b.pitch;
+    const auto sum = [&](auto count, int first, Sums::Kind kind) {
+        for (int n = 0; n < count; ++n) std::copy_n(b.input[first + n], b.size, joints + n * b.pitch);
+        sum_linked(AtOnce<count>{}, p.sums, kind, joints, shafts + first * b.pitch, b.pitch, b.size);
+    };
+    if (p.sums.any_own) {
+        sum(std::integral_constant<int, 2>{}, kPosition, Sums::kMeasured);
+        sum(std::integral_constant<int, 2>{}, kPositionTarget, Sums::kWanted);
+    } else {
+        sum(std::integral_constant<int, 4>{}, kPosition, Sums::kMeasured);
     }
+    sum(std::integral_constant<int, 1>{}, kFeedforward, Sums::kForward);
     for (const Linkage& one : p.linkages)
         if (one.is_table()) (one.count == 1 ? table_in<1> : table_in<2>)(b, one, shafts);
     for (int s = 0; s < kSignals; ++s) b.input[s] = shafts + s * b.pitch;
@@ -168,7 +176,7 @@ NOINLINE inline void link_out(const Problem& p, const Block& b, float* RESTRICT 
             const float effort = efforts[first + k];
             shafts[first + k] = (pulls[k] != 0) & (effort < 0.0f) ? 0.0f : effort;
         }
-    sum_linked<false>(p.sums, Sums::kBack, shafts, efforts, b.size);
+    sum_linked(AtOnce<1>{}, p.sums, Sums::kBack, shafts, efforts, b.pitch, b.size);
     for (int64_t i = 0; i < b.size; ++i) efforts[i] = nan_unless(finite(efforts[i]), efforts[i]);
     for (const Linkage& one : p.linkages)
         if (one.is_table()) (one.count == 1 ? table_out<1> : table_out<2>)(b, one, p.dt, efforts);

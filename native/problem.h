@@ -75,7 +75,7 @@ enum EndArray {
 // Scratch arrays of transmissions: all motor signals as seen by controllers, then the true motor position and velocity.
 constexpr int kMotorArrays = kSignals + 2;
 // scratch arrays for linkages: joints, then signals of the shafts
-constexpr int kLinkArrays = 1 + kSignals;
+constexpr int kLinkedAtOnce = 4, kLinkArrays = kLinkedAtOnce + kSignals;
 
 // Lists of laws, each with its own numbering.
 enum class LawList { kControllers, kStages, kFeedback };

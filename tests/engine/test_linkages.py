@@ -416,3 +416,30 @@ def test_friction_of_a_joint_without_motor_stays_at_the_joint() -> None:
 def test_tendons_that_do_not_fit_are_refused(motors: Any, words: str) -> None:
     with pytest.raises(ValueError, match=re.escape(words)):
         aa.ActuatedArrays(["a", "b", "c"], motors)
+
+
+@pytest.mark.usefixtures("_engine")
+@pytest.mark.slow("warp")
+def test_robots_of_many_blocks_have_what_they_have_alone(rng: np.random.Generator) -> None:
+    """Linkages of scattered joints beside each other, with a delay that begins, among faults of others."""
+    names, robots = [f"joint_{k}" for k in range(13)], 200
+    pd, late = aa.PDControlConfig(3.0, 0.1), aa.DelayConfig(1)
+    rows = {"joint_9": [1.0, 0.5, 0.0], "joint_0": [0.0, 1.0, -0.5], "joint_4": [0.2, 0.0, 1.0]}
+    motors = {name: [pd, late, aa.LinkageConfig(list(rows), row, offset=0.1)] for name, row in rows.items()}
+    motors["joint_3"] = [pd, aa.LinkageConfig.tendon({"joint_3": 1.0, "joint_1": 0.5}, unilateral=True)]
+    motors["joint_7"] = [pd, late, aa.LinkageConfig.four_bar("joint_7", 0.05, 0.2, 0.06, 0.2, 0.7, 2.5)]
+    motors |= {name: [pd] for name in names if name not in motors and name != "joint_1"}
+    signals = [rng.normal(size=(robots, 13)).astype(np.float32) for _ in range(5)]
+    signals[0][77, 2], signals[2][77, 9], signals[1][78, 1] = np.inf, np.nan, -np.inf
+    arrays = aa.ActuatedArrays(names, motors, num_robots=robots)
+    found = [step(arrays, signals), step(arrays, [signals[0], *signals[1:4][::-1], signals[4]])]
+    faulty = {(one.robot, one.dof_name) for one in arrays.faults}
+    assert faulty == {
+        *((77, f"joint_{k}") for k in (0, 2, 4, 9)),
+        *((78, f"joint_{k}") for k in (1, 3)),
+    }
+    for robot in (0, 76, 77, 78, 79, robots - 1):
+        own = [one[robot : robot + 1].copy() for one in signals]
+        alone = aa.ActuatedArrays(names, motors, num_robots=1)
+        for efforts, given in zip(found, (own, [own[0], *own[1:4][::-1], own[4]]), strict=True):
+            np.testing.assert_array_equal(step(alone, given)[0], efforts[robot])
