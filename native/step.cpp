@@ -373,7 +373,11 @@ bool limit(const Problem& p, Block& b, float* here, float* there, const Truth& t
         const Limits& limits = p.route.limits[k];
         if (p.motor && limits.first == p.motor_stages) std::copy_n(here, b.size, p.motor + b.first);
         if (p.transmissions && limits.first == p.first_transmission) act_on(b, truth.shafts[0], truth.shafts[1]);
-        if (limits.first == p.linkage_stage) leave_linkage(p, b, here, truth, scratch);
+        if (limits.first == p.linkage_stage) {
+            // the law of a shaft is that of all of them
+            leave_linkage(p, b, here, truth, scratch);
+            continue;
+        }
         const bool noted = p.limited_by && p.limits[limits.first].limits;
         const Use& use = p.limits[limits.first];
         if (limits.places) {
@@ -1097,7 +1101,8 @@ void choose_limits(Problem& p) {
             next.places = find_limit_places(EffortStages{}, p.limits[at].law);
         } else {
             int run = 1;
-            while (!p.limited_by && at + run < count && !by_places(at + run) && !is_cut(at + run)) ++run;
+            const bool is_alone = p.limited_by || at == p.linkage_stage;
+            while (!is_alone && at + run < count && !by_places(at + run) && !is_cut(at + run)) ++run;
             for (; run > 0 && !next.sweep; --run) {
                 next.count = run;
                 next.sweep = find_limits<false>(EffortStages{}, &p.limits[at], run);
@@ -1193,7 +1198,9 @@ void choose(Problem& p) {
             p.route.whole = find_end_sweep(EffortStages{}, p);
         return;
     }
-    p.route.one_sweep = p.route.limits.empty() || (p.route.limits.size() == 1 && !p.route.limits[0].places);
+    // a linkage works in place
+    const bool in_place = !p.linkages.empty() || (p.route.limits.size() == 1 && p.route.limits[0].places);
+    p.route.one_sweep = p.route.limits.size() <= 1 && !in_place;
     if (p.route.law_of_all < 0) return;
     const int law = p.controllers[p.route.law_of_all].law;
     p.route.law = find_whole<false>(Controllers{}, law, nullptr, 0);

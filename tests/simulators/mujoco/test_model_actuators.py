@@ -544,6 +544,12 @@ def test_what_is_no_linkage_is_named(tendons: str, actuators: str, why: str) -> 
     assert not any(isinstance(stage, LinkageConfig) for motor in motors.values() for stage in motor.others)
 
 
+def test_range_of_targets_of_a_tendon_is_told() -> None:
+    held = BOTH.replace('"left"', '"left" ctrlrange="-3 6" ctrllimited="true"')
+    with pytest.warns(UserWarning, match=r"hold position targets within .*'a' \(-1 … 2\)"):
+        motors_of_model(model_of(LEFT + RIGHT, held))
+
+
 def test_model_without_tendons_tells_nothing() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

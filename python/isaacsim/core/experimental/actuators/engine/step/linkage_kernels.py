@@ -186,9 +186,18 @@ def link_in_kernel(
 
 @wp.kernel
 def link_out_kernel(
-    links: Links, dt: wp.array[float], q: wp.array2d[float], qd: wp.array2d[float], efforts: wp.array2d[float]
+    links: Links,
+    dt: wp.array[float],
+    q: wp.array2d[float],
+    qd: wp.array2d[float],
+    efforts: wp.array2d[float],
+    stage: int,
+    limited_by: wp.array2d[int],
 ):
-    """Replace efforts of shafts by those of the linked joints; all of a linkage NaN if one is."""
+    """Replace efforts of shafts by those of the linked joints; all of a linkage NaN if one is.
+
+    A cable that is slack limits its motor; `stage` is its number among the limits, 0 if nobody records them.
+    """
     robot, n = wp.tid()
     count = links.count[n]
     position = taken(q, robot, links, n)
@@ -197,6 +206,8 @@ def link_out_kernel(
     for i in range(count):
         if links.pulls[n, i] == 1 and shaft[i] < 0.0:
             shaft[i] = 0.0
+            if stage > 0:
+                limited_by[robot, links.slots[n, i]] = stage
     _, slopes = shafts_at(links, n, position)
     if links.turns[n] == 1:
         ahead = Row()
