@@ -223,7 +223,7 @@ def _require_apart(joints: Sequence[str], inertia: np.ndarray, slopes: np.ndarra
         raise ValueError(
             f"TransmissionConfig.rotor_inertia of joints {', '.join(joints)}: must couple the joints by less than a "
             f"tenth of their armature, for simulators know no other, and the linkage couples them more. Set it to 0, "
-            "and give the joints the armature that represents them best."
+            "and give the joints the armature that represents them best, or a fixed tendon in MuJoCo that of its file."
         )
 
 
