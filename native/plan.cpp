@@ -450,8 +450,11 @@ void Plan::prepare() {
     find_felt();
     find_ends();
     p_.link_arrays = p_.derived;
-    if (!p_.linkages.empty()) p_.derived += kSignals;
     for (Linkage& one : p_.linkages) places_of(one.slots, one.places);
+    if (!p_.linkages.empty()) {
+        p_.derived += kLinkArrays;
+        p_.sums = Sums(p_.linkages, p_.period);
+    }
     if (!limits_.empty()) p_.limits.back().restores = false;
     point_at_state();
     find_kept();
@@ -944,20 +947,6 @@ void Plan::copy_state() const {
         if (now_.laws[k] != after_.laws[k]) std::copy_n(now_.laws[k], all[k].pieces * all[k].size, after_.laws[k]);
 }
 
-// The current command, without delay.
-float Plan::command_of(int c, int64_t robot, int32_t slot) const {
-    for (const Linkage& one : p_.linkages) {
-        const auto found = std::find(one.slots.begin(), one.slots.end(), slot);
-        if (found == one.slots.end()) continue;
-        Linked joint, motor;
-        for (int s = 0; s < kSignals; ++s)
-            for (int k = 0; k < one.count; ++k) joint[s][k] = signal_of(s, robot, one.slots[k]);
-        one.to_motors(joint, motor);
-        return motor[kPositionTarget + c][found - one.slots.begin()];
-    }
-    return signal_of(kPositionTarget + c, robot, slot);
-}
-
 // A signal of a joint.
 float Plan::signal_of(int s, int64_t robot, int32_t slot) const {
     const Source& source = p_.input[s];
@@ -976,6 +965,7 @@ bool Plan::settle() {
     for (int64_t k = 0; k < count; ++k) differ |= ring.pushes[k] ^ full;
     if (!differ) return true;
     bool all = true;
+    const float* linked[kCommands];
     for (int64_t k = 0; k < count; ++k) {
         const int64_t held = bounded_lag(ring.pushes[k], full);
         ring.pushes[k] = full;
@@ -988,8 +978,13 @@ bool Plan::settle() {
         const int32_t slot = delayed_slots_[k % p_.delayed_slots];
         float oldest[kCommands];
         bool good = true;
+        if (!p_.linkages.empty() && !held) variant_.commands_of_shafts(p_, robot, scratch_.data(), linked);
         for (int c = 0; c < kCommands; ++c) {
-            oldest[c] = held ? at(c, held) : command_of(c, robot, slot);
+            const auto now = [&] {
+                return p_.linkages.empty() ? signal_of(kPositionTarget + c, robot, slot)
+                                           : linked[c][delayed_places_[k % p_.delayed_slots]];
+            };
+            oldest[c] = held ? at(c, held) : now();
             good &= std::isfinite(oldest[c]);
         }
         if (!held && !good) {

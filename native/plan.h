@@ -227,7 +227,6 @@ class Plan {
     void restart(size_t array, int64_t first, int64_t count);
     bool settle();
     bool records() const;
-    float command_of(int c, int64_t robot, int32_t slot) const;
     float signal_of(int s, int64_t robot, int32_t slot) const;
     void run_all_blocks();
     void latch(const Fault& fault);

@@ -74,6 +74,8 @@ enum EndArray {
 
 // Scratch arrays of transmissions: all motor signals as seen by controllers, then the true motor position and velocity.
 constexpr int kMotorArrays = kSignals + 2;
+// scratch arrays for linkages: joints, then signals of the shafts
+constexpr int kLinkedAtOnce = 4, kLinkArrays = kLinkedAtOnce + kSignals;
 
 // Lists of laws, each with its own numbering.
 enum class LawList { kControllers, kStages, kFeedback };
@@ -379,9 +381,10 @@ struct Problem {
     int felt_arrays = 0;
     // per element of a block, false where a sensor of the joint hides the state of its transmission from controllers
     const int32_t* visible = nullptr;
-    // stage from which on signals are those of the joints, -1 without linkages, and the first of `kSignals` scratch
-    // arrays with those of the shafts
+    // stage from which on signals are those of the joints, -1 without linkages, and the first of `kLinkArrays` scratch
+    // arrays
     std::vector<Linkage> linkages;
+    Sums sums;
     int linkage_stage = -1, link_arrays = 0;
     // stage of the effort mode, -1 without one, and the first of `kEndArrays` scratch arrays
     int ends = -1, end_arrays = 0;

@@ -10,6 +10,7 @@
 #include "curves.h"
 #include "delay.h"
 #include "end_of_step.h"
+#include "linked.h"
 #include "processor.h"
 #include "signals.h"
 #include "sweep.h"
@@ -60,10 +61,10 @@ struct Scratch {
 
 // ---- a block
 
-Block block_of(const Problem& p, int64_t number) {
+Block block_at(const Problem& p, int64_t first_robot, int64_t robots) {
     Block b;
-    b.first_robot = number * p.robots_per_block;
-    b.robots = std::min(p.robots_per_block, p.robots - b.first_robot);
+    b.first_robot = first_robot;
+    b.robots = robots;
     b.first = b.first_robot * p.period;
     b.size = b.robots * p.period;
     b.given = nullptr;
@@ -79,6 +80,11 @@ Block block_of(const Problem& p, int64_t number) {
         b.driven = p.driven;
     }
     return b;
+}
+
+Block block_of(const Problem& p, int64_t number) {
+    const int64_t first = number * p.robots_per_block;
+    return block_at(p, first, std::min(p.robots_per_block, p.robots - first));
 }
 
 // Copy a run of a piece for all robots of a block; COUNT is its length, 0 if known only at run time.
@@ -214,39 +220,6 @@ NOINLINE void sense(const Problem& p, Block& b, const Scratch& scratch, bool at_
         if (p.feedback[k].at_motor == at_motor) p.route.feedback[k](p, b, p.feedback[k], sensed);
     for (int s = 0; s < kSignals; ++s)
         if (replaced.any[s]) b.input[s] = sensed + s * b.pitch;
-}
-
-// Replace signals of linked joints by those of the shafts of their motors.
-NOINLINE void link_in(const Problem& p, Block& b) {
-    float* const shafts = b.derived + p.link_arrays * b.pitch;
-    for (int s = 0; s < kSignals; ++s) std::copy_n(b.input[s], b.size, shafts + s * b.pitch);
-    for (const Linkage& one : p.linkages)
-        for (int64_t robot = 0; robot < b.robots; ++robot) {
-            const int32_t* const at = one.places.data() + robot * one.count;
-            Linked joint, motor;
-            for (int s = 0; s < kSignals; ++s)
-                for (int k = 0; k < one.count; ++k) joint[s][k] = b.input[s][at[k]];
-            one.to_motors(joint, motor);
-            for (int s = 0; s < kSignals; ++s)
-                for (int k = 0; k < one.count; ++k) shafts[s * b.pitch + at[k]] = motor[s][k];
-        }
-    for (int s = 0; s < kSignals; ++s) b.input[s] = shafts + s * b.pitch;
-}
-
-// Replace efforts of shafts by those of the linked joints, whose signals the block has.
-NOINLINE void link_out(const Problem& p, const Block& b, float* efforts) {
-    for (const Linkage& one : p.linkages)
-        for (int64_t robot = 0; robot < b.robots; ++robot) {
-            const int32_t* const at = one.places.data() + robot * one.count;
-            float q[kMostLinked], v[kMostLinked], effort[kMostLinked];
-            for (int k = 0; k < one.count; ++k) {
-                q[k] = b.input[kPosition][at[k]];
-                v[k] = b.input[kVelocity][at[k]];
-                effort[k] = efforts[at[k]];
-            }
-            one.at_joints(q, v, p.dt, effort);
-            for (int k = 0; k < one.count; ++k) efforts[at[k]] = nan_unless(finite(effort[k]), effort[k]);
-        }
 }
 
 void act_on(Block& b, const float* positions, const float* velocities) {
@@ -400,7 +373,11 @@ bool limit(const Problem& p, Block& b, float* here, float* there, const Truth& t
         const Limits& limits = p.route.limits[k];
         if (p.motor && limits.first == p.motor_stages) std::copy_n(here, b.size, p.motor + b.first);
         if (p.transmissions && limits.first == p.first_transmission) act_on(b, truth.shafts[0], truth.shafts[1]);
-        if (limits.first == p.linkage_stage) leave_linkage(p, b, here, truth, scratch);
+        if (limits.first == p.linkage_stage) {
+            // the law of a shaft is that of all of them
+            leave_linkage(p, b, here, truth, scratch);
+            continue;
+        }
         const bool noted = p.limited_by && p.limits[limits.first].limits;
         const Use& use = p.limits[limits.first];
         if (limits.places) {
@@ -1067,6 +1044,16 @@ void step_block(const Problem& p, int64_t number, const Scratch& scratch) {
     efforts_out(p, b);
 }
 
+void commands_of_shafts(const Problem& p, int64_t robot, float* memory, const float** commands) {
+    const Scratch scratch(p, memory);
+    Block b = block_at(p, robot, 1);
+    b.derived = scratch.at(Scratch::kArrays);
+    b.pitch = scratch.pitch;
+    signals_in(p, b, scratch.at(Scratch::kGathered), scratch.at(Scratch::kEfforts));
+    link_in(p, b);
+    std::copy_n(b.input + kPositionTarget, kCommands, commands);
+}
+
 void step_blocks(const Problem& p, int64_t first, int64_t last, float* memory) {
     if (p.route.bare && p.phase == Phase::kWhole) {
         // the block is a single sweep in place
@@ -1114,7 +1101,8 @@ void choose_limits(Problem& p) {
             next.places = find_limit_places(EffortStages{}, p.limits[at].law);
         } else {
             int run = 1;
-            while (!p.limited_by && at + run < count && !by_places(at + run) && !is_cut(at + run)) ++run;
+            const bool is_alone = p.limited_by || at == p.linkage_stage;
+            while (!is_alone && at + run < count && !by_places(at + run) && !is_cut(at + run)) ++run;
             for (; run > 0 && !next.sweep; --run) {
                 next.count = run;
                 next.sweep = find_limits<false>(EffortStages{}, &p.limits[at], run);
@@ -1210,7 +1198,9 @@ void choose(Problem& p) {
             p.route.whole = find_end_sweep(EffortStages{}, p);
         return;
     }
-    p.route.one_sweep = p.route.limits.empty() || (p.route.limits.size() == 1 && !p.route.limits[0].places);
+    // a linkage works in place
+    const bool in_place = !p.linkages.empty() || (p.route.limits.size() == 1 && p.route.limits[0].places);
+    p.route.one_sweep = p.route.limits.size() <= 1 && !in_place;
     if (p.route.law_of_all < 0) return;
     const int law = p.controllers[p.route.law_of_all].law;
     p.route.law = find_whole<false>(Controllers{}, law, nullptr, 0);
@@ -1278,6 +1268,7 @@ const Variant ACTUATORS_SYMBOL{ACTUATORS_NAME,
                                ACTUATORS_VARIANT::choose,
                                ACTUATORS_VARIANT::prepare,
                                ACTUATORS_VARIANT::step_blocks,
+                               ACTUATORS_VARIANT::commands_of_shafts,
                                ACTUATORS_VARIANT::stream,
                                ACTUATORS_VARIANT::evaluate,
                                ACTUATORS_VARIANT::law_forward,

@@ -66,6 +66,8 @@ struct Variant {
     Prepare (*prepare)(LawList list, int law);
     // run the blocks [first, last)
     void (*step_blocks)(const Problem&, int64_t first, int64_t last, float* scratch);
+    // commands of a robot before any delay, those of shafts where joints are linked, with a number per element
+    void (*commands_of_shafts)(const Problem&, int64_t robot, float* scratch, const float** commands);
     // memory bandwidth benchmark: reads `count` arrays and writes one
     void (*stream)(const float* const* inputs, int count, float* output, int64_t size);
     // evaluate a network on all rows; `columns` is scratch memory, `kBatch` numbers per column

@@ -11,6 +11,7 @@ import pytest
 from isaacsim.core.experimental.actuators.base import native
 from isaacsim.core.experimental.actuators.engine.gradients.actuator_gradients import require_gradients
 from numpy.typing import NDArray
+from scipy.integrate import solve_ivp
 
 NAMES = ["pitch", "knee", "roll"]
 DT = 1e-3
@@ -374,6 +375,86 @@ def test_power_of_shafts_is_that_of_joints(rng: np.random.Generator) -> None:
     np.testing.assert_allclose((velocity * shafts).sum(axis=1), (qd[:, :3] * efforts).sum(axis=1), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.usefixtures("_engine")
+@pytest.mark.parametrize("names", [FINGER[:2], FINGER[:3]], ids=["all joints", "some joints"])
+@pytest.mark.slow("warp")
+def test_slack_is_recorded(names: list[str]) -> None:
+    """As what limits the motor, behind a limit of its own; without a trace in the effort that was asked for."""
+    cable = aa.LinkageConfig.tendon({"MCP": 1.0, "PIP": 0.5}, unilateral=True)
+    motor = [aa.PDControlConfig(2.0, 0.0), aa.MaxEffortClampingConfig(0.5), cable]
+    arrays = aa.ActuatedArrays(names, {"MCP": motor})
+    q = np.array([[0.3, 0.2, 0.1]], np.float32)[:, : len(names)]
+    arrays._assembly.observe(True)
+    with arrays.record(capacity=3) as log:
+        for sign in (1.0, -1.0, 0.1):
+            arrays.step(np.float32(sign) * q, 0.0 * q, 0.0 * q, DT)
+    np.testing.assert_allclose(log.computed_efforts[:, 0, :2], [[-0.8, 0.0], [0.8, 0.0], [-0.08, 0.0]], rtol=1e-6)
+    assert log.limited_by[:, 0, :2].tolist() == [["LinkageShaft", ""], ["ClampingMaxEffort", ""], ["LinkageShaft", ""]]
+    np.testing.assert_allclose(log.applied_efforts[:, 0, :2], [[0.0, 0.0], [0.5, 0.25], [0.0, 0.0]], rtol=1e-6)
+
+
+def test_antagonists_move_as_exactly_integrated() -> None:
+    """A flexor and an extensor that only pull, against an integration that ends where either goes slack."""
+    inertia, spring, damping, kp, kd, dt = np.array([2e-3, 1e-3]), 0.02, 2e-4, 0.4, 1e-3, 1e-4
+    slopes, targets = np.array([[1.0, 0.6], [-1.0, -0.9]]), np.array([0.5, -0.35])
+    motor = [aa.PDControlConfig(kp, kd), aa.TransmissionConfig(1.0, targets="motor")]
+    motors = {
+        name: [*motor, aa.LinkageConfig(["a", "b"], row.tolist(), unilateral=True)]
+        for name, row in zip("ab", slopes, strict=True)
+    }
+
+    def pull(q: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
+        return kp * (targets - slopes @ q) - kd * slopes @ v
+
+    def acceleration(q: NDArray[Any], v: NDArray[Any], efforts: NDArray[Any]) -> NDArray[Any]:
+        return (efforts - spring * q - damping * v) / inertia
+
+    exact_q, exact_v, time, exact = np.array([0.6, -0.4]), np.zeros(2), 0.0, []
+    times = np.arange(1, 21) * 400 * dt
+    slack, changes = pull(exact_q, exact_v) < 0.0, 0
+    while time < times[-1]:
+
+        def flow(_: float, state: NDArray[Any], is_slack: NDArray[Any] = slack) -> NDArray[Any]:
+            q, v = state[:2], state[2:]
+            efforts = np.where(is_slack, 0.0, pull(q, v)) @ slopes
+            return np.concatenate([v, acceleration(q, v, efforts)])
+
+        events = [lambda _, state, at=at: pull(state[:2], state[2:])[at] for at in range(2)]
+        for at, event in enumerate(events):
+            # from pulling to slack, or back
+            event.terminal, event.direction = True, 1.0 if slack[at] else -1.0
+        left = times[times > time]
+        found = solve_ivp(
+            flow,
+            (time, times[-1]),
+            np.concatenate([exact_q, exact_v]),
+            "DOP853",
+            left,
+            events=events,
+            rtol=1e-11,
+            atol=1e-12,
+        )
+        exact += np.reshape(found.y, (4, -1))[:2].T.tolist()
+        if not found.status:
+            break
+        at = int(np.argmax([len(one) for one in found.t_events]))
+        time, state = float(found.t_events[at][0]), found.y_events[at][0]
+        exact_q, exact_v, slack = state[:2], state[2:], slack ^ (np.arange(2) == at)
+        changes += 1
+    arrays, q, v = aa.ActuatedArrays(["a", "b"], motors), np.array([0.6, -0.4]), np.zeros(2)
+    wanted, stepped = targets[None].astype(np.float32), []
+    for step_number in range(len(times) * 400):
+        given = (one[None].astype(np.float32) for one in (q, v))
+        efforts = np.asarray(arrays.step(*given, wanted, dt), float)[0]
+        # half of the first step: positions are then of second order
+        v = v + (0.5 if step_number == 0 else 1.0) * dt * acceleration(q, v, efforts)
+        q = q + dt * v
+        if (step_number + 1) % 400 == 0:
+            stepped.append(q)
+    assert changes >= 4
+    np.testing.assert_allclose(stepped, exact, atol=1e-4)
+
+
 def test_friction_of_a_joint_without_motor_stays_at_the_joint() -> None:
     shaft = aa.LinkageConfig.tendon({"FFJ2": 1.0, "FFJ1": 0.5})
     motors = {
@@ -416,3 +497,30 @@ def test_friction_of_a_joint_without_motor_stays_at_the_joint() -> None:
 def test_tendons_that_do_not_fit_are_refused(motors: Any, words: str) -> None:
     with pytest.raises(ValueError, match=re.escape(words)):
         aa.ActuatedArrays(["a", "b", "c"], motors)
+
+
+@pytest.mark.usefixtures("_engine")
+@pytest.mark.slow("warp")
+def test_robots_of_many_blocks_have_what_they_have_alone(rng: np.random.Generator) -> None:
+    """Linkages of scattered joints beside each other, with a delay that begins, among faults of others."""
+    names, robots = [f"joint_{k}" for k in range(13)], 200
+    pd, late = aa.PDControlConfig(3.0, 0.1), aa.DelayConfig(1)
+    rows = {"joint_9": [1.0, 0.5, 0.0], "joint_0": [0.0, 1.0, -0.5], "joint_4": [0.2, 0.0, 1.0]}
+    motors = {name: [pd, late, aa.LinkageConfig(list(rows), row, offset=0.1)] for name, row in rows.items()}
+    motors["joint_3"] = [pd, aa.LinkageConfig.tendon({"joint_3": 1.0, "joint_1": 0.5}, unilateral=True)]
+    motors["joint_7"] = [pd, late, aa.LinkageConfig.four_bar("joint_7", 0.05, 0.2, 0.06, 0.2, 0.7, 2.5)]
+    motors |= {name: [pd] for name in names if name not in motors and name != "joint_1"}
+    signals = [rng.normal(size=(robots, 13)).astype(np.float32) for _ in range(5)]
+    signals[0][77, 2], signals[2][77, 9], signals[1][78, 1] = np.inf, np.nan, -np.inf
+    arrays = aa.ActuatedArrays(names, motors, num_robots=robots)
+    found = [step(arrays, signals), step(arrays, [signals[0], *signals[1:4][::-1], signals[4]])]
+    faulty = {(one.robot, one.dof_name) for one in arrays.faults}
+    assert faulty == {
+        *((77, f"joint_{k}") for k in (0, 2, 4, 9)),
+        *((78, f"joint_{k}") for k in (1, 3)),
+    }
+    for robot in (0, 76, 77, 78, 79, robots - 1):
+        own = [one[robot : robot + 1].copy() for one in signals]
+        alone = aa.ActuatedArrays(names, motors, num_robots=1)
+        for efforts, given in zip(found, (own, [own[0], *own[1:4][::-1], own[4]]), strict=True):
+            np.testing.assert_array_equal(step(alone, given)[0], efforts[robot])

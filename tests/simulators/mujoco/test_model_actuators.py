@@ -490,7 +490,8 @@ HAND = """
 <body><joint name="FFJ4" axis="0 0 1"/><geom/><body pos=".03 0 0"><joint name="FFJ3"/><geom/>
 <body pos=".03 0 0"><joint name="FFJ2" stiffness=".05"/><geom/>
 <body pos=".03 0 0"><joint name="FFJ1" stiffness=".02"/><geom/></body></body></body></body></worldbody>
-<tendon><fixed name="FFJ0"><joint joint="FFJ1" coef="0.8"/><joint joint="FFJ2" coef="1"/></fixed></tendon>
+<tendon><fixed name="FFJ0" armature="5e-5">
+<joint joint="FFJ1" coef="0.8"/><joint joint="FFJ2" coef="1"/></fixed></tendon>
 <actuator><position name="A_FFJ4" joint="FFJ4" kp="1" kv=".02"/>
 <position name="A_FFJ3" joint="FFJ3" kp="1" kv=".02" forcerange="-.3 .3"/>
 <position name="A_FFJ0" tendon="FFJ0" kp="1" kv=".02" forcerange="-.3 .3"/></actuator></mujoco>
@@ -498,7 +499,7 @@ HAND = """
 
 
 def test_finger_with_a_tendon_over_two_joints_moves_as_in_mujoco(rng: np.random.Generator) -> None:
-    """As its own actuators for two seconds of random targets: no joint is left out."""
+    """As its own actuators for two seconds of random targets, with a rotor at the tendon: no joint is left out."""
     own, data = mujoco.MjModel.from_xml_string(HAND), None
     motors = motors_of_model(own)
     assert set(motors) == {"FFJ4", "FFJ3", "FFJ2"}
@@ -542,6 +543,12 @@ def test_what_is_no_linkage_is_named(tendons: str, actuators: str, why: str) -> 
         motors: dict[str, MotorConfig] = motors_of_model(model)
     assert why in "".join(str(one.message) for one in told)
     assert not any(isinstance(stage, LinkageConfig) for motor in motors.values() for stage in motor.others)
+
+
+def test_range_of_targets_of_a_tendon_is_told() -> None:
+    held = BOTH.replace('"left"', '"left" ctrlrange="-3 6" ctrllimited="true"')
+    with pytest.warns(UserWarning, match=r"hold position targets within .*'a' \(-1 … 2\)"):
+        motors_of_model(model_of(LEFT + RIGHT, held))
 
 
 def test_model_without_tendons_tells_nothing() -> None:

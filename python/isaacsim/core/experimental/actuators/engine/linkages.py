@@ -27,7 +27,7 @@ class PlannedLinkage:
     """A linkage of `n` joints, float32.
 
     Args:
-        slots: Slot of each joint, which is also that of its motor.
+        slots: Slot of each joint, which is also that of its motor; ascending in a linear linkage.
         own: True for motors whose commands are their own.
         pulls: True for shafts that pull and never push.
         matrix: Slopes of a linear linkage, `(n, n)`, a row per shaft.
@@ -121,7 +121,7 @@ def plan_linkages(entries: Sequence[ActuatorEntry], names: Sequence[str]) -> lis
     if motors and (problems := list(_problems(motors))):
         raise ValueError("\n".join(dict.fromkeys(problems)))
     groups = dict.fromkeys(tuple(shaft.shaft.joints) for _, shaft in motors.values())
-    return [_planned([motors[name] for name in joints], [names.index(name) for name in joints]) for joints in groups]
+    return [_planned(joints, motors, names) for joints in groups]
 
 
 def _problems(motors: Mapping[str, tuple[ActuatorEntry, LinkageShaft]]) -> Iterator[str]:
@@ -148,19 +148,25 @@ def _fit(one: LinkageConfig, other: LinkageConfig) -> bool:
     return all(getattr(one, name) == getattr(other, name) for name in ("is_table", "lower", "upper", "counts"))
 
 
-def _planned(motors: Sequence[tuple[ActuatorEntry, LinkageShaft]], slots: Sequence[int]) -> PlannedLinkage:
-    shafts = [shaft.shaft for _, shaft in motors]
-    first, count = shafts[0], len(shafts)
-    inertia = np.array([shaft.inertia for _, shaft in motors], np.float64)
-    matrix = np.array([one.coefficients for one in shafts]) if not first.is_table else np.zeros((count, count))
+def _planned(
+    joints: Sequence[str], motors: Mapping[str, tuple[ActuatorEntry, LinkageShaft]], names: Sequence[str]
+) -> PlannedLinkage:
+    first, count = motors[joints[0]][1].shaft, len(joints)
+    # engines sum over joints in the order of their slots
+    order = np.arange(count) if first.is_table else np.argsort([names.index(name) for name in joints])
+    shafts = [motors[joints[at]][1].shaft for at in order]
+    inertia = np.array([motors[joints[at]][1].inertia for at in order], np.float64)
+    matrix = np.zeros((count, count))
+    if not first.is_table:
+        matrix = np.array([one.coefficients for one in shafts])[:, order]
     nodes = _nodes(shafts)
     slopes = nodes.reshape(-1, count, 1 + count)[:, :, 1:] if first.is_table else matrix[None]
     _require_determined(first.joints, slopes)
     _require_apart(first.joints, inertia, slopes)
     lower, spacing, rows = _grid(first, count)
     return PlannedLinkage(
-        slots=tuple(slots),
-        own=tuple(_has_own_commands(entry) for entry, _ in motors),
+        slots=tuple(names.index(joints[at]) for at in order),
+        own=tuple(_has_own_commands(motors[joints[at]][0]) for at in order),
         pulls=tuple(shaft.unilateral for shaft in shafts),
         matrix=matrix.astype(np.float32),
         inverse=np.zeros((count, count), np.float32) if first.is_table else np.linalg.inv(matrix).astype(np.float32),
@@ -217,7 +223,7 @@ def _require_apart(joints: Sequence[str], inertia: np.ndarray, slopes: np.ndarra
         raise ValueError(
             f"TransmissionConfig.rotor_inertia of joints {', '.join(joints)}: must couple the joints by less than a "
             f"tenth of their armature, for simulators know no other, and the linkage couples them more. Set it to 0, "
-            "and give the joints the armature that represents them best."
+            "and give the joints the armature that represents them best, or a fixed tendon in MuJoCo that of its file."
         )
 
 

@@ -42,6 +42,8 @@ class Links:
     nodes: wp.array[float]
     first: wp.array[int]
     """First number of its nodes, -1 for a linear linkage."""
+    turns: wp.array[int]
+    """1 for a table of shafts with rotors, whose inertia acts as the slopes change."""
 
 
 def links_of(linkages: Sequence[PlannedLinkage], device: wp.DeviceLike) -> Links:
@@ -65,6 +67,8 @@ def links_of(linkages: Sequence[PlannedLinkage], device: wp.DeviceLike) -> Links
         setattr(found, name, wp.array(padded(name, np.float32), dtype=Row, device=device))
     found.count = wp.array([len(one.slots) for one in linkages], dtype=wp.int32, device=device)
     found.first = wp.array(np.where(sizes, first, -1), dtype=wp.int32, device=device)
+    turns = [size > 0 and one.inertia.any() for size, one in zip(sizes, linkages, strict=True)]
+    found.turns = wp.array(turns, dtype=wp.int32, device=device)
     found.nodes = wp.array(np.concatenate([one.nodes.ravel() for one in linkages]), dtype=wp.float32, device=device)
     return found
 
@@ -182,9 +186,18 @@ def link_in_kernel(
 
 @wp.kernel
 def link_out_kernel(
-    links: Links, dt: wp.array[float], q: wp.array2d[float], qd: wp.array2d[float], efforts: wp.array2d[float]
+    links: Links,
+    dt: wp.array[float],
+    q: wp.array2d[float],
+    qd: wp.array2d[float],
+    efforts: wp.array2d[float],
+    stage: int,
+    limited_by: wp.array2d[int],
 ):
-    """Replace efforts of shafts by those of the linked joints; all of a linkage NaN if one is."""
+    """Replace efforts of shafts by those of the linked joints; all of a linkage NaN if one is.
+
+    A cable that is slack limits its motor; `stage` is its number among the limits, 0 if nobody records them.
+    """
     robot, n = wp.tid()
     count = links.count[n]
     position = taken(q, robot, links, n)
@@ -193,8 +206,10 @@ def link_out_kernel(
     for i in range(count):
         if links.pulls[n, i] == 1 and shaft[i] < 0.0:
             shaft[i] = 0.0
+            if stage > 0:
+                limited_by[robot, links.slots[n, i]] = stage
     _, slopes = shafts_at(links, n, position)
-    if links.first[n] >= 0:
+    if links.turns[n] == 1:
         ahead = Row()
         for j in range(count):
             ahead[j] = position[j] + dt[0] * v[j]

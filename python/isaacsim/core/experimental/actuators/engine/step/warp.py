@@ -15,6 +15,7 @@ import warp as wp
 from ...base.memory import numpy_view, warp_view
 from ...laws.contract.base import clear_kernel
 from ...laws.contract.law import LawClass
+from ...specs.stages import KINDS
 from ..launches import recorded
 from ..plan import Plan, Published, Row, is_network
 from .binding import Columns, Indices
@@ -109,6 +110,7 @@ class WarpStep:
 
         self._links = links_of(plan.linkages, self.device)
         self._link_kernels = link_in_kernel, link_out_kernel
+        self._linkage_stage = 1 + [KINDS[stage.law.KIND].couples for stage in plan.stages].index(True)
         self._shafts = [self._zeros() for _ in range(7)]
         self._dt_there = wp.zeros(1, dtype=wp.float32, device=self.device)
 
@@ -198,7 +200,8 @@ class WarpStep:
         else:
             self._launch("motor", self._dt)
             self._dt_there.fill_(self._dt)
-            inputs = [self._links, self._dt_there, *self._shafts[5:], self._handed_over[6]]
+            limited = (self._linkage_stage, self._observed[1]) if self._observed else (0, None)
+            inputs = [self._links, self._dt_there, *self._shafts[5:], self._handed_over[6], *limited]
             wp.launch(
                 self._link_kernels[1], (self.plan.num_robots, len(self.plan.linkages)), inputs, device=self.device
             )

@@ -77,7 +77,8 @@ def read_motors(model: mujoco.MjModel, *, in_engine: bool = False) -> tuple[dict
     dc_motors, lost = dc_motors_by_joint(model)
     pid_motors, ranges = pid_motors_by_joint(model)
     alone = dc_motors | pid_motors
-    coupled, reasons = coupled_motors(model)
+    coupled, reasons, held = coupled_motors(model)
+    ranges += held
     laws_of, problems = laws_by_joint(model, alone, reasons)
     motors: dict[str, MotorConfig] = {_pattern(model, joint): one for joint, one in (alone | coupled).items()}
     for joint, laws in laws_of.items():
@@ -144,10 +145,14 @@ def _properties_of(model: mujoco.MjModel, joint: int) -> dict[str, float | None]
     return {name: float(np.ravel(getattr(model, column)[dof])[0]) for name, column in columns.items()}
 
 
-def coupled_motors(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig], dict[int, str]]:
-    """Motors of linkages by joint, and what is to be said of actuators on tendons, by actuator; empty for a motor."""
+def coupled_motors(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig], dict[int, str], list[str]]:
+    """Motors of linkages by joint; why actuators on tendons are none, by actuator, empty for a motor; and their ranges.
+
+    The latter are those of position targets that motors have not, by name.
+    """
     found, reasons = tendon_motors(model, actuators_by_joint(model))
     motors: dict[int, MotorConfig] = {}
+    ranges: list[str] = []
     for joints in dict.fromkeys(one.joints for one in found):
         mine = [one for one in found if one.joints == joints]
         laws = [_linear(model, one.actuator) for one in mine]
@@ -157,7 +162,8 @@ def coupled_motors(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig], dict[
             if not why and isinstance(law, Law):
                 motor = motor_of([law], math.inf, _properties_of(model, one.joint))
                 motors[one.joint] = dataclasses.replace(motor, others=[*motor.others, one.shaft(model)])
-    return motors, reasons
+                ranges += ranges_without_motor({repr(element_name(model, "actuator", one.actuator)): law})
+    return motors, reasons, ranges
 
 
 def _linkage_problem(model: mujoco.MjModel, joints: Sequence[int], laws: Sequence[Law | str]) -> str:

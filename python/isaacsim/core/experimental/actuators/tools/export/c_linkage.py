@@ -187,7 +187,9 @@ static inline void @link_out(const @linkage *of, const @signals joints[], float 
     const @shafts now = @shafts_at(of, q);
     for (int i = 0; i < of->count; ++i)
         if (of->pulls[i] && effort[i] < 0.0f) effort[i] = 0.0f;
-    if (of->nodes) {
+    int turns = 0;
+    for (int i = 0; of->nodes && i < of->count; ++i) turns |= of->inertia[i] != 0.0f;
+    if (turns) {
         const @shafts then = @shafts_at(of, ahead);
         for (int i = 0; i < of->count; ++i) {
             float change = (then.slope[i][0] - now.slope[i][0]) * v[0];
