@@ -607,12 +607,7 @@ def _container(name: str, fields: Sequence[str]) -> Any:
 
 
 def as_ours(actuator: object) -> Actuator:
-    """Return an `Actuator` of this package; one of newton is converted, with its components, indices and array names.
-
-    Raises:
-        TypeError: `actuator` is no actuator.
-        ValueError: It cannot be used.
-    """
+    """Return an `Actuator` of this package; one of newton is converted, with its components, indices and array names."""
     if isinstance(actuator, Actuator):
         return actuator
     parts = newton_classes.parts_of(actuator)

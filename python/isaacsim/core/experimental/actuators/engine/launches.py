@@ -49,15 +49,7 @@ class Launches:
     def run(
         self, name: Hashable, kernel: object, size: int, inputs: Sequence[object], outputs: Sequence[object]
     ) -> None:
-        """Launch a kernel; later calls of the same name have the same arguments, and need not give them.
-
-        Args:
-            name: Name of the launch.
-            kernel: The kernel.
-            size: Number of threads.
-            inputs: Its inputs.
-            outputs: Its outputs.
-        """
+        """Launch a kernel; later calls of the same name have the same arguments, and need not give them."""
         known = self._recorded.get(name)
         if known is None:
             command = recorded(kernel, size, inputs, outputs, self._device, record_tape=False)

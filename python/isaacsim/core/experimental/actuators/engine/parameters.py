@@ -88,12 +88,7 @@ class Parameters:
         return wp.array(values, dtype=_dtype_of(view), device=self._device)
 
     def assign(self, component: Component, attribute: str, values: object) -> None:
-        """Copy an array, one value per robot and target, into a parameter; it acts at the next step.
-
-        Raises:
-            TypeError: The values are no Warp array of the type of the parameter.
-            ValueError: The array has another length, or a value is out of range.
-        """
+        """Copy an array, one value per robot and target, into a parameter; it acts at the next step."""
         _, view = self._views[id(component), attribute]
         owner = type(component).__name__
         subject = f"{owner}: {attribute}"

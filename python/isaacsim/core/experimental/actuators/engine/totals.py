@@ -199,12 +199,7 @@ class Round:
 def share_totals(
     shared: Sequence[tuple[Shared, Sequence[Hashable]]], changed: Sequence[Hashable] | None = None
 ) -> None:
-    """Form rounds of the steps that run joints of the same robots.
-
-    Args:
-        shared: The steps of each wrapper, and the identities of its robots.
-        changed: Robots whose wrappers have changed; None means all. Rounds of other robots stay.
-    """
+    """Form rounds of the steps that run joints of the same robots."""
     chosen = list(shared) if changed is None else _linked(shared, changed)
     rounds: dict[int, tuple[Round, Member]] = {}
     for group in _groups([member for one, robots in chosen for member in _members_of(one, robots)]):

@@ -298,11 +298,7 @@ class Host(Protocol):
 
 
 def require_host(host: Host) -> None:
-    """Refuse a simulator that does not keep the contract of `Host`, or whose bus does not keep that of `PhysicsBus`.
-
-    Raises:
-        HostError: Naming what is missing.
-    """
+    """Refuse a simulator that does not keep the contract of `Host`, or whose bus does not keep that of `PhysicsBus`."""
     require_members(host, Host)
     bus = host.bus
     require_members(bus, PhysicsBus)
@@ -312,11 +308,7 @@ def require_host(host: Host) -> None:
 
 
 def require_members(offered: object, protocol: type) -> None:
-    """Refuse an object of a user's simulator that lacks members of `protocol`.
-
-    Raises:
-        HostError: Naming them all.
-    """
+    """Refuse an object of a user's simulator that lacks members of `protocol`."""
     members = [name for name in vars(protocol) if not name.startswith("_")]
     if missing := [name for name in members if not hasattr(offered, name)]:
         raise HostError(

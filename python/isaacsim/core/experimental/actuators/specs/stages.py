@@ -217,16 +217,7 @@ def places_of(staged: Staged) -> list[tuple[str, Any]]:
 
 
 def parts_of(stages: Iterable[object], subject: str = "stages") -> dict[str, Any]:
-    """Stages as arguments of what holds them: `controller`, `clamping`, `delay` and `others`.
-
-    Args:
-        stages: In any order; each keeps its place among those of its kind.
-        subject: What errors call the list.
-
-    Raises:
-        TypeError: Something is no stage.
-        ValueError: Two stages of a kind that an actuator has one of.
-    """
+    """Stages as arguments of what holds them: `controller`, `clamping`, `delay` and `others`."""
     found: dict[str, list[object]] = {kind: [] for kind in KINDS}
     for stage in stages:
         kind = kind_of(stage)

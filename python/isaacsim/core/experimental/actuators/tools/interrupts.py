@@ -47,16 +47,7 @@ class Interruptible(Generic[_T]):
 
 
 def until_interrupted(items: Iterable[_T]) -> Iterator[_T]:
-    """Iterate until Ctrl+C, which a line on standard error reports.
-
-    Args:
-        items: The items, such as physics steps; the first one in any case.
-
-    Example:
-        >>> from isaacsim.core.experimental.actuators.tools.interrupts import until_interrupted
-        >>> print(*until_interrupted(range(3)))
-        0 1 2
-    """
+    """Iterate until Ctrl+C, which a line on standard error reports."""
     yield from (found := Interruptible(items))
     if found.interrupted:
         print("Interrupted: the results are those up to here. A second Ctrl+C ends the program.", file=sys.stderr)

@@ -112,14 +112,7 @@ class LateCommands:
 
 
 def drawn(given: dict[str, np.ndarray], before: np.ndarray, left: np.ndarray, draws: np.ndarray) -> np.ndarray:
-    """Return the drawn part of the delay in a step, as `laws/delay_timed.py` draws it.
-
-    Args:
-        given: Signals and parameters of the delay by name.
-        before: The part that was drawn last, NaN after a reset.
-        left: Steps until the next draw.
-        draws: Number of draws.
-    """
+    """Return the drawn part of the delay in a step, as `laws/delay_timed.py` draws it."""
     most = given["random_steps"]
     if not most.any():
         return np.zeros_like(before)

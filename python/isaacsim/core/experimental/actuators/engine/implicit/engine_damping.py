@@ -108,14 +108,7 @@ class EngineDamping:
 def hand_damping_over(
     assembly: Assembly, articulation: object, entries: Sequence[ActuatorEntry]
 ) -> EngineDamping | None:
-    """Have the simulator take over how efforts fall with the final velocity, where configs say so.
-
-    Returns:
-        What does it, or None where no config says so.
-
-    Raises:
-        HostError: The simulator takes no armatures per physics step, or its arrays are not in CPU memory.
-    """
+    """Have the simulator take over how efforts fall with the final velocity, where configs say so."""
     if not (joints := joints_in_engine(entries)):
         return None
     subject = subject_of(joints)

@@ -44,12 +44,7 @@ class ParameterSource(Protocol):
         ...
 
     def assign(self, component: Component, attribute: str, values: object) -> None:
-        """Copy an array, one value per robot and target, into a parameter; it acts at the next step.
-
-        Raises:
-            TypeError: The values are no Warp array of the type of the parameter.
-            ValueError: The array has another length.
-        """
+        """Copy an array, one value per robot and target, into a parameter; it acts at the next step."""
         ...
 
 
@@ -608,11 +603,7 @@ def repeated(value: npt.ArrayLike, count: int, device: wp.DeviceLike, dtype: typ
 
 
 def resolved_scalars(config_type: type, args: Mapping[str, object]) -> dict[str, object]:
-    """Return `args` with the fallbacks of `config_type`, validated; keys of other names are dropped.
-
-    Raises:
-        ValueError: A value is out of range.
-    """
+    """Return `args` with the fallbacks of `config_type`, validated; keys of other names are dropped."""
     require_type("args", args, Mapping, "a dictionary")
     described = {name: one for name, one in parameters_of(config_type).items() if one.of_law}
     resolved = {name: args.get(name, one.fallback) for name, one in described.items()}

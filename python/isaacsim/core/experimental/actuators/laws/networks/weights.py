@@ -49,11 +49,7 @@ class Weights:
         self.numbers = numbers
 
     def network(self) -> Network:
-        """Return the network with the current numbers.
-
-        Raises:
-            NetworkError: A number is not finite.
-        """
+        """Return the network with the current numbers."""
         operations = []
         for number, operation in enumerate(self._network.operations, 1):
             mine = {name: f"{number}.{name}" for name in _arrays_of(operation)}

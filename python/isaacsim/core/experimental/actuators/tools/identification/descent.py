@@ -66,9 +66,6 @@ def least_squares(function: Callable[[np.ndarray], Evaluated], start: np.ndarray
         start: First parameters, shape `(parameters,)`; those out of range are put into it.
         box: Ranges of the parameters.
         tolerance: Share of the sum of squares below which a gain does not matter.
-
-    Raises:
-        ModuleNotFoundError: scipy is not installed.
     """
     with needs("identification", "identify"):
         from scipy.optimize import least_squares as trust_region

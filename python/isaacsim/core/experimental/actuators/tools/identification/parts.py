@@ -62,11 +62,7 @@ class Shipped:
             self._close = stack.pop_all().close
 
     def errors(self) -> np.ndarray:
-        """Wait for the end, and return the mean absolute position error of each joint [rad or m].
-
-        Raises:
-            SimulationDivergedError: The state of a robot is not finite any more.
-        """
+        """Wait for the end, and return the mean absolute position error of each joint [rad or m]."""
         return np.mean([one.errors for one in self._replays.result()], axis=0)
 
     def close(self) -> None:

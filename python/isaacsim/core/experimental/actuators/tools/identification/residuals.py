@@ -104,12 +104,7 @@ class Residuals:
     def by_column(
         self, values: Sequence[Mapping[str, float]], names: Sequence[str] | None = None
     ) -> dict[str, np.ndarray]:
-        """Return residuals in the unit of each column, `(variants, points)`, by its name; NaN after a fault.
-
-        Args:
-            values: Values of parameters of each variant.
-            names: Names of columns; None means all.
-        """
+        """Return residuals in the unit of each column, `(variants, points)`, by its name; NaN after a fault."""
         names = (POSITION, *self.columns) if names is None else names
         parts = [
             self._of_log(case, [name for name in columns if name in names], values, kept)

@@ -65,9 +65,6 @@ class Rollout:
         variants: Number of variants.
         columns: Columns of logs to simulate, and `power`; those that the motor has are `outputs`.
         longest: Longest physics step [s]; None means that of replays.
-
-    Raises:
-        ValueError: The motor has a law that the native core does not compute, or is not installed.
     """
 
     def __init__(
@@ -126,13 +123,6 @@ class Rollout:
         self, case: Decoupled, column: int, values: Sequence[Mapping[str, float]], outputs: Sequence[str]
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the positions that encoders measure, and outputs right after each sample; NaN after a fault.
-
-        Args:
-            case: The log.
-            column: Number of the joint in the log.
-            values: Values of the parameters of each variant, at most as many as there are; the settings of the log
-                override them.
-            outputs: Names of some of `outputs`.
 
         Returns:
             Positions `(variants, samples)`, and outputs `(outputs, variants, samples)`.

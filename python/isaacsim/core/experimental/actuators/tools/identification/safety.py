@@ -66,12 +66,7 @@ class Limits:
 
 
 def limits_of(commanded: CommandedRobot, joints: Sequence[str]) -> Limits:
-    """Return the limits of the joints that get commands: those of the robot file and of the motors, the smaller ones.
-
-    Args:
-        commanded: The robot, before it moves.
-        joints: Names of these joints.
-    """
+    """Return the limits of the joints that get commands: those of the robot file and of the motors, the smaller ones."""
     robots, at = commanded.robots, commanded.columns
 
     def read(array: Any) -> np.ndarray:
