@@ -151,20 +151,6 @@ def test_next_state_may_be_any_other(rng) -> None:
         np.testing.assert_array_equal(mine, others)
 
 
-def test_delay_of_two_gives_the_command_of_two_steps_ago() -> None:
-    """Targets 10, 20, 30, 40, 50 act as 10, 10, 10, 20, 30."""
-    actuator = aa.Actuator(
-        indices([0]), aa.ControllerPD(floats([1]), floats([0])), aa.Delay(wp.array([2], dtype=int), 2)
-    )
-    now, after, acting = actuator.state(), actuator.state(), []
-    for target in (10, 20, 30, 40, 50):
-        control = SimpleNamespace(joint_target_pos=floats([target]), joint_target_vel=floats([0]), joint_f=floats([0]))
-        actuator.step(SimpleNamespace(joint_q=floats([0]), joint_qd=floats([0])), control, now, after)
-        acting.append(float(control.joint_f.numpy()[0]))
-        now, after = after, now
-    assert acting == [10, 10, 10, 20, 30]
-
-
 def test_efforts_are_added(rng) -> None:
     """Two steps without clearing give twice the effort."""
     actuator = aa.Actuator(indices(range(N)), pd())
@@ -405,15 +391,6 @@ def test_effort_that_is_not_finite_is_a_fault(clamp) -> None:
     assert [(fault.dof_name, fault.robot, fault.inputs) for fault in actuator.faults] == [
         ("", robot, ("effort",)) for robot in (1, 2, 3)
     ]
-
-
-def test_limit_that_is_no_number_is_a_fault() -> None:
-    """The effort is 0, not NaN."""
-    actuator = aa.Actuator(indices(range(N)), pd(), None, [aa.ClampingMaxEffort(floats([5, np.nan, -1, 5]))])
-    control = SimpleNamespace(joint_target_pos=full(2), joint_target_vel=full(0), joint_f=full(0))
-    actuator.step(SimpleNamespace(joint_q=full(0), joint_qd=full(0)), control)
-    assert control.joint_f.numpy().tolist() == [5, 0, 0, 5]
-    assert [fault.robot for fault in actuator.faults] == [1, 2]
 
 
 def test_first_fault_is_kept_until_faults_are_cleared(rng) -> None:
