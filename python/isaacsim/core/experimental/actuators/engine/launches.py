@@ -24,11 +24,7 @@ def recorded(
 
 
 class Launches:
-    """Launches by name, each with the arguments of the first time.
-
-    Args:
-        device: Warp device.
-    """
+    """Launches by name, each with the arguments of the first time."""
 
     def __init__(self, device: wp.DeviceLike) -> None:
         self._device = device

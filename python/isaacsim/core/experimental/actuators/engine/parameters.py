@@ -21,12 +21,7 @@ if TYPE_CHECKING:
 
 
 class Parameters:
-    """The parameters of the components of some plans.
-
-    Args:
-        num_robots: Number of robots.
-        device: Warp device of the plans.
-    """
+    """The parameters of the components of some plans."""
 
     def __init__(self, num_robots: int, device: wp.DeviceLike) -> None:
         self._num_robots, self._device = num_robots, device

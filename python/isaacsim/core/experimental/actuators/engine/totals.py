@@ -163,11 +163,7 @@ def _places_of_terms(members: Sequence[Member], signal: str) -> dict[int, list[t
 
 
 class Round:
-    """Steps that run joints of the same robots, and those of them that have run in the current round.
-
-    Args:
-        members: The steps.
-    """
+    """Steps that run joints of the same robots, and those of them that have run in the current round."""
 
     def __init__(self, members: Sequence[Member]) -> None:
         self._members, self._done = list(members), set[int]()

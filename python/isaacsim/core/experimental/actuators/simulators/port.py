@@ -53,12 +53,7 @@ class Buffers:
 
 @dataclass(frozen=True)
 class JointViews:
-    """Arrays of signals that laws ask for, float32, shape `(num_robots, num_dofs)`, to be read; valid until a stop.
-
-    Args:
-        arrays: By name.
-        refresh: Call before reading.
-    """
+    """Arrays of signals that laws ask for, float32, shape `(num_robots, num_dofs)`, to be read; valid until a stop."""
 
     arrays: Mapping[str, Array]
     refresh: Callable[[], None]

@@ -13,12 +13,7 @@ _T = TypeVar("_T")
 
 
 class Interruptible(Generic[_T]):
-    """An iterable that Ctrl+C ends after the current item, so that there are results; a second one ends the program.
-
-    Args:
-        items: The items, such as physics steps.
-        on_interrupt: Called at Ctrl+C, within an item.
-    """
+    """An iterable that Ctrl+C ends after the current item, so that there are results; a second one ends the program."""
 
     def __init__(self, items: Iterable[_T], on_interrupt: Callable[[], None] | None = None) -> None:
         self.interrupted = False

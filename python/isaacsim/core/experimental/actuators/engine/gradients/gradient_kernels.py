@@ -334,11 +334,7 @@ class _Law:
 
 
 class _Lines:
-    """Source lines of a pipeline.
-
-    Args:
-        laws: Its laws.
-    """
+    """Source lines of a pipeline."""
 
     def __init__(self, laws: PipelineLaws) -> None:
         sensed = _JOINT | (_SENSED if laws.sensor else {})

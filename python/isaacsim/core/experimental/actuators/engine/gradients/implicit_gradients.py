@@ -54,10 +54,6 @@ class EndOfStep:
 
     States of the mode follow those of the rest, signals and parameters likewise. `finish` completes a record after its
     step.
-
-    Args:
-        inner: The recorder of the rest.
-        count: Number of joints.
     """
 
     def __init__(self, inner: GradientRecorder, count: int) -> None:

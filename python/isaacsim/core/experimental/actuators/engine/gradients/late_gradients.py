@@ -38,10 +38,6 @@ class LateCommands:
     """Records steps and runs their backward passes; a `GradientRecorder` around that of the rest.
 
     States of the delay follow those of the rest, signals and parameters likewise.
-
-    Args:
-        inner: The recorder of the rest.
-        count: Number of joints.
     """
 
     def __init__(self, inner: GradientRecorder, count: int) -> None:

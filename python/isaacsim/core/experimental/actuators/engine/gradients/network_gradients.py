@@ -130,13 +130,7 @@ def _roll_kernel(
 
 
 class NetworkGradients:
-    """Backward passes of a network for some actuators, each after another evaluation.
-
-    Args:
-        law: The law.
-        rows: Number of actuators.
-        device: Warp device.
-    """
+    """Backward passes of a network for some actuators, each after another evaluation."""
 
     def __init__(self, law: NetworkLaw, rows: int, device: wp.DeviceLike) -> None:
         self.law, self._rows, self._device = law, rows, device

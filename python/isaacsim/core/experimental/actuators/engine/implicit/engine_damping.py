@@ -32,15 +32,7 @@ _STATES = [ImplicitEffort.STATE.index(name) for name in ("previous_velocity", "p
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """The effort modes of one step.
-
-    Args:
-        step: The step.
-        law: Number of the law among those with a state.
-        slots: Slot of each of its joints in the step.
-        columns: Column of each in the articulation.
-        in_engine: The parameter.
-    """
+    """The effort modes of one step."""
 
     step: Step
     law: int
@@ -59,12 +51,7 @@ class _Part:
 
 
 class EngineDamping:
-    """Hands over to the simulator after each step of the actuators.
-
-    Args:
-        assembly: The actuators.
-        articulation: Their robots.
-    """
+    """Hands over to the simulator after each step of the actuators."""
 
     def __init__(self, assembly: Assembly, articulation: Any) -> None:
         self._assembly, self._articulation = assembly, articulation

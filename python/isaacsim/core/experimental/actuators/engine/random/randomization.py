@@ -62,14 +62,7 @@ class JointProperties(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class _JointParameter:
-    """A parameter of one joint.
-
-    Args:
-        joint: Name of the joint.
-        step: The step of its actuator.
-        view: The parameter of all joints of the actuator.
-        at: Position of the joint among those of its actuator.
-    """
+    """A parameter of one joint."""
 
     joint: str
     step: Step

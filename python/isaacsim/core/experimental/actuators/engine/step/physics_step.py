@@ -38,12 +38,7 @@ def checks_of(step: Step) -> list[Check]:
 
 
 class TrainedStep:
-    """Requires the step that a network was trained for.
-
-    Args:
-        step: The step of the plan.
-        network: The network, and the slots that have it.
-    """
+    """Requires the step that a network was trained for."""
 
     def __init__(self, step: Step, network: StatefulLaw[NetworkLaw]) -> None:
         self._step, self._network = step, network
@@ -59,11 +54,7 @@ class TrainedStep:
 
 
 class KeptDelays:
-    """Requires steps for which the past is kept for all delays; a shorter step makes a delay in seconds longer.
-
-    Args:
-        step: The step of the plan.
-    """
+    """Requires steps for which the past is kept for all delays; a shorter step makes a delay in seconds longer."""
 
     def __init__(self, step: Step) -> None:
         self._step, self._known = step, 0.0

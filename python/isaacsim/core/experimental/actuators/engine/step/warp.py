@@ -42,12 +42,7 @@ _KEPT = 16
 
 
 class WarpStep:
-    """The step of a plan on a device.
-
-    Args:
-        plan: A plan with slots.
-        device: Warp device.
-    """
+    """The step of a plan on a device."""
 
     name = "warp"
 

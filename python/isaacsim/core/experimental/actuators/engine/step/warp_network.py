@@ -15,13 +15,7 @@ from .warp_functions import write_efforts_kernel
 
 
 class WarpNetwork:
-    """A network for the slots of a plan that have it.
-
-    Args:
-        stateful: Its law and slots.
-        plan: The plan.
-        device: Warp device.
-    """
+    """A network for the slots of a plan that have it."""
 
     def __init__(self, stateful: StatefulLaw[NetworkLaw], plan: Plan, device: wp.DeviceLike) -> None:
         self._at = places_of(np.flatnonzero(stateful.used), plan.num_robots, plan.num_slots, device)

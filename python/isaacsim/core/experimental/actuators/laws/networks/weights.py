@@ -15,9 +15,6 @@ class Weights:
     """The trained weights of a network: weights and biases of its linear maps and recurrent layers.
 
     Names are those of the tensors in a file of `safetensors.write`: number of the operation and field, `1.weight`.
-
-    Args:
-        network: The network.
     """
 
     def __init__(self, network: Network) -> None:

@@ -86,12 +86,7 @@ class Decoupled:
 
 
 class Links:
-    """The links of a robot, without its motors.
-
-    Args:
-        robot: Path of the robot file.
-        joints: Names of the joints of logs.
-    """
+    """The links of a robot, without its motors."""
 
     def __init__(self, robot: str | os.PathLike[str], joints: Sequence[str]) -> None:
         self._simulation = Simulation(robot, num_envs=_COPIES)

@@ -30,13 +30,7 @@ _STILL, _MOST = 1e-7, 60
 
 @dataclass(frozen=True, eq=False)
 class Box:
-    """Ranges of parameters, arrays of shape `(parameters,)`.
-
-    Args:
-        lower: Smallest values.
-        upper: Largest values.
-        scale: Typical sizes of a change.
-    """
+    """Ranges of parameters, arrays of shape `(parameters,)`."""
 
     lower: np.ndarray
     upper: np.ndarray

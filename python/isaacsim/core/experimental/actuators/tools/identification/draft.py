@@ -48,13 +48,7 @@ class Part:
 
 
 class Draft:
-    """An excitation that is made smaller and slower until it holds.
-
-    Args:
-        robot: Path of the robot file.
-        plan: What is wanted.
-        limits: Limits of the joints.
-    """
+    """An excitation that is made smaller and slower until it holds."""
 
     def __init__(self, robot: str | os.PathLike[str], plan: ExcitationPlan, limits: Limits) -> None:
         self._robot, self._plan, self._limits = robot, plan, limits

@@ -42,11 +42,6 @@ class Shipped:
     """Replays of the logs that judge motors, with motors that nothing changes, in a thread beside other work.
 
     Use it as a context manager. It opens the robots itself, not in its thread: simulations are opened one by one.
-
-    Args:
-        robot: Path of the robot file.
-        motors: Motors by joint name.
-        logs: The logs.
     """
 
     def __init__(

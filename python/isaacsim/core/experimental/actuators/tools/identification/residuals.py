@@ -32,15 +32,7 @@ _LEAST, _LEAST_SHARE = 1e-5, 1e-3
 
 
 class Residuals:
-    """Residuals of a joint on the logs in which it moves.
-
-    Args:
-        rollout: Its rollout.
-        cases: The logs.
-        joint: Number of the joint in the logs.
-        left_out: Columns to leave out, each with the reason.
-        part: Which samples count.
-    """
+    """Residuals of a joint on the logs in which it moves."""
 
     def __init__(
         self,

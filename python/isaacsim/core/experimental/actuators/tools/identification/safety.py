@@ -242,11 +242,7 @@ def _complete(values: np.ndarray, count: int) -> np.ndarray:
 
 
 class Contacts:
-    """Links that touch each other and did not at first.
-
-    Args:
-        simulation: A simulation with MuJoCo that plays.
-    """
+    """Links that touch each other and did not at first."""
 
     def __init__(self, simulation: Any) -> None:
         self._simulation, self._model = simulation, simulation.model

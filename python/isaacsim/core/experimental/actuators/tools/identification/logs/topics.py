@@ -18,13 +18,7 @@ _REMEDY = "Give --topics command=/NAME position=/NAME"
 
 @dataclass(frozen=True)
 class Chosen:
-    """The topic of a role.
-
-    Args:
-        name: Its name.
-        kind: Type of its messages.
-        joints: Names of the joints of messages that have none.
-    """
+    """The topic of a role."""
 
     name: str
     kind: str
