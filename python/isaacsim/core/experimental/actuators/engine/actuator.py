@@ -607,7 +607,7 @@ def _container(name: str, fields: Sequence[str]) -> Any:
 
 
 def as_ours(actuator: object) -> Actuator:
-    """Return an `Actuator` of this package; one of newton is converted, with its components, indices and array names."""
+    """Return an `Actuator` of this package; one of newton is converted, with components, indices and array names."""
     if isinstance(actuator, Actuator):
         return actuator
     parts = newton_classes.parts_of(actuator)

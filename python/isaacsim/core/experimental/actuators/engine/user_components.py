@@ -57,7 +57,7 @@ def in_joint_order(pairs: Sequence[tuple[_Given, str]], names: Sequence[str], wh
 def entries_from_configs(
     pairs: Sequence[tuple[object, str]], num_robots: int, device: wp.DeviceLike, effort_mode: EffortModes | None = None
 ) -> list[ActuatorEntry]:
-    """Return the entries of Python configs, or of actuators of this package or newton, each for the joint of that name."""
+    """Return the entries of Python configs, or of actuators of this package or newton, each for a joint by name."""
     names = [name for _, name in pairs]
     configs = [_config_of(given, name, num_robots) for given, name in pairs]
     configs = in_effort_mode(configs, [[name] for name in names], effort_mode)

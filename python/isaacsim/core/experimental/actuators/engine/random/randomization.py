@@ -210,7 +210,7 @@ class Randomization:
                 properties.write(name, rows, columns, chosen if every else chosen[:, columns])
 
     def reset_properties(self) -> None:
-        """Drop nominal properties, because the simulator has created its joints again; the next draw sets properties."""
+        """Drop nominal properties, as the simulator has created its joints again; the next draw sets properties."""
         self._nominal_properties, self._targets = {}, None
         drawn = [item for item in self._requests.items() if item[0] in JOINT_PROPERTIES]
         if problems := [wrong for name, request in drawn for wrong in self._out_of_range(name, request)]:

@@ -35,7 +35,7 @@ _QUANTITIES: dict[str, str] = dict.fromkeys(("position", "target", "error"), "po
 def run_graph(
     simulation: Simulation, frame_rate: float, steps: Iterable[int], watched: Sequence[str], picture: Path | None
 ) -> Answer:
-    """Run action graphs of a simulation before `play`, draw the watched ports into a picture, and return the results."""
+    """Run action graphs of a simulation before `play`, draw the watched ports, and return the results."""
     with GraphRunner(simulation, frame_rate) as runner:
         robots = {path: simulation.articulation(path) for path in articulation_roots(simulation.stage)}
         watch = Watch(runner, robots, list(watched))

@@ -192,7 +192,7 @@ def with_networks(
     fits: Sequence[Fit],
     replays_of: Callable[[Mapping[str, MotorConfig]], list[Replay]],
 ) -> Identified:
-    """Return what was identified with the networks that pay, in the whole robot as well; they are a model of their own."""
+    """Return what was identified with the networks that pay, as a model of their own, in the whole robot as well."""
     learned = learning.learned({name: found.motors[name] for name in found.joints}, fits)
     parameters = next(one.parameters for one in found.models if one.name == found.chosen)
     model = ModelScore(f"{found.chosen}, and networks", parameters, learned.training, learned.validation)

@@ -66,7 +66,7 @@ class Limits:
 
 
 def limits_of(commanded: CommandedRobot, joints: Sequence[str]) -> Limits:
-    """Return the limits of the joints that get commands: those of the robot file and of the motors, the smaller ones."""
+    """Return the limits of the joints that get commands: the smaller ones of robot file and motors."""
     robots, at = commanded.robots, commanded.columns
 
     def read(array: Any) -> np.ndarray:

@@ -41,7 +41,7 @@ def read_bag(path: Path, asked: Asked) -> list[MotorLog]:
 
 
 def _samples(path: Path, bag: Bag, topic: Chosen, joints: Sequence[str]) -> list[Sample]:
-    """Return the samples of a topic that have positions, with those joints of the robot that they have, in its order."""
+    """Return the samples of a topic that have positions, with their joints in the order of the robot."""
     messages = bag.messages(topic.name)
     try:
         samples = samples_of(topic.kind, messages, topic.joints)
