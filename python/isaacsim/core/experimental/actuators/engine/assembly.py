@@ -121,11 +121,22 @@ class Assembly:
         self.actuators = [self._actuator(entry) for entry in entries]
         for on_core, members in self._split(entries, joints):
             self._add_part(members, on_core)
-        self._number_joints()
+        # as one plan of all joints numbers them: what is random does not depend on the parts
+        places = np.argsort(np.argsort(self.columns))
+        for mine, part in self._parts:
+            if "joint_number" in part.signals:
+                numbers = joint_numbers(self.num_robots, len(places), places[mine].tolist())
+                part.signals["joint_number"].assign(numbers)
         self._warns = True
         for _, part in self._parts:
             part.on_fault(_weakly(self._warn_of_fault))
-        self._take_over(entries)
+        # the plans take over the attributes of the components: the last that changes these
+        for _, step in self._parts:
+            self._parameters.bind(step.plan, step)
+        self._given = [one for entry in entries if not entry.shared for one in entry.stages]
+        for entry in entries:
+            for component in entry.stages:
+                vars(component)["_in_use"] = True
         self._rounds: dict[int, tuple[Round, Member]] = {}
         if self.has_totals:
             # imported here: most robots have no totals
@@ -134,15 +145,6 @@ class Assembly:
             share_totals([(self, range(self.num_robots))])
         self._choose_step()
         self._randomization: Randomization | None = None
-
-    def _take_over(self, entries: Sequence[ActuatorEntry]) -> None:
-        """Bind the attributes of the components to the plans; the last part of construction that changes components."""
-        for _, step in self._parts:
-            self._parameters.bind(step.plan, step)
-        self._given = [one for entry in entries if not entry.shared for one in entry.stages]
-        for entry in entries:
-            for component in entry.stages:
-                vars(component)["_in_use"] = True
 
     def _split(
         self, entries: Sequence[ActuatorEntry], joints: Sequence[Sequence[int]]
@@ -164,14 +166,6 @@ class Assembly:
         mine = zip(members, slots, strict=True)
         custom = [(entry.label, own, at) for (entry, _), at in mine if (own := array_stages(entry)) is not None]
         self._parts.append((order, with_array_stages(planned, custom, self.device) if custom else planned))
-
-    def _number_joints(self) -> None:
-        """Number joints as one plan of all of them does: what is random does not depend on the parts."""
-        places = np.argsort(np.argsort(self.columns))
-        for joints, part in self._parts:
-            if "joint_number" in part.signals:
-                numbers = joint_numbers(self.num_robots, len(places), places[joints].tolist())
-                part.signals["joint_number"].assign(numbers)
 
     @property
     def name(self) -> str:

@@ -503,7 +503,12 @@ def check_array(owner: str, num_robots: int, num_joints: int, name: str, array: 
 def check_values(owner: str, component: Component, name: str, values: np.ndarray) -> None:
     """Refuse values of a parameter that are out of range."""
     described = description_of(component, name)
-    good = _in_range(values, described) if described else ~np.isnan(values)
+    good = ~np.isnan(values)
+    if described:
+        with np.errstate(invalid="ignore"):
+            good = (values > described.lower if described.above else values >= described.lower) & np.isfinite(values)
+            good &= values <= described.upper
+        good |= np.isposinf(values) & described.infinite
     if not good.all():
         rule = described.rule.removeprefix("must be ") if described else "a number"
         raise ValueError(_out_of_range(owner, name, values[~good][0], rule))
@@ -659,12 +664,6 @@ def ring_delay(entry: ActuatorEntry) -> Delay | None:
     return None if isinstance(entry.delay, LateComponent) else entry.delay
 
 
-def before_controller(entry: ActuatorEntry) -> list[Component]:
-    """Return the stages of an actuator whose laws act on the inputs of its controller: sensor, and delay by a law."""
-    delays = [entry.delay] if isinstance(entry.delay, LateComponent) else []
-    return [*entry.sensing, *delays]
-
-
 def _add_stages(plan: Plan, planned: Sequence[ActuatorEntry], entries: Sequence[ActuatorEntry]) -> None:
     """Merge the stages after the controllers of all actuators, each as early as the order of its actuator allows."""
     merged: list[dict[tuple[LawClass, bool], PlannedStage]] = []
@@ -674,7 +673,11 @@ def _add_stages(plan: Plan, planned: Sequence[ActuatorEntry], entries: Sequence[
         # array stages come before the planned ones
         custom = array_stages(whole)
         kinds = list(map(kind_of, custom.stages if custom else ()))
-        for sweep, stage in _by_sweep(entry.after_controller):
+        # classes in a sweep are in canonical order
+        sweep, previous = 0, (-1, -1)
+        for stage in entry.after_controller:
+            rank = canonical_rank(law_class_of(stage))
+            sweep, previous = sweep + (rank <= previous), rank
             if sweep == len(merged):
                 merged.append({})
             behind = geared and moves_behind(stage)
@@ -697,21 +700,12 @@ def _add_stages(plan: Plan, planned: Sequence[ActuatorEntry], entries: Sequence[
         placement.stages.append((kind, place, plan.stages.index(stage)))
 
 
-def _by_sweep(stages: Sequence[Component]) -> Iterator[tuple[int, Component]]:
-    """Yield the number of the sweep and the stage, of all stages; classes in a sweep are in canonical order."""
-    sweep, previous = 0, (-1, -1)
-    for stage in stages:
-        rank = canonical_rank(law_class_of(stage))
-        sweep += rank <= previous
-        previous = rank
-        yield sweep, stage
-
-
 def _add_feedback(plan: Plan, entries: Sequence[ActuatorEntry]) -> None:
     """Add the feedback stages, which are numbered after `plan.stages`."""
     planned: dict[tuple[LawClass, bool], PlannedStage] = {}
     for entry, placement in zip(entries, plan.placements, strict=True):
-        for stage in before_controller(entry):
+        # a delay by a law acts on the inputs of the controller, too
+        for stage in (*entry.sensing, *([entry.delay] if isinstance(entry.delay, LateComponent) else ())):
             at_motor = getattr(stage, "side", "joint") == "motor" and is_geared(entry)
             law = _add_stage(plan, entry, stage, planned, placement.slots, at_motor).law
             placement.stages.append((law.KIND, 0, len(plan.stages) + list(planned).index((law, at_motor))))
@@ -768,7 +762,8 @@ def _require_laws_of_motor(entry: ActuatorEntry, custom: ArrayStages | None) -> 
     """
     for transmission in [stage for kind, stage in entry.by_kind if KINDS[kind].is_before_joint]:
         name, subject = type(transmission).__name__, f"actuator {entry.label!r}"
-        asking = [type(one).__name__ for one in _at_motor(entry) if {*one.ASKS}.intersection(FELT_SIGNALS)]
+        at_motor = [one for kind, one in entry.by_kind if KINDS[kind].coordinates == "motor" and not moves_behind(one)]
+        asking = [type(one).__name__ for one in at_motor if {*one.ASKS}.intersection(FELT_SIGNALS)]
         if asking and transmission.FELT is None:
             raise TypeError(
                 f"{subject}: {asking[0]} asks for inertia or load before {name}, which does not say what the motor "
@@ -783,11 +778,6 @@ def _require_laws_of_motor(entry: ActuatorEntry, custom: ArrayStages | None) -> 
             f"{subject}: {name} beside {type(next(own)).__name__}, which computes arrays in the coordinates of the "
             "joint: must be left out. Give the latter a LAW."
         )
-
-
-def _at_motor(entry: ActuatorEntry) -> list[Component]:
-    """Return the stages of an actuator that act in the coordinates of the motor."""
-    return [stage for kind, stage in entry.by_kind if KINDS[kind].coordinates == "motor" and not moves_behind(stage)]
 
 
 def _add_stage(
@@ -854,14 +844,6 @@ def description_of(component: object, attribute: str) -> Parameter | None:
     """Return the description of a parameter of a built-in class or of a subclass; None for a custom law."""
     law = law_of(type(component))
     return parameters_of(law.config).get(attribute) if law else None
-
-
-def _in_range(values: np.ndarray, described: Parameter) -> np.ndarray:
-    """True where values are in the range of their parameter."""
-    with np.errstate(invalid="ignore"):
-        above = values > described.lower if described.above else values >= described.lower
-        inside = above & (values <= described.upper) & np.isfinite(values)
-    return inside | (np.isposinf(values) if described.infinite else False)
 
 
 def _out_of_range(owner: str, name: str, value: object, rule: str) -> str:

@@ -189,8 +189,13 @@ class Component(NotCopied):
             setattr(self, name, given[name])
         present = {name: array for name, array in given.items() if array is not None}
         require_arrays(self, **present)
-        for reference, expected in list(present.items())[:1]:
-            require_same_shape(reference, expected, **present)
+        for name, array in present.items():
+            reference = next(iter(present))
+            if array.shape != present[reference].shape:
+                raise ValueError(
+                    f"{name} has shape {array.shape}: must be that of {reference}, {present[reference].shape}. "
+                    "Give one value per actuator."
+                )
 
     def __getattr__(self, name: str) -> wp.array:
         # reading a parameter that the plan owns materializes it
@@ -537,16 +542,6 @@ def clear_kernel(mask: wp.array[bool], each: int, start: float, kept: wp.array[f
 
 def _zeros(count: int, num_actuators: int, device: wp.DeviceLike) -> tuple[wp.array, ...]:
     return tuple(wp.zeros(num_actuators, dtype=wp.float32, device=device) for _ in range(count))
-
-
-def require_same_shape(reference: str, expected: wp.array, **arrays: wp.array | None) -> None:
-    """Raise a `ValueError` that names the first array with another shape than `reference`."""
-    for name, array in arrays.items():
-        if array is not None and array.shape != expected.shape:
-            raise ValueError(
-                f"{name} has shape {array.shape}: must be that of {reference}, {expected.shape}. "
-                "Give one value per actuator."
-            )
 
 
 def require_given(component: Component, *names: str) -> None:
