@@ -15,7 +15,6 @@ ISAAC_SIM, PROPERTIES = "simulators/kit/test_isaac_sim.py", "simulators/test_dof
 NEWTON = "laws/contract/test_newton_classes.py"
 STAND_INS, NEWTON_DRIVES = "specs/test_stand_ins.py", "compat/test_newton_drives.py"
 PORTABILITY, LATER = "compat/test_portability.py", "engine/test_later_names.py"
-ASSEMBLY = "engine/test_assembly.py"
 GRU = "laws/test_controller_neural_gru.py"
 ACTUATOR, COMPONENTS = "engine/test_actuator.py", "laws/test_components.py"
 
@@ -137,7 +136,7 @@ TESTED = {
             "compat/impl/test_builders.py",
             "first_call_says_what_to_write_instead controller_has_a_value_for_each_robot",
         ),
-        "added": ("test_state_of_wrappers.py", "state_of_one_engine_goes_on_in_another"),
+        "added": ("test_state_of_wrappers.py", "restoring_replaces_all_of_a_past"),
     },
     "The embedded articulation": {
         "indices and values": (
@@ -271,7 +270,10 @@ TESTED = {
             "constant_effort_of_a_drive_goes_with_its_gains",
         ),
         "the cfg": ("compat/isaac_lab/test_models.py", "a_gear_turns_motor_limits_into_those_of_the_joint"),
-        "efforts that are not finite": (ASSEMBLY, "bad_input_stops_one_joint_for_one_step"),
+        "efforts that are not finite": (
+            "engine/test_not_finite.py",
+            "input_that_is_not_finite_stops_its_joint_for_a_step",
+        ),
         "`_joint_vel` after the limits of a `DCMotor`": (
             "compat/isaac_lab/test_models.py",
             "limits_of_a_model_leave_the_speed_as_it_is",

@@ -23,25 +23,6 @@ def found_in(stages, config):
     return found
 
 
-def other_than_default(config) -> bool:
-    """True if each field differs from its default."""
-    return all(getattr(config, name) != one.fallback for name, one in parameters_of(config).items())
-
-
-@each_config
-def test_files_give_all_fields_back(config, tmp_path) -> None:
-    """Of USD, YAML, TOML and JSON; none of the fields has its default."""
-    assert other_than_default(config)
-    file = edited(
-        tmp_path, lambda stage: aa.add_motors(ARM, {".*": [PD, config]}, stage=stage, overwrite_existing=True)
-    )
-    for motor in aa.motors_of(str(file)).values():
-        assert found_in(motor.stages, config) == config
-    for ending in ("yaml", "toml", "json"):
-        aa.save_motors(tmp_path / f"motors.{ending}", {".*": [PD, config]})
-        assert found_in(aa.load_motors(tmp_path / f"motors.{ending}")[".*"].stages, config) == config
-
-
 @each_config
 def test_inspection_shows_all_fields_with_units(config, tmp_path) -> None:
     """As they are in the file; `lint` has no complaint but that newton does not know the law."""

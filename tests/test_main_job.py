@@ -214,23 +214,6 @@ def pendulum_without_gravity(robots: Path) -> Usd.Stage:
 INERTIA, KP, KD = 0.26, 20.0, 2.0
 
 
-def test_pendulum_follows_the_closed_form(robots) -> None:
-    """Step response of `I·θ̈ + kd·θ̇ + kp·(θ − θ*) = 0`, within the first-order error of the time step."""
-    target, dt = 0.3, 1 / 2000
-    decay = KD / (2 * INERTIA)
-    frequency = math.sqrt(KP / INERTIA - decay**2)
-    with aa.Simulation(pendulum_without_gravity(robots), dt=dt) as sim:
-        robot, _actuators = aa.Articulation(PENDULUM), aa.ArticulationActuators(PENDULUM)
-        sim.play()
-        robot.set_dof_position_targets(target)
-        for _ in range(40):
-            sim.step(50)
-            t = sim.time
-            swing = math.cos(frequency * t) + decay / frequency * math.sin(frequency * t)
-            expected = target * (1 - math.exp(-decay * t) * swing)
-            assert robot.get_dof_positions().numpy()[0, 0] == pytest.approx(expected, abs=target * frequency * dt)
-
-
 def test_pendulum_follows_the_discrete_solution(robots) -> None:
     """The same law sampled once per step, as a linear recurrence: equal to float32 rounding."""
     target, dt = 0.3, 1 / 240

@@ -134,21 +134,6 @@ def states(saved: State) -> State:
 # across engines
 
 
-@pytest.mark.parametrize("law", [Own, aa.ControllerPID], ids=["own", "built in"])
-@pytest.mark.parametrize("target", KINDS)
-@pytest.mark.parametrize("source", KINDS)
-def test_state_of_one_engine_goes_on_in_another(source, target, law) -> None:
-    """Efforts and faults from there on are those of the original; what is saved again is what was saved."""
-    legs, other = Legs(source, law=law).lived(), Legs(target, law=law)
-    saved = legs.wrapper.save_state()
-    other.wrapper.restore_state(saved)
-    assert same(other.wrapper.save_state(), saved)
-    assert other.wrapper.faults == legs.wrapper.faults != []
-    went_on, restored = (one.run(np.random.default_rng(8)) for one in (legs, other))
-    np.testing.assert_array_equal(restored, went_on)
-    assert other.wrapper.faults == legs.wrapper.faults
-
-
 def test_restoring_replaces_all_of_a_past(legs, saved, kind) -> None:
     """Whatever the wrapper remembered before: integrals, delays, faults and steps."""
     other = Legs(kind)
@@ -234,13 +219,6 @@ OLD = {
 def test_state_of_an_older_version_is_refused_by_name(old, legs) -> None:
     """It has no layout number."""
     require_refused(legs, old, "no layout number", "0.2.0", "anew")
-
-
-def test_state_of_other_actuators_is_refused(legs, saved, kind) -> None:
-    """Of a shorter delay, or of fewer robots."""
-    require_refused(legs, Legs(kind, delay=2).wrapper.save_state(), "hip")
-    fewer = {name: values[..., : values.shape[-1] // ROBOTS * 2] for name, values in states(saved).items()}
-    require_refused(legs, saved | fewer)
 
 
 # values that no step would have left

@@ -151,20 +151,6 @@ def test_next_state_may_be_any_other(rng) -> None:
         np.testing.assert_array_equal(mine, others)
 
 
-def test_delay_of_two_gives_the_command_of_two_steps_ago() -> None:
-    """Targets 10, 20, 30, 40, 50 act as 10, 10, 10, 20, 30."""
-    actuator = aa.Actuator(
-        indices([0]), aa.ControllerPD(floats([1]), floats([0])), aa.Delay(wp.array([2], dtype=int), 2)
-    )
-    now, after, acting = actuator.state(), actuator.state(), []
-    for target in (10, 20, 30, 40, 50):
-        control = SimpleNamespace(joint_target_pos=floats([target]), joint_target_vel=floats([0]), joint_f=floats([0]))
-        actuator.step(SimpleNamespace(joint_q=floats([0]), joint_qd=floats([0])), control, now, after)
-        acting.append(float(control.joint_f.numpy()[0]))
-        now, after = after, now
-    assert acting == [10, 10, 10, 20, 30]
-
-
 def test_efforts_are_added(rng) -> None:
     """Two steps without clearing give twice the effort."""
     actuator = aa.Actuator(indices(range(N)), pd())

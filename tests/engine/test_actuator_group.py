@@ -7,7 +7,6 @@ import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators.base.quiet_warp import quiet_warp
 
 DT = 0.01
 # every test runs with each engine
@@ -231,45 +230,3 @@ def test_group_of_nobody_does_nothing(rng) -> None:
         group = aa.ActuatorGroup(actuators)
         group.step(state, control)
         assert not control.joint_f.numpy().any() and group.faults == []
-
-
-@pytest.mark.slow
-def test_agrees_with_newton(rng) -> None:
-    """A list of newton's actuators over the same arrays, 200 steps."""
-    with quiet_warp():
-        peer = pytest.importorskip("newton.actuators", reason="newton is not installed")
-    ours, theirs = [], []
-    for joint in range(12):
-        at = indices(np.arange(5) * 12 + joint)
-        kp, ki, kd, largest = (floats(rng.uniform(low, 2 * low, 5)) for low in (10, 20, 0.5, 0.1))
-        limit, lag = floats(rng.uniform(3, 9, 5)), wp.array(rng.integers(0, 4, 5), dtype=wp.int32, device="cpu")
-        delayed = joint % 3 == 0
-        ours.append(
-            aa.Actuator(
-                at,
-                aa.ControllerPID(kp, ki, kd, largest) if joint % 2 else aa.ControllerPD(kp, kd),
-                aa.Delay(lag, 4) if delayed else None,
-                [aa.ClampingMaxEffort(limit)],
-            )
-        )
-        theirs.append(
-            peer.Actuator(
-                at,
-                peer.DrivePID(kp, ki, kd, largest) if joint % 2 else peer.DrivePD(kp, kd),
-                delay=peer.Delay(lag, 4) if delayed else None,
-                clamping=[peer.ClampingMaxEffort(limit)],
-            )
-        )
-    group = aa.ActuatorGroup(ours)
-    states, pairs = [group.state(), group.state()], [[one.state(), one.state()] for one in theirs]
-    for _ in range(200):
-        state, control = frame(rng, 60, 60)
-        control.joint_target_q, control.joint_target_qd = control.joint_target_pos, control.joint_target_vel
-        group.step(state, control, *states, DT)
-        states.reverse()
-        found = control.joint_f
-        control.joint_f = floats(np.zeros(60))
-        for one, pair in zip(theirs, pairs, strict=True):
-            one.step(state, control, *pair, dt=DT)
-            pair.reverse()
-        np.testing.assert_allclose(found.numpy(), control.joint_f.numpy(), atol=1e-4, rtol=0)

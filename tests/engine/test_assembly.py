@@ -6,7 +6,6 @@ import warp as wp
 from isaacsim.core.experimental.actuators import ClampingMaxEffort, ClampingPositionBased, ControllerPD, Delay, Uniform
 from isaacsim.core.experimental.actuators.engine.assembly import Assembly
 from isaacsim.core.experimental.actuators.engine.entry import ActuatorEntry
-from isaacsim.core.experimental.actuators.engine.step.fault import FAULT_INPUTS
 
 pytestmark = pytest.mark.usefixtures("engine_kind")
 ROBOTS = 3
@@ -37,76 +36,6 @@ class Bench:
             array[:] = rng.normal(size=array.shape)
         self.engine.step(0.01)
         return self.efforts.copy()
-
-
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("which", range(5))
-def test_bad_input_stops_one_joint_for_one_step(which, bad) -> None:
-    """Effort 0 on that joint; every other effort, then and later, has the same bits as without the fault."""
-    clean, faulty = Bench(), Bench()
-    for step in range(12):
-        draws = np.random.default_rng(step)
-        expected = clean.step(draws)
-        draws = np.random.default_rng(step)
-        for array in faulty.inputs:
-            array[:] = draws.normal(size=array.shape)
-        if step == 5:
-            faulty.inputs[which][1, 0] = bad
-            expected[1, 0] = 0.0
-        faulty.engine.step(0.01)
-        np.testing.assert_array_equal(faulty.efforts, expected)
-    (fault,) = faulty.engine.faults()
-    assert (fault.label, fault.dof_name, fault.robot, fault.step) == ("/A/hip", "hip", 1, 5)
-    assert fault.inputs == (FAULT_INPUTS[which],)
-
-
-def test_bad_input_does_not_enter_the_delay() -> None:
-    """A target that was not finite never comes out of the ring."""
-    bench = Bench()
-    for step in range(8):
-        bench.inputs[2][:] = np.nan if step == 2 else 1.0
-        bench.engine.step(0.01)
-        assert np.isfinite(bench.efforts).all()
-        assert (bench.efforts[:, 1] == (0.0 if step == 2 else 20.0)).all()
-
-
-def test_effort_that_overflows_is_a_fault_not_full_torque() -> None:
-    """Finite inputs whose effort is not finite give 0, before any clamp sees it."""
-    bench = Bench()
-    bench.inputs[2][0, 0] = 3e38
-    bench.engine.step(0.01)
-    assert bench.efforts[0, 0] == 0.0
-    assert bench.engine.faults()[0].inputs == ("effort",)
-
-
-def test_first_fault_is_kept() -> None:
-    """Later faults of a joint do not overwrite the first."""
-    bench = Bench()
-    for bad in (np.nan, np.inf):
-        bench.inputs[0][2, 1] = bad
-        bench.engine.step(0.01)
-    assert [fault.step for fault in bench.engine.faults()] == [0]
-
-
-def test_reset_clears_faults_of_the_robots_it_names() -> None:
-    """Faults of other robots stay."""
-    bench = Bench()
-    bench.inputs[1][:, 0] = np.nan
-    bench.engine.step(0.01)
-    bench.engine.reset([0, 2])
-    assert [fault.robot for fault in bench.engine.faults()] == [1]
-
-
-def test_writing_a_component_parameter_acts_at_the_next_step() -> None:
-    """`controller.kp` is a live view: one robot's gain changes exactly that robot's effort."""
-    bench = Bench()
-    bench.inputs[2][:] = 1.0
-    bench.engine.step(0.01)
-    before = bench.efforts.copy()
-    bench.actuators[0].controller.kp.numpy()[1] = 30.0
-    bench.engine.step(0.01)
-    before[1, 0] = 30.0
-    np.testing.assert_array_equal(bench.efforts, before)
 
 
 def test_strided_rows_are_read_and_written_in_place() -> None:

@@ -157,25 +157,6 @@ def test_physx_has_a_breakaway_level_of_its_own() -> None:
         assert frictions(robot) == pytest.approx([0.7, 0.5, 0.0])
 
 
-@pytest.mark.parametrize(
-    ("name", "path", "most"), [("so101", "/World/SO101", 4e-6), ("pendulum", "/World/Pendulum", 1e-5)]
-)
-def test_an_arm_rests_on_the_friction_of_mujoco(name, path, most) -> None:
-    """At 1.5 times gravity and 5 ms it creeps by some µrad/s, where MuJoCo's defaults let it creep by some mrad/s."""
-    with aa.Simulation(ROBOTS / f"{name}.usda", 0.005) as sim:
-        sim.play()
-        robot = aa.Articulation(path)
-        if name == "pendulum":
-            robot.set_dof_positions(np.pi / 2)
-        level = 1.5 * np.abs(robot.get_dof_gravity_compensation_forces().numpy()).max()
-        actuators = driven(path, {".*": aa.MotorConfig(PD, others=[aa.FrictionConfig(float(level), in_engine=True)])})
-        sim.step(200)
-        before = robot.get_dof_positions().numpy()
-        sim.step(200)
-        assert np.sqrt(np.mean((robot.get_dof_positions().numpy() - before) ** 2)) < most
-        actuators.close()
-
-
 def test_an_arm_rests_on_the_friction_of_physx() -> None:
     """It does not move at all."""
     installed("physx")

@@ -111,6 +111,10 @@ def table(*values: float) -> wp.array:
     return array(*values).reshape((1, len(values)))
 
 
+def late(**values: wp.array) -> aa.DelayTimed:
+    return aa.DelayTimed(**{name: values.get(name, array(1, 1)) for name in aa.DelayTimed.PARAMETERS})
+
+
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
@@ -128,6 +132,7 @@ def table(*values: float) -> wp.array:
         (actuator(aa.ControllerPID(*[array(1, 1)] * 3, array(1, -1))), ["integral_max = -1", ">= 0"]),
         (actuator(delay=delay_written_later(0, 4)), ["delay_steps = 4", "max_delay = 3"]),
         (actuator(delay=delay_written_later(-1, 0)), ["delay_steps = -1"]),
+        (actuator(delay=late(hold_probability=array(0, 1.5))), ["hold_probability = 1.5", "<= 1"]),
     ],
 )
 def test_bad_parameters_are_refused_by_name(wrong, words) -> None:

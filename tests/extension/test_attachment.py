@@ -2,7 +2,6 @@
 
 import copy
 import dataclasses
-import itertools
 import os
 import pickle
 import subprocess
@@ -20,24 +19,6 @@ from refusals import refused
 from stages import stage_of
 
 DT = 0.01
-
-
-def test_callbacks_return_to_where_they_were(leg) -> None:
-    """Any order of life events leaves no callback behind."""
-    before = leg.host.bus.num_callbacks
-    for early, stop_first in itertools.product([True, False], repeat=2):
-        if not early:
-            leg.host.play()
-        wrapper = leg.wrap("knee")
-        if early:
-            leg.host.play()
-        leg.host.step(DT)
-        if stop_first:
-            leg.host.stop()
-        wrapper.close()
-        if not stop_first:
-            leg.host.stop()
-    assert leg.host.bus.num_callbacks == before
 
 
 def test_no_step_before_physics_is_ready(leg) -> None:

@@ -18,29 +18,54 @@ import contextlib
 import functools
 import multiprocessing
 import sys
-import tempfile
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import warp as wp
-from gpu_pipelines import EACH, JOINTS, PD, Motors, pipelines
-from isaacsim.core.experimental.actuators import ActuatedArrays
+from isaacsim.core.experimental.actuators import ActuatedArrays, PDControlConfig
 from isaacsim.core.experimental.actuators.base import native
+from isaacsim.core.experimental.actuators.specs.configs import Config
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+
+from pair_joints import MODES, Joint, all_joints
+
+JOINTS = [f"{joint}_{leg}" for leg in range(2) for joint in ("haa", "hfe", "kfe")]
+Motors = dict[str, list[Any]]
+"""Stages by pattern of joint names."""
 
 ROBOTS, DT = 257, 0.005
 # of networks, and of implicit efforts, which step with each other, relative to the largest number
 TOLERANCE, IMPLICIT_TOLERANCE = 2e-5, 5e-4
 # pipelines that step so many robots that a grid has several rows of blocks
-MANY, MOST_ROBOTS = ("PDControl, motor", "Linkage, parallel ankle", "all kinds"), 70_001
+MANY, MOST_ROBOTS = ("PDControl", "Linkage(2)", "all kinds"), 70_001
+# joints that are also tried with efforts of the end of the step
+IMPLICIT = ("PIDControl", "SlewedPIDControl", "MaxEffortClamping", "Friction")
 # signals that a simulator may give, and how they are drawn
 GIVEN: dict[str, Callable[[np.random.Generator, tuple[int, int]], np.ndarray]] = {
     "inertia": lambda numbers, shape: numbers.uniform(0.02, 0.2, shape),
     "load": lambda numbers, shape: numbers.normal(0.0, 1.0, shape),
     "load_is_whole": lambda numbers, shape: numbers.integers(0, 2, shape),
 }
+
+
+def pipelines() -> dict[str, Motors]:
+    """Motors by name: the joints of `tests.pairs`, with each law and each of its choices, and six that differ."""
+    joints = [joint for joint in all_joints() if all(isinstance(one, Config) for axis in joint.axes for one in axis)]
+    joints += [joint.in_mode(MODES[1]) for joint in joints if joint.name in IMPLICIT]
+    found = {joint.name: motors_of(joint) for joint in joints}
+    apart = [joint for joint in joints[:-1:12] if len(joint.axes) == 1]
+    return found | {"all kinds": {name: list(one.axes[0]) for name, one in zip(JOINTS, apart, strict=False)}}
+
+
+def motors_of(joint: Joint) -> Motors:
+    """The joint in the place of each, or of as many as it has axes."""
+    stages = joint.motors(JOINTS[: len(joint.axes)], ROBOTS)
+    return {".*": stages[0]} if len(stages) == 1 and not joint.is_linkage else dict(zip(JOINTS, stages, strict=False))
 
 
 @contextlib.contextmanager
@@ -429,7 +454,7 @@ def refused(device: str) -> list[Row]:
     """What has no GPU code says so."""
     try:
         with contextlib.suppress(ImportError):
-            ActuatedArrays(JOINTS, {EACH: [PD]}, device=device, requires_grad=True)
+            ActuatedArrays(JOINTS, {".*": [PDControlConfig(60.0, 2.0)]}, device=device, requires_grad=True)
             return [("requires_grad", "refused", ["WRONG: it was not"], "")]
     except NotImplementedError as error:
         assert "must be on the CPU" in str(error)
@@ -463,13 +488,12 @@ def main() -> int:
         return 1
     print(f"{wp.get_device(options.device).name}, Warp {wp.config.version}, {len(TRIALS)} trials of each pipeline")
     rows: list[Row] = []
-    with tempfile.TemporaryDirectory() as folder:
-        chosen = {name: one for name, one in pipelines(Path(folder)).items() if options.only in name}
-        # a process of its own each: a CUDA context does not survive a fork
-        with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
-            waiting = [pool.apply_async(tried, (name, one, options.device)) for name, one in chosen.items()]
-            for one in waiting:
-                rows += one.get()
+    chosen = {name: one for name, one in pipelines().items() if options.only in name}
+    # a process of its own each: a CUDA context does not survive a fork
+    with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
+        waiting = [pool.apply_async(tried, (name, one, options.device)) for name, one in chosen.items()]
+        for one in waiting:
+            rows += one.get()
     if options.device != "cpu" and not options.only:
         rows += refused(options.device)
     print("\n".join(["", *summary(rows), ""]), flush=True)

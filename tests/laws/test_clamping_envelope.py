@@ -131,26 +131,6 @@ def test_derating_scales_the_table() -> None:
     assert (with_signals(0.0, math.inf, velocities) == 0).all()
 
 
-@pytest.mark.parametrize("name", ["unitree", "table", "none"])
-def test_plan_has_the_bits_of_the_component(name, rng) -> None:
-    """Joints beside each other with and without an envelope."""
-    config = {
-        "unitree": aa.EnvelopeClampingConfig.from_unitree(13.5, 30.0, 20.2, 23.4),
-        "table": aa.EnvelopeClampingConfig([-2.0, 0.0, 0.0, 3.0], [9.0, 9.0, 5.0, 2.0], max_power=6.0),
-        "none": aa.EnvelopeClampingConfig(),
-    }[name]
-    names = ["hip", "knee", "toe"]
-    robots = 7
-    pd = aa.PDControlConfig(100.0, 0.0)
-    actuated = aa.ActuatedArrays(names, {"hip": [pd], "knee|toe": [pd, config]}, robots)
-    positions, velocities = (rng.normal(size=(robots, 3)).astype(np.float32) * 10 for _ in range(2))
-    efforts = np.array(actuated.step(positions, velocities, np.zeros_like(positions), dt=0.01))
-    wanted = np.float32(100.0) * -positions
-    np.testing.assert_array_equal(efforts[:, 0], wanted[:, 0])
-    expected = limited(config, wanted[:, 1:].ravel(), velocities[:, 1:].ravel()).reshape(robots, 2)
-    np.testing.assert_array_equal(efforts[:, 1:], expected)
-
-
 # ---- PhysX itself
 
 DT, INERTIA = 1e-3, 0.01 + 0.5**2

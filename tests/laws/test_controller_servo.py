@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import ActuatedArrays, ControllerServo, ElectricalConfig, ServoControlConfig
-from isaacsim.core.experimental.actuators.base import native
 from one_inertia import state_of, tell
 
 WINDING = ElectricalConfig(torque_constant=0.4, resistance=4.0, command="voltage")
@@ -176,28 +175,3 @@ def test_settles_as_a_motor_in_volts_does() -> None:
         v += 0.001 * (float(arrays.step(now, speed, target, 0.001)[0, 0]) - 0.1) / 0.002
         q += 0.001 * v
     assert q == pytest.approx(0.5 - 0.1 / stiffness, rel=1e-4) and abs(v) < 1e-5
-
-
-def test_engines_agree_to_the_bit(monkeypatch) -> None:
-    """Core and Warp, with every feature, of many robots under random signals."""
-    if native.core is None:
-        pytest.skip("the native core was not built")
-    robots, found = 37, []
-    values = {"kp": (100, 800), "max_duty": (0.3, 1), "min_duty": (0, 0.2), "deadband": (0, 0.3), "kd": (0, 9)}
-    limits = {"max_duty_rate": (5, 50), "profile_velocity": (0.5, 3), "profile_acceleration": (5, 50)}
-    for engine in (native.core, None):
-        monkeypatch.setattr(native, "core", engine)
-        rng = np.random.default_rng(4)
-        given = {name: rng.uniform(*ends, robots) for name, ends in (values | limits).items()}
-        # some without a profile
-        for name in limits:
-            given[name][rng.random(robots) < 0.4] = np.inf
-        arrays = servos(robots, **given)
-        efforts = []
-        for _ in range(60):
-            q, qd, target, volts = rng.normal(size=(4, robots, 1)).astype(np.float32)
-            efforts.append(np.array(arrays.step(q, qd, target, H, feedforward=0.2 * volts)))
-        found.append((np.array(efforts), *(state_of(arrays, name) for name in ControllerServo.STATE)))
-    for one, other in zip(*found, strict=True):
-        np.testing.assert_array_equal(one, other)
-    assert np.ptp(found[0][0]) > 0.1

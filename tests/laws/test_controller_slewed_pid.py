@@ -121,28 +121,6 @@ def test_without_a_limit_it_is_a_pid(core, monkeypatch) -> None:
         np.testing.assert_array_equal(*(np.array(one.step(*given, 0.01)) for one in both))
 
 
-def test_core_and_warp_have_the_same_bits(monkeypatch) -> None:
-    """Of efforts and setpoints; a target that is not finite is a fault, and leaves the setpoint as it is."""
-    if native.core is None:
-        pytest.skip("the native core was not built")
-    found = []
-    for core in (native.core, None):
-        monkeypatch.setattr(native, "core", core)
-        arrays, rng = aa.ActuatedArrays(["j"], {"j": [slewed(ki=2.0)]}, num_robots=19), np.random.default_rng(1)
-        efforts = []
-        for number in range(60):
-            given = rng.normal(size=(3, 19, 1)).astype(np.float32)
-            if number == 30:
-                given[2, 4] = np.nan
-                before = state_of(arrays, "setpoint")[4]
-            efforts.append(np.array(arrays.step(*given, 0.01)))
-            if number == 30:
-                assert [fault.robot for fault in arrays.faults] == [4] and state_of(arrays, "setpoint")[4] == before
-        found.append([np.array(efforts), state_of(arrays, "setpoint"), state_of(arrays, "integral")])
-    for one, other in zip(*found, strict=True):
-        np.testing.assert_array_equal(one, other)
-
-
 def test_gains_are_those_of_its_setpoint() -> None:
     """For the stability check; an integral that may not grow is none."""
     assert slewed(ki=2.0).gains_at_joint() == (5.0, 0.3, 2.0)

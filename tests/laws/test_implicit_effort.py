@@ -229,112 +229,6 @@ def test_joint_of_any_gain_settles_where_an_explicit_one_rests(factor, told) -> 
     assert not arrays.faults
 
 
-@pytest.mark.usefixtures("backend")
-@pytest.mark.parametrize(
-    "stages",
-    [
-        [DC_MOTOR, aa.FrictionConfig(0.5, viscous=0.1, assumed_inertia=0.1)],
-        [aa.DelayConfig(2), aa.TransmissionConfig(3.0)],
-        [aa.EffortDelayConfig(steps=2)],
-    ],
-    ids=["friction", "gear", "late effort"],
-)
-@pytest.mark.parametrize(
-    "neighbour", [[], [aa.SlewedPIDControlConfig(80.0, 1.0, 2.0, max_rate=1.0)]], ids=["PD", "slewed"]
-)
-def test_joints_keep_their_bits(stages, neighbour, rng) -> None:
-    """Explicit ones beside one with an effort at the end of the step, and that one beside others like it."""
-    law, mode = [aa.PDControlConfig(80.0, 2.0)], aa.ImplicitConfig(assumed_inertia=0.1)
-    other, limit = neighbour or law, aa.MaxEffortClampingConfig(20.0)
-    alone = aa.ActuatedArrays(["b"], {"b": [*law, *stages]}, 50)
-    stiff = aa.ActuatedArrays(["c"], {"c": [*law, limit, mode]}, 50)
-    motors = {"a": [*other, mode], "b": [*law, *stages], "c": [*law, limit, mode]}
-    all_three = aa.ActuatedArrays(["a", "b", "c"], motors, 50)
-    for _ in range(4):
-        q, qd, target = (rng.normal(size=(50, 3)).astype(np.float32) for _ in range(3))
-        found = all_three.step(q, qd, target, DT)
-        for joint, one in ((1, alone), (2, stiff)):
-            mine = (np.ascontiguousarray(values[:, joint : joint + 1]) for values in (q, qd, target))
-            np.testing.assert_array_equal(found[:, joint : joint + 1], one.step(*mine, DT))
-
-
-@pytest.mark.usefixtures("backend")
-def test_robots_keep_their_bits(rng) -> None:
-    """Beside a robot that is reset, that has a fault, or that needs other rounds."""
-    stages = [
-        aa.PDControlConfig(200.0, 2.0),
-        aa.EnvelopeClampingConfig.from_dc_motor(30.0, 10.0),
-        aa.FrictionConfig(0.5),
-    ]
-    motion = rng.normal(size=(60, 3, 2, 1)).astype(np.float32)
-
-    def run(disturbed: bool) -> list[np.ndarray]:
-        arrays, efforts = joints_of(stages, np.array([0.05, 0.05])), []
-        for k, (q, qd, target) in enumerate(motion.copy()):
-            if disturbed:
-                q[1], qd[1] = 10 * q[1] if k != 3 else np.nan, 0.0
-            if disturbed and k == 2:
-                arrays.reset(indices=[1])
-            efforts.append(np.array(arrays.step(q, qd, target, DT))[0])
-        return efforts
-
-    np.testing.assert_array_equal(run(False), run(True))
-
-
-@pytest.mark.parametrize(
-    "stages",
-    [
-        [aa.PIDControlConfig(200.0, 50.0, 5.0, integral_max=2.0), aa.MaxEffortClampingConfig(20.0)],
-        [aa.PDControlConfig(200.0, 5.0), aa.ElectricalConfig(torque_constant=0.5, resistance=1.0, voltage=12.0)],
-        [
-            aa.PDControlConfig(200.0, 5.0),
-            aa.ElectricalConfig(torque_constant=0.5, resistance=1.0, inductance=0.005, voltage=12.0),
-        ],
-        [
-            aa.PDControlConfig(200.0, 5.0),
-            aa.LuGreFrictionConfig(100.0, 1.0, coulomb=1.0, static=1.5, stribeck_velocity=0.1),
-        ],
-        [aa.PDControlConfig(2000.0, 5.0), aa.CoggingConfig(amplitude=0.5, periods=12), aa.FrictionConfig(coulomb=0.5)],
-        [aa.PIDControlConfig(200.0, 50.0, 5.0), aa.FrictionConfig(coulomb=0.5)],
-        [
-            aa.PDControlConfig(200.0, 5.0),
-            aa.ElectricalConfig(torque_constant=0.5, resistance=1.0, inductance=0.005, voltage=12.0),
-            aa.FrictionConfig(coulomb=0.5),
-        ],
-    ],
-    ids=["integral", "winding", "inductance", "bristles", "cogging", "integral and friction", "current and friction"],
-)
-@pytest.mark.slow
-def test_engines_agree_step_by_step(stages, rng, monkeypatch) -> None:
-    """Efforts and states of the core and of Warp over the same motion, for motions of their own part at a stop."""
-    if native.core is None:
-        pytest.skip("the native core was not built")
-    inertia, load = 10.0 ** rng.uniform(-2, 0, 60), rng.normal(size=60) * 3
-    target = column(rng.uniform(-1, 1, 60))
-
-    def run(motion: Sequence[tuple[np.ndarray, np.ndarray]] | None) -> tuple[np.ndarray, dict, list]:
-        arrays, q, qd, efforts, moved = joints_of(stages, inertia), np.zeros(60), np.zeros(60), [], []
-        for k in range(40):
-            q, qd = (q, qd) if motion is None else motion[k]
-            moved.append((q, qd))
-            effort = np.array(arrays.step(column(q), column(qd), target, DT), float)[:, 0]
-            efforts.append(effort)
-            qd = qd + DT * (effort + load) / inertia
-            q = q + DT * qd
-        return np.array(efforts), dict(arrays.save_state()), moved
-
-    one, states, motion = run(None)
-    monkeypatch.setattr(native, "core", None)
-    other, others, _ = run(motion)
-    # friction that holds a joint keeps what positions, rounded, made of the effort of a stiff motor
-    near = {"rtol": 1e-4, "atol": 5e-3 if isinstance(stages[-1], aa.FrictionConfig) else 5e-4}
-    np.testing.assert_allclose(one, other, **near)
-    assert states.keys() == others.keys()
-    numbers = [name for name in states if np.asarray(states[name]).dtype == np.float32]
-    for name in numbers:
-        np.testing.assert_allclose(states[name], others[name], **near, err_msg=name)
-
-
 def test_integral_is_that_of_the_end_of_the_step() -> None:
     """It adds up the error that the joint has there."""
     arrays = joints_of([aa.PIDControlConfig(200.0, 50.0, 5.0)], np.full(1, 0.05), np.zeros(1))
@@ -434,17 +328,6 @@ def test_sensor_keeps_its_controller_explicit(rng) -> None:
     arrays = joints_of(stages, np.full(60, 0.02), np.zeros(60))
     q, qd, target = (column(rng.normal(size=60)) for _ in range(3))
     np.testing.assert_allclose(arrays.step(q, qd, target, DT), 400 * (target - q) - 5 * qd, rtol=1e-5, atol=1e-4)
-
-
-@pytest.mark.usefixtures("backend")
-def test_unknown_inertia_is_refused() -> None:
-    """Without an effective or assumed inertia each step would be a fault; with one the joint moves."""
-    law, zero, target = aa.PDControlConfig(20.0, 1.0), np.zeros(2, np.float32), np.ones(2, np.float32)
-    arrays = aa.ActuatedArrays(["a", "b"], {"a": [law, aa.ImplicitConfig()], "b": [law]})
-    with pytest.raises(ValueError, match=r"Joints a: ImplicitConfig needs .* inertia .* Set assumed_inertia"):
-        arrays.step(zero, zero, target, DT)
-    arrays.set_mass_matrix(np.eye(2))
-    assert 19 < arrays.step(zero, zero, target, DT)[0] < 20
 
 
 def test_load_that_is_not_told_is_learned_from_the_motion() -> None:

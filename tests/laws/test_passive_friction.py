@@ -6,7 +6,7 @@ import oracle
 import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators.laws.contract import catalogue
-from one_inertia import Plant, efforts_of, joints_of, tell
+from one_inertia import Plant, efforts_of, tell
 
 INERTIA = 0.02
 LEVELS = {"coulomb": 0.5, "static": 0.7, "stribeck_velocity": 0.1, "assumed_inertia": INERTIA}
@@ -236,27 +236,6 @@ def test_joint_rests_on_a_moving_load_that_stays_below_friction() -> None:
 # ---- states, robots, gradients
 
 
-def test_many_robots_are_as_one(rng) -> None:
-    """To the bit, whichever place a robot has among others."""
-    config = aa.FrictionConfig(**BAM["M6"], assumed_inertia=INERTIA)
-    signals = rng.normal(size=(40, 2, 37)).astype(np.float32)
-    many = run_through(config, signals)
-    for robot in (0, 5, 36):
-        np.testing.assert_array_equal(run_through(config, signals[:, :, robot : robot + 1])[:, 0], many[:, robot])
-
-
-def run_through(config: aa.FrictionConfig, signals: np.ndarray) -> np.ndarray:
-    """Efforts of robots by velocities and feedforward, step by step."""
-    robots = signals.shape[2]
-    arrays = joints_of(config, robots)
-    zero = np.zeros((robots, 1), np.float32)
-    found = []
-    for velocity, effort in signals:
-        efforts = arrays.step(zero, velocity[:, None].copy(), zero, 0.005, feedforward=effort[:, None].copy())
-        found.append(np.array(efforts)[:, 0])
-    return np.array(found)
-
-
 def test_reset_starts_over_at_the_velocity_and_effort_of_then() -> None:
     """A joint that is held at a reset is not kicked, and a moving one is not braked by what was before."""
     config = aa.FrictionConfig(**LEVELS)
@@ -301,21 +280,3 @@ def test_gradients_of_sliding_and_of_sticking(velocity, sticks) -> None:
         assert coulomb.grad.numpy()[0] == 0
     else:
         np.testing.assert_allclose(coulomb.grad.numpy(), -1.0, rtol=1e-4)
-
-
-def test_unknown_inertia_is_refused() -> None:
-    """No number to guess with: each step would be a fault."""
-    arrays = aa.ActuatedArrays(["j"], {".*": [aa.FrictionConfig(coulomb=0.5)]})
-    one = np.ones((1, 1), np.float32)
-    with pytest.raises(ValueError, match="Joints j: FrictionConfig needs the effective inertia"):
-        arrays.step(one, one, one, 0.01)
-
-
-def test_levels_may_differ_by_joint_and_robot() -> None:
-    """In arrays and by pattern; a static level below that of motion means the level of motion."""
-    coulomb = {"a": 0.1, "b": 0.3}
-    levels = (np.array([0.2, 0.1]), 0.2, {"a": 0.2, "b": 0.4})
-    for static in levels:
-        config = aa.FrictionConfig(coulomb=coulomb, static=static, assumed_inertia=0.1)
-        joints = aa.ActuatedArrays(["a", "b"], {".*": [aa.PDControlConfig(0.0, 0.0), config]}, num_robots=2)
-        assert joints.step(*np.zeros((3, 2, 2), np.float32), 0.01).shape == (2, 2)

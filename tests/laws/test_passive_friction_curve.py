@@ -4,8 +4,6 @@ import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 from one_inertia import Plant
-from pxr import Usd
-from robot_files import ARM, edited
 
 INERTIA = 0.02
 SPEEDS, EFFORTS = [0.0, 0.1, 0.5, 5.0], [0.7, 0.5, 0.45, 0.9]
@@ -44,20 +42,6 @@ def test_moves_as_the_numbers_that_a_table_was_made_of(told) -> None:
         for plant in plants:
             plant.run(1, effort=np.sin(5 * step * 0.002))
         assert abs(plants[0].v[0] - plants[1].v[0]) < 1e-4
-
-
-def test_is_written_and_read_everywhere(tmp_path) -> None:
-    """Motor files, USD, and a simulation of the file."""
-    config = aa.FrictionCurveConfig([0.0, 0.5], [4.0, 2.0])
-    aa.save_motors(tmp_path / "motors.yaml", {".*": [config]})
-    assert aa.load_motors(tmp_path / "motors.yaml")[".*"].stages == (config,)
-    file = edited(
-        tmp_path, lambda stage: aa.add_motors(ARM, {"shoulder": [config]}, stage=stage, overwrite_existing=True)
-    )
-    assert aa.motors_of(Usd.Stage.Open(str(file)))["shoulder"].stages == (config,)
-    with aa.Simulation(file) as sim:
-        sim.play()
-        sim.step(3)
 
 
 @pytest.mark.parametrize(

@@ -46,16 +46,6 @@ def test_linear_sag_and_regeneration() -> None:
     assert voltage_under(aa.SupplyConfig(24.0, resistance=0.2), -100.0) == 24.0
 
 
-def walked(arrays: aa.ActuatedArrays, seed: int, steps: int = 40) -> np.ndarray:
-    """Efforts of random steps; the numbers of the robots are the first rows of one table."""
-    rng, found = np.random.default_rng(seed), []
-    for _ in range(steps):
-        q, v, target = rng.normal(size=(3, 5, len(NAMES))).astype(np.float32)
-        rows = slice(0, arrays.num_robots)
-        found.append(np.array(arrays.step(q[rows].copy(), v[rows].copy(), target[rows].copy(), 0.005)))
-    return np.array(found)
-
-
 def test_every_joint_of_a_robot_has_the_same_voltage() -> None:
     """That of the sums over all joints, of the step before, in float64."""
     arrays = aa.ActuatedArrays(NAMES, {".*": MOTOR}, num_robots=5)
@@ -87,26 +77,6 @@ def test_sagging_battery_limits_the_winding() -> None:
     zero, far = np.zeros_like(fast), np.full_like(fast, 1.0)
     first, _, later = (np.array(alone.step(zero, fast, far, 0.005))[0].copy() for _ in range(3))
     assert (later < first - 1.0).all()
-
-
-def test_robots_are_single_robots() -> None:
-    """To the bit: no robot feels the load of another."""
-    efforts = walked(aa.ActuatedArrays(NAMES, {".*": MOTOR}, num_robots=5), 7)
-    for robot in range(5):
-        single = aa.ActuatedArrays(NAMES, {".*": MOTOR}, num_robots=1)
-        rng = np.random.default_rng(7)
-        for step in range(40):
-            row = [one[robot : robot + 1].copy() for one in rng.normal(size=(3, 5, 3)).astype(np.float32)]
-            np.testing.assert_array_equal(np.array(single.step(*row, 0.005))[0], efforts[step, robot])
-
-
-@pytest.mark.skipif(native.core is None, reason="the native core was not built")
-def test_engines_have_the_same_bits(monkeypatch) -> None:
-    one = aa.ActuatedArrays(NAMES, {".*": MOTOR}, num_robots=5)
-    with monkeypatch.context() as patch:
-        patch.setattr(native, "core", None)
-        other = aa.ActuatedArrays(NAMES, {".*": MOTOR}, num_robots=5)
-        np.testing.assert_array_equal(walked(one, 3), walked(other, 3))
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])

@@ -7,8 +7,6 @@ import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators import ActuatedArrays, ElectricalConfig, PDControlConfig, ThermalConfig
 from isaacsim.core.experimental.actuators.base import native
-from isaacsim.core.experimental.actuators.engine.step.native import NativeStep
-from isaacsim.core.experimental.actuators.engine.step.warp import WarpStep
 from isaacsim.core.experimental.actuators.laws.contract import functions
 from isaacsim.core.experimental.actuators.laws.contract.law import generated_kernel
 from isaacsim.core.experimental.actuators.laws.thermal_two_node import slope_of_means
@@ -239,56 +237,6 @@ def test_reset_cools_the_joints_that_are_not_kept(robots, on_core, monkeypatch) 
     found, first = (temperatures(one)[0].reshape(2, 2) for one in (arrays, fresh))
     np.testing.assert_array_equal(found[chosen, 0], first[chosen, 0])
     assert (found[:, 1] > before["temperature"][:, 1]).all()
-
-
-def test_saved_heat_goes_on_to_the_bit() -> None:
-    """Rounding errors and all, on another wrapper."""
-    arrays, other = two_joints(), two_joints()
-    run(arrays, effort_of(HOT), 0.1, 50)
-    other.restore_state(arrays.save_state())
-    for one in (arrays, other):
-        run(one, effort_of(HOT), 0.01, 50)
-    saved, loaded = arrays.save_state(), other.save_state()
-    for name in saved:
-        np.testing.assert_array_equal(saved[name], loaded[name], err_msg=name)
-
-
-def test_robots_are_single_robots(rng) -> None:
-    many, singles = two_joints(5), [two_joints(1) for _ in range(5)]
-    rest = np.zeros((5, 2), np.float32)
-    for _ in range(40):
-        given = rng.normal(size=(5, 2)).astype(np.float32) * 3
-        many.step(rest, rest, rest, 0.01, feedforward=given)
-        for at, one in enumerate(singles):
-            row = slice(at, at + 1)
-            one.step(rest[row], rest[row], rest[row], 0.01, feedforward=given[row].copy())
-    for name in ("temperature", "housing_temperature", "temperature_rest", "housing_rest", "derating"):
-        expected = np.concatenate([state_of(one, name) for one in singles])
-        np.testing.assert_array_equal(state_of(many, name), expected)
-
-
-@pytest.mark.skipif(native.core is None, reason="the native core was not built")
-def test_engines_have_the_same_bits(monkeypatch, rng) -> None:
-    """Native and Warp, with faults and resets between."""
-    arrays = two_joints()
-    with monkeypatch.context() as patch:
-        patch.setattr(native, "core", None)
-        other = two_joints()
-    kinds = [type(part[1]) for one in (arrays, other) for part in one._assembly.parts]
-    assert kinds == [NativeStep, WarpStep]
-    rest = np.zeros((2, 2), np.float32)
-    for number in range(60):
-        given = rng.normal(size=(2, 2)).astype(np.float32) * 5
-        if number % 7 == 0:
-            given[0, 0] = np.nan
-        dt = (0.001, 0.01, 5.0)[number % 3]
-        for one in (arrays, other):
-            if number == 30:
-                one.reset(indices=[1])
-            one.step(rest, rest, rest, dt, feedforward=given)
-        saved, expected = arrays.save_state(), other.save_state()
-        for name in saved:
-            np.testing.assert_array_equal(saved[name], expected[name], err_msg=name)
 
 
 # ---- the first step

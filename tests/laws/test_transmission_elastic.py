@@ -5,7 +5,6 @@ import math
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators.base import native
 from one_inertia import joints_of, state_of
 from two_masses import Cases, TwoMasses, energies
 
@@ -263,78 +262,6 @@ def test_reset_puts_the_rotor_on_the_joint() -> None:
     assert abs(state_of(arrays, "rotor_position")[1] - kept) < 0.1
 
 
-def test_saved_state_goes_on_with_the_same_bits() -> None:
-    """Also into other actuators of the same motors."""
-    made = [joints_of(gear(3, backlash=0.01), 3) for _ in range(2)]
-    rng = np.random.default_rng(0)
-    given = rng.normal(size=(60, 3, 3, 1)).astype(np.float32)
-    for row in given[:30]:
-        made[0].step(*row[:2], row[0], DT, feedforward=row[2])
-    made[1].restore_state(made[0].save_state())
-    for row in given[30:]:
-        efforts = [np.array(one.step(*row[:2], row[0], DT, feedforward=row[2])) for one in made]
-        np.testing.assert_array_equal(*efforts)
-
-
-def test_many_robots_are_as_one() -> None:
-    """With the same bits, also where robots have other parameters."""
-    count = 37
-    stiffness, backlash = np.linspace(5, 500, count), np.linspace(0, 0.05, count)
-    every = joints_of(gear(count, stiffness=stiffness, backlash=backlash), count)
-    alone = [joints_of(gear(stiffness=one, backlash=gap), 1) for one, gap in zip(stiffness, backlash, strict=True)]
-    rng = np.random.default_rng(1)
-    for _ in range(20):
-        q, v, given = rng.normal(size=(3, count, 1)).astype(np.float32)
-        found = np.array(every.step(q, v, q, DT, feedforward=given))
-        for at, one in enumerate(alone):
-            np.testing.assert_array_equal(
-                one.step(q[at : at + 1], v[at : at + 1], q[at : at + 1], DT, feedforward=given[at : at + 1])[0],
-                found[at],
-            )
-
-
-def test_core_and_warp_have_the_same_bits(monkeypatch) -> None:
-    """Of efforts and states, with a control law, limits and friction on the other sides of the transmission."""
-    if native.core is None:
-        pytest.skip("the native core was not built")
-    stages = [
-        aa.PDControlConfig(0.05, 0.004, 0.01),
-        aa.MaxEffortClampingConfig(0.3),
-        aa.ElasticTransmissionConfig(
-            -30.0,
-            **{"offset": 0.4, "rotor_inertia": 3e-5, "stiffness": 80.0, "damping": 0.2, "backlash": 0.02},
-            **{"rotor_damping": 1e-5, "assumed_inertia": JOINT},
-        ),
-        aa.FrictionConfig(0.2, 0.05, assumed_inertia=JOINT),
-    ]
-    found = []
-    for core in (native.core, None):
-        monkeypatch.setattr(native, "core", core)
-        arrays, rng = (
-            aa.ActuatedArrays(["a", "b"], {"a": stages, "b": [aa.PDControlConfig(9.0, 0.4)]}, num_robots=19),
-            None,
-        )
-        assert arrays.engine.startswith("native") == (core is not None), arrays.engine
-        rng, q, v, efforts = np.random.default_rng(3), *np.zeros((2, 19, 2)), []
-        for number in range(300):
-            target = rng.normal(size=(19, 2)).astype(np.float32)
-            given = [one.astype(np.float32) for one in (q, v)]
-            if number == 100:
-                arrays.reset(indices=[3])
-            if number == 200:
-                given[0][2, 0] = np.nan
-            efforts.append(np.array(arrays.step(*given, target, DT)))
-            v = v + DT * efforts[-1] / JOINT
-            q = q + DT * v
-        assert [(fault.robot, fault.dof_name) for fault in arrays.faults] == [(2, "a")]
-        states = {name: one for name, one in arrays.save_state().items() if ".transmission." in name}
-        assert len(states) == 4
-        found.append([np.array(efforts), *states.values()])
-    for one, other in zip(*found, strict=True):
-        np.testing.assert_array_equal(one, other)
-    assert np.ptp(found[0][0][:, :, 0]) > 1
-
-
 def test_rotors_are_recorded() -> None:
     """At the joint, after each step; joints without such a law have zeros."""
     config = aa.ElasticTransmissionConfig(30.0, rotor_inertia=3e-5, stiffness=80.0, assumed_inertia=JOINT)
@@ -369,14 +296,6 @@ def test_losses_are_friction_behind_the_spring() -> None:
         q += DT * v
     assert arrays.motor_efforts.item() == pytest.approx(2.0, rel=1e-3)
     assert effort == pytest.approx(0.8 * 2.0, rel=1e-3)
-
-
-def test_unknown_inertia_is_refused() -> None:
-    """Of a simulator that provides none, without an assumed one."""
-    arrays = aa.ActuatedArrays(["j"], {"j": [aa.PDControlConfig(1.0, 0.1), gear(assumed_inertia=0.0)]})
-    rest = np.zeros(1, np.float32)
-    with pytest.raises(ValueError, match="Joints j: ElasticTransmissionConfig needs the effective inertia"):
-        arrays.step(rest, rest, rest + 1, DT)
 
 
 def test_armature_of_the_joint_is_none() -> None:

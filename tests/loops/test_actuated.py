@@ -87,15 +87,6 @@ def test_what_belongs_into_the_simulator_is_told() -> None:
     assert aa.ActuatedArrays(NAMES, {"hip": [aa.PDControlConfig(1.0, 0.0)]}).joint_properties == {}
 
 
-def test_gains_are_live() -> None:
-    """Those of a component act at the next step."""
-    actuated = aa.ActuatedArrays(NAMES, [(config(), "knee")], ROBOTS)
-    given = arrays()
-    assert actuated.step(*given, DT)[0].tolist() == [0.0, 1.0]
-    actuated.actuators[0].controller.kp.fill_(20.0)
-    assert actuated.step(*given, DT)[0].tolist() == [0.0, 2.0]
-
-
 def test_a_fault_is_told_and_held_off_others() -> None:
     """Until the reset of its robot."""
     actuated = aa.ActuatedArrays(NAMES, [(config(), name) for name in NAMES], ROBOTS)
@@ -123,25 +114,6 @@ def test_reset_forgets_what_is_under_way() -> None:
     assert actuated.step(*arrays(0.3), DT)[:, 0].tolist() == pytest.approx([1, 3, 1])
     actuated.reset()
     assert actuated.step(*arrays(0.4), DT)[:, 0].tolist() == pytest.approx([4, 4, 4])
-
-
-def test_a_saved_state_goes_on_as_if_nothing_had_been() -> None:
-    """Bit for bit."""
-    one, other = (aa.ActuatedArrays(NAMES, [(config(lag=3), "hip")], ROBOTS) for _ in range(2))
-    targets = np.random.default_rng(3).normal(size=12)
-    for target in targets[:6]:
-        one.step(*arrays(target), DT)
-    other.restore_state(one.save_state())
-    for target in targets[6:]:
-        np.testing.assert_array_equal(one.step(*arrays(target), DT), other.step(*arrays(target), DT))
-
-
-def test_drawn_delays_differ_between_robots() -> None:
-    """Within the range asked for, again at each reset."""
-    actuated = aa.ActuatedArrays(NAMES, [(config(lag=8), "hip")], ROBOTS)
-    actuated.draw_delays(1, 8, seed=1)
-    lags = actuated.actuators[0].delay.delay_steps.numpy()
-    assert 1 <= lags.min() < lags.max() <= 8
 
 
 def test_efforts_before_the_limit_are_shown_when_observed() -> None:

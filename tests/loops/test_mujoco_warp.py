@@ -137,30 +137,6 @@ def test_targets_of_any_library_are_read_where_they_lie(library) -> None:
     assert (data.qfrc_applied.numpy()[:, 7] == 20).all()
 
 
-def test_tensor_that_is_given_other_memory_is_followed() -> None:
-    """It stays the same object."""
-    torch = pytest.importorskip("torch")
-    mjm, goal = mixed(), torch.zeros(WORLDS, 4)
-    actuated, data = aa.ActuatedWorlds(mjm, put(mjm), {"hip": PD}, WORLDS), data_of(mjm)
-    data.qpos.zero_()
-    actuated.step(data, goal, DT)
-    goal.data = torch.ones(WORLDS, 4)
-    actuated.step(data, goal, DT)
-    assert (data.qfrc_applied.numpy()[:, 7] == 10).all()
-
-
-def test_sets_of_arrays_take_turns() -> None:
-    """More than are remembered."""
-    mjm = mixed()
-    actuated = aa.ActuatedWorlds(mjm, put(mjm), {"hip": PD}, WORLDS)
-    datas = [data_of(mjm) for _ in range(12)]
-    for number, data in enumerate(datas * 2):
-        data.qpos.fill_(float(number))
-        actuated.step(data, targets(), DT)
-        assert (data.qfrc_applied.numpy()[:, 7] == -10 * number).all()
-    assert len(actuated._bound) < len(datas)
-
-
 def test_actuators_of_the_model_rest_until_close() -> None:
     """Both of the hip's, and nobody else's; efforts that were set are taken back."""
     mjm = mixed()

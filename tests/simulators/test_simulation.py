@@ -157,18 +157,6 @@ def test_playing_twice_goes_on(sim) -> None:
     np.testing.assert_array_equal(aa.Articulation("/World/Arm").get_dof_positions().numpy(), before)
 
 
-@pytest.mark.parametrize("call", ["step", "reset", "render"])
-def test_nothing_runs_before_play(sim, call) -> None:
-    """The message says to call it."""
-    refused(HostError, getattr(sim, call), r"physics is not running: call play\(\)")
-
-
-def test_nothing_runs_after_stop(sim) -> None:
-    sim.play()
-    sim.stop()
-    refused(HostError, sim.step, "physics is not running")
-
-
 def test_no_steps_are_no_steps(sim) -> None:
     sim.play()
     sim.step(0)
@@ -179,17 +167,6 @@ def test_negative_steps_are_refused(sim) -> None:
     """Time has one direction."""
     sim.play()
     refused(ValueError, lambda: sim.step(-1), "steps = -1: must be an integer >= 0")
-
-
-def test_several_steps_are_the_same_as_one_by_one() -> None:
-    reached = []
-    for calls in ([50], [1] * 50, [20, 30]):
-        with aa.Simulation(ARM) as sim:
-            sim.play()
-            for steps in calls:
-                sim.step(steps)
-            reached.append(sim.articulation("/World/Arm").get_dof_positions().numpy())
-    np.testing.assert_array_equal(reached[1:], [reached[0]] * 2)
 
 
 @pytest.mark.parametrize("name", ["anymal_c", "pendulum"])
@@ -302,18 +279,6 @@ def test_step_that_diverges_is_not_counted(batch) -> None:
             count = batch.step_count
             batch.step()
     assert batch.step_count == count
-
-
-def test_diverged_robot_is_named_to_the_user(batch) -> None:
-    """And the others go on after a reset of its environment."""
-    arm = batch.articulation("/World/envs/env_1/Arm")
-    with pytest.raises(SimulationDivergedError) as caught:
-        for _ in range(100):
-            arm.set_dof_efforts(1e30)
-            batch.step()
-    batch.reset([1])
-    batch.step(10)
-    assert caught.value.robots == ("/World/envs/env_1/Arm",)
 
 
 def test_play_starts_from_the_stage_again(sim) -> None:
@@ -493,16 +458,6 @@ def test_edit_that_cannot_be_simulated_is_told_at_play(sim) -> None:
     assert sim.playing
 
 
-def test_articulation_made_before_play_works_after(sim) -> None:
-    arm = aa.Articulation("/World/Arm")
-    for value in (0.1, 0.2):
-        sim.play()
-        arm.set_dof_positions(value)
-        sim.step(0)
-        assert arm.get_dof_positions().numpy().tolist() == [[np.float32(value)] * 2]
-        sim.stop()
-
-
 # environments
 
 
@@ -526,41 +481,6 @@ def test_regular_expressions_select_environments(batch, paths, rows) -> None:
     """And read the state of those."""
     every = aa.Articulation("/World/Arm").get_dof_positions().numpy()
     np.testing.assert_array_equal(aa.Articulation(paths).get_dof_positions().numpy(), every[rows])
-
-
-@pytest.mark.parametrize("paths", ["/World/envs/env_3/Arm", "/World/Leg", "/World/envs/env_[/Arm"])
-def test_path_that_selects_nothing_is_refused(batch, paths) -> None:
-    refused(ValueError, lambda: aa.Articulation(paths), "articulation path")
-
-
-def test_environments_go_their_own_ways(batch) -> None:
-    positions = aa.Articulation("/World/Arm").get_dof_positions().numpy()
-    assert len({row.tobytes() for row in positions}) == 3
-
-
-@pytest.mark.parametrize("env_ids", [[1], 1, [False, True, False], np.array([1])])
-def test_reset_of_one_environment_leaves_the_others_bit_identical(batch, env_ids) -> None:
-    """Now and in the future."""
-    with aa.Simulation(stage_of(ARM), num_envs=3) as twin:
-        twin.play()
-        twin.articulation("/World/Arm").set_dof_velocities([[0.3, 0.05], [-0.7, 0.11], [1.1, 0.02]])
-        twin.step(7)
-        batch.reset(env_ids)
-        batch.step(50)
-        twin.step(50)
-        # float64: every bit
-        np.testing.assert_array_equal(qpos_of(batch)[[0, 2]], qpos_of(twin)[[0, 2]])
-
-
-def test_reset_starts_an_environment_over(batch) -> None:
-    batch.reset([1])
-    arm = batch.articulation("/World/envs/env_1/Arm")
-    assert (arm.get_dof_positions().numpy().tolist(), arm.get_dof_velocities().numpy().tolist()) == ([[0, 0]], [[0, 0]])
-
-
-@pytest.mark.parametrize("env_ids", [[3], -1, [True], [0.5]])
-def test_reset_refuses_environments_there_are_not(batch, env_ids) -> None:
-    refused(ValueError, lambda: batch.reset(env_ids), "environment")
 
 
 @pytest.mark.parametrize("root", ["/World/Robot", "/Robot", "/World/deep/Robot", "/World/envs/env_0/Robot"])
@@ -621,14 +541,6 @@ def test_different_robots_share_a_stage() -> None:
         sim.play()
         sim.step(5)
         assert [aa.Articulation(path).num_dofs for path in ("/World/Arm", "/World/Panda")] == [2, 7]
-
-
-def test_different_robots_are_no_one_articulation() -> None:
-    made = SmallStage()
-    made.reference("/World/Arm", ARM, "/World/Arm")
-    made.reference("/World/Panda", ROBOTS / "franka_panda.usda", "/World/Panda", (0, 3, 0))
-    with aa.Simulation(made.stage), pytest.raises(ValueError, match=r"</World/Panda> has joints .*</World/Arm> has"):
-        aa.Articulation("/World/(Arm|Panda)")
 
 
 def test_robots_on_one_stage_touch() -> None:

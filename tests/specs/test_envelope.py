@@ -5,9 +5,6 @@ import math
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators.specs.fields import violations
-from pxr import Usd
-from robot_files import ARM, edited
 
 EXAMPLES = {
     "dc": aa.EnvelopeClampingConfig.from_dc_motor(60.0, 9.0, 40.0, nominal_voltage=24.0),
@@ -130,23 +127,3 @@ def test_line_without_stall_effort_is_idle() -> None:
     """What is authored for it is named."""
     idle = aa.EnvelopeClampingConfig(no_load_velocity=9.0, nominal_voltage=24.0).idle()
     assert sorted(idle) == ["no_load_velocity", "nominal_voltage"] and EXAMPLES["dc"].idle() == {}
-
-
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_is_written_and_read_everywhere(name, tmp_path) -> None:
-    """Motor files, USD, and a simulation of the file."""
-    config, pd = EXAMPLES[name], aa.PDControlConfig(20.0, 1.0)
-    assert violations(config, "") == []
-    for ending in ("yaml", "toml", "json"):
-        aa.save_motors(tmp_path / f"motors.{ending}", {".*": [pd, config]})
-        assert aa.load_motors(tmp_path / f"motors.{ending}")[".*"].stages == (pd, config)
-    made = edited(
-        tmp_path, lambda stage: aa.add_motors(ARM, {"shoulder": [pd, config]}, stage=stage, overwrite_existing=True)
-    )
-    (read,) = aa.motors_of(Usd.Stage.Open(str(made)))["shoulder"].clamping
-    assert isinstance(read, aa.EnvelopeClampingConfig)
-    for field, value in vars(config).items():
-        np.testing.assert_allclose(getattr(read, field), value, rtol=1e-6, err_msg=field)
-    with aa.Simulation(made) as sim:
-        sim.play()
-        sim.step(3)

@@ -160,47 +160,6 @@ def entry(name: str, device="cpu", *, supplied: bool = True, more=()) -> Actuato
     return ActuatorEntry(f"/A/{name}", (name,), ControllerPD(of(number["kp"]), of(1.0)), limits, None, others=others)
 
 
-class Oracle:
-    """The whole loop of one robot in float64.
-
-    Args:
-        supplied: Joints that have a supply.
-    """
-
-    def __init__(self, supplied=NAMES) -> None:
-        self.supplied = set(supplied)
-        self.heat = dict.fromkeys(NAMES, np.nan)
-        self.start()
-
-    def start(self) -> None:
-        """What a reset does: the winding stays warm."""
-        self.share = dict.fromkeys(NAMES, 1.0)
-        self.drawn = dict.fromkeys(NAMES, 0.0)
-        self.volts = dict.fromkeys(NAMES, np.inf)
-
-    def step(self, inputs: np.ndarray) -> list[float]:
-        """Efforts of inputs `(5, joints)`."""
-        power, efforts = sum(self.drawn.values()), []
-        for at, name in enumerate(NAMES):
-            q, qd, target, target_velocity, ff = inputs[:, at].astype(np.float64)
-            if not np.isfinite(inputs[:, at]).all():
-                efforts.append(0.0)
-                continue
-            number = NUMBERS[name]
-            effort = number["kp"] * (target - q) + (target_velocity - qd) + ff
-            self.drawn[name] = abs(effort * qd) + number["resistance"] * effort**2
-            bound = number["most"] * self.share[name]
-            if name in self.supplied:
-                bound = min(bound, number["per_volt"] * self.volts[name])
-                self.volts[name] = OPEN - INNER * power / OPEN
-            effort = float(np.clip(effort, -bound, bound))
-            heat = 25.0 if np.isnan(self.heat[name]) else self.heat[name]
-            self.heat[name] = heat + DT * (number["gain"] * effort**2 - LOSS * (heat - 25.0))
-            self.share[name] = float(np.clip((HOTTEST - self.heat[name]) / (HOTTEST - 25.0), 0.1, 1.0))
-            efforts.append(effort)
-        return efforts
-
-
 def draw(rng: np.random.Generator, faults: bool = True) -> np.ndarray:
     """Inputs `(5, robots, joints)`, some of them not finite."""
     inputs = 0.4 * rng.normal(size=(5, ROBOTS, len(NAMES))).astype(np.float32)

@@ -252,7 +252,6 @@ class TransmissionSoft(Transmission):
     LAW = soft_effort
 
 
-TRANSMISSIONS = (TransmissionGear, TransmissionSoft)
 """Those of them between motor and joint."""
 
 SENSORS = (FeedbackSkewed, FeedbackFiltered)
@@ -454,54 +453,6 @@ def geared_entries(*, soft: bool = True, device="cpu") -> list[ActuatorEntry]:
             others=[PassiveDrag(of(1))],
         ),
     ]
-
-
-class GearedTwin:
-    """The same for one robot, in float64."""
-
-    def __init__(self, robot: int, *, soft: bool = True) -> None:
-        self.ratio, self.bias, self.soft = RATIOS[robot], (robot + 1) / 10, soft
-        self.hip, self.toe = oracle.Joint(10, 1), oracle.Joint(5, 1)
-        delay = (0, 1, 3)[robot]
-        self.knee = oracle.Joint(30, 2, ki=20, integral_max=0.05, const_effort=1.0 + robot, delay_steps=delay)
-        self.ankle = Leaky(20, 0)
-        self.slip = self.twist = self.last = 0.0
-        self.computed: list[float] = []
-        self.motor: list[float] = []
-
-    def step(self, inputs: np.ndarray, load: float = 0.0) -> list[float]:
-        """Efforts of inputs `(5, joints)`."""
-        hip, knee, ankle, toe = inputs.astype(np.float64).T
-        good = np.isfinite(inputs).all(axis=0)
-        if self.soft:
-            good[2] &= np.isfinite(load) and abs(ankle[0]) < 1.5
-        ratio = self.ratio
-        seen = [hip[0] + self.bias, 1.5 * hip[1], *hip[2:]]
-        # of the motors
-        hip_m = np.array([*(ratio * np.array(seen[:4]) + [0.1, 0, 0.1, 0]), seen[4] / ratio])
-        knee_m = np.array([0.5 * knee[0] - 0.2, 0.5 * knee[1], *knee[2:]])
-        ankle_m = np.array([3 * ankle[0] + self.twist, *(3 * ankle[1:4]), (ankle[4] - load) / 3])
-        ankle_m = ankle_m if self.soft else ankle
-        if not good[2]:
-            ankle_m[:] = np.nan
-        signals = hip_m, knee_m, ankle_m, toe
-        joints = self.hip, self.knee, self.ankle, self.toe
-        self.computed = [joint.step(*given, dt=DT) for joint, given in zip(joints, signals, strict=True)]
-        efforts = [float(np.clip(self.computed[0], -9, 9)), 0.0, 0.0, float(np.clip(self.computed[3], -4, 4))]
-        if good[1]:
-            effort = oracle.dc_motor_clamp(0.75 * self.computed[1], knee_m[1], 25, 2, 20)
-            # the table is one of the joint
-            most = min(oracle.table_limit(knee[0], *TABLE) / 0.5, 12)
-            efforts[1] = float(np.clip(effort, -most, most))
-            self.slip += DT * (knee[1] - 3 * self.slip)
-        if good[2]:
-            effort = np.clip(np.clip(self.computed[2], self.last - 300 * DT, self.last + 300 * DT), -8, 8)
-            efforts[2] = self.last = float(effort)
-            self.twist = 0.5 * self.twist + 0.5 / 40 * self.last
-        gears = ratio, 0.5, 3.0 if self.soft else 1.0, 1.0
-        losses = 0.5 * hip[1], 2 * self.slip, ankle[1], toe[1]
-        self.motor = [gear * one if ok else 0.0 for gear, one, ok in zip(gears, efforts, good, strict=True)]
-        return [one - loss if ok else 0.0 for one, loss, ok in zip(self.motor, losses, good, strict=True)]
 
 
 class JointTwin:

@@ -35,68 +35,6 @@ def test_ring_row_counts_backwards(rng) -> None:
     np.testing.assert_array_equal(out.numpy(), (table[:, 0] - table[:, 1]) % table[:, 2])
 
 
-def random_actuators(rng: np.random.Generator, robots: int) -> tuple[list[ActuatorEntry], dict[str, np.ndarray]]:
-    """One to three joints per actuator with all, some or none of delay, bias and limit; and the same as `(N, A)`."""
-    actuators: list[ActuatorEntry] = []
-    columns: dict[str, list[np.ndarray]] = {
-        name: [] for name in ("kp", "kd", "const_effort", "max_effort", "delay_steps")
-    }
-    for number in range(5):
-        width = int(rng.integers(1, 4))
-        values = {
-            "kp": rng.uniform(0, 500, (robots, width)),
-            "kd": rng.uniform(0, 50, (robots, width)),
-            "const_effort": rng.normal(size=(robots, width)) * (number % 2),
-            "max_effort": rng.uniform(0, 300, (robots, width)) if number != 1 else np.full((robots, width), np.inf),
-            "delay_steps": rng.integers(0, 6, (robots, width)) if number != 2 else np.zeros((robots, width), int),
-        }
-        flat = {
-            name: wp.array(value.ravel(), dtype=wp.int32 if name == "delay_steps" else wp.float32, device="cpu")
-            for name, value in values.items()
-        }
-        actuators.append(
-            ActuatorEntry(
-                label=f"a{number}",
-                dof_names=tuple(f"j{number}_{i}" for i in range(width)),
-                controller=aa.ControllerPD(flat["kp"], flat["kd"], flat["const_effort"] if number % 2 else None),
-                clamping=[] if number == 1 else [aa.ClampingMaxEffort(flat["max_effort"])],
-                delay=None if number == 2 else aa.Delay(flat["delay_steps"], 6),
-            )
-        )
-        for name, column in columns.items():
-            column.append(values[name].astype(np.int64 if name == "delay_steps" else np.float32))
-    return actuators, {name: np.concatenate(column, axis=1) for name, column in columns.items()}
-
-
-@pytest.mark.parametrize("robots", [1, 2, 7])
-def test_plan_agrees_with_the_oracle(robots, rng) -> None:
-    """Step a mixed plan on permuted columns of wider arrays, with resets in between."""
-    actuators, parameters = random_actuators(rng, robots)
-    slots = parameters["kp"].shape[1]
-    width = slots + 4
-    columns = rng.permutation(width)[:slots]
-    reference = oracle.Pipeline(**{k: v.astype(np.float64) for k, v in parameters.items()})
-    engine = Assembly(actuators, robots, "cpu")
-    arrays = [np.zeros((robots, width), np.float32) for _ in range(5)]
-    efforts = np.full((robots, width), 777.0, np.float32)
-    engine.bind(columns, arrays, efforts)
-    others = np.setdiff1d(np.arange(width), columns)
-    for step in range(40):
-        for array in arrays:
-            array[:] = rng.normal(size=array.shape)
-        if step in (11, 12, 25):
-            picked = np.flatnonzero(rng.random(robots) < 0.5)
-            engine.reset(picked)
-            mask = np.zeros((robots, slots), bool)
-            mask[picked] = True
-            reference.reset(mask.ravel())
-        engine.step(0.01)
-        expected = reference.step(*(array[:, columns] for array in arrays))
-        terms = parameters["kp"] * 8, parameters["kd"] * 8
-        assert_close(efforts[:, columns], expected, *terms)
-        assert (efforts[:, others] == 777.0).all()
-
-
 def random_joint(rng: np.random.Generator, robots: int) -> tuple[dict, list[dict]]:
     """Arguments of one component set, and of one oracle joint per robot: PD or PID, up to three clamps in any order."""
     per_robot = lambda low, high: rng.uniform(low, high, robots).astype(np.float32)  # noqa: E731
@@ -168,27 +106,6 @@ def test_plan_of_all_laws_agrees_with_the_oracle(seed) -> None:
         # the largest summand bounds the rounding: kp·|e| with kp below 500
         assert_close(efforts, expected, np.full_like(expected, 4000.0))
     assert engine.faults() == []
-
-
-@pytest.mark.usefixtures("engine_kind")
-def test_limit_holds_whatever_stands_before_it(rng) -> None:
-    """With the plain limit last, as prims are put in order, no effort exceeds it."""
-    robots, slots = 2, 40
-    actuators, limits = [], np.zeros((robots, slots))
-    for slot in range(slots):
-        values, _ = random_joint(rng, robots)
-        limits[:, slot] = last = rng.uniform(0, 50, robots).astype(np.float32)
-        values["clamps"].append(("max", last))
-        actuators.append(ActuatorEntry(f"a{slot}", (f"j{slot}",), *components_of(values), None))
-    engine = Assembly(actuators, robots, "cpu")
-    arrays = [np.zeros((robots, slots), np.float32) for _ in range(5)]
-    efforts = np.zeros((robots, slots), np.float32)
-    engine.bind(range(slots), arrays, efforts)
-    for _ in range(50):
-        for array in arrays:
-            array[:] = rng.normal(size=array.shape) * 10.0 ** rng.integers(-2, 5)
-        engine.step(0.01)
-        assert (np.abs(efforts) <= limits).all()
 
 
 @pytest.mark.usefixtures("engine_kind")

@@ -62,30 +62,6 @@ def test_its_effort_is_that_of_its_law(motors) -> None:
     assert not log.computed_efforts[:, 0, 0].any() and np.abs(expected).max() > 1.0
 
 
-def test_it_is_the_same_from_files(motors, file, tmp_path) -> None:
-    """To the bit, from a stage, from the motors of a stage and from a file of motors."""
-    aa.save_motors(tmp_path / "motors.yaml", motors)
-    logs = [
-        swing(ROBOTS / "arm_2dof.usda", lambda: aa.ArticulationActuators.from_configs(ARM, motors)),
-        swing(file, lambda: aa.ArticulationActuators(ARM)),
-        swing(file, lambda: aa.ArticulationActuators.from_configs(ARM, aa.motors_of(str(file)))),
-        swing(file, lambda: aa.ArticulationActuators.from_configs(ARM, aa.load_motors(tmp_path / "motors.yaml"))),
-    ]
-    for log in logs[1:]:
-        np.testing.assert_array_equal(log.applied_efforts, logs[0].applied_efforts)
-
-
-def test_what_is_said_of_it(file) -> None:
-    """It is an actuator, without anything wrong; that newton refuses it is told."""
-    (robot,) = aa.inspect_robots(file)
-    shoulder = next(one for one in robot.actuators if one.joints == ("shoulder",))
-    assert shoulder.usable and shoulder.controller is None and "resistance" in shoulder.pipeline
-    assert [joint.driven_by for joint in robot.joints] == ["actuator", "actuator"]
-    of_shoulder = [finding for finding in aa.lint(file, DT) if "shoulder" in str(finding)]
-    assert {finding.rule for finding in of_shoulder} == {"refused-elsewhere", "approximated"}
-    assert any("no control law" in finding.problem for finding in of_shoulder)
-
-
 def test_tools_that_need_a_control_law_say_so(file) -> None:
     """Stability leaves its joint free and names the law, others refuse the joint by name."""
     with aa.Simulation(file, DT) as sim, aa.ArticulationActuators(ARM) as actuators:

@@ -185,45 +185,6 @@ def test_parameters_of_an_own_law_are_live(host) -> None:
         assert efforts(host)[:, 1].tolist() == [20, 10, 10]
 
 
-@pytest.mark.parametrize("steps", [1, 2, 5])
-def test_saved_state_resumes_bit_for_bit(host, steps) -> None:
-    """Delays, integrals and the memory of an own law, through a file and into another wrapper."""
-    pid = aa.ActuatorConfig(aa.ControllerPID(full(5), full(50), full(1), full(1)), delay=aa.Delay(full(2, wp.int32), 3))
-    pairs = [*mixed()[1:], (pid, "hip")]
-
-    def run(wrapper: aa.ArticulationActuators, first: int, last: int) -> list[list[float]]:
-        found = []
-        for step in range(first, last):
-            draws = np.random.default_rng(step)
-            for name in ("positions", "velocities", "position_targets", "velocity_targets"):
-                getattr(host.arrays(), name)[:] = draws.normal(size=N * 3)
-            wrapper.step_actuators(DT)
-            found.append(efforts(host).tolist())
-        return found
-
-    with aa.ArticulationActuators.from_actuators("/Robot_.*", pairs, auto_step_pre_physics=False) as wrapper:
-        run(wrapper, 0, steps)
-        np.savez("state.npz", **wrapper.save_state())
-        expected = run(wrapper, steps, steps + 6)
-        assert run(wrapper, steps, steps + 6) != expected
-    with aa.ArticulationActuators.from_actuators("/Robot_.*", pairs, auto_step_pre_physics=False) as wrapper:
-        with np.load("state.npz") as saved:
-            wrapper.restore_state(saved)
-        assert run(wrapper, steps, steps + 6) == expected
-
-
-def test_state_of_other_actuators_is_refused(host) -> None:
-    """The message names what differs, and nothing is changed."""
-    with aa.ArticulationActuators.from_actuators("/Robot_.*", mixed()) as wrapper:
-        saved = wrapper.save_state()
-    with aa.ArticulationActuators.from_actuators("/Robot_.*", mixed()[:1]) as other:
-        before = other.save_state()
-        with pytest.raises(ValueError, match="saved state differs in"):
-            other.restore_state(saved)
-        after = other.save_state()
-        assert all(np.array_equal(before[name], after[name]) for name in before)
-
-
 class StatefulLaw(aa.Controller):
     """A law that keeps the last three positions of each joint."""
 

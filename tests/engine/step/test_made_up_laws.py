@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
@@ -20,29 +19,25 @@ import heated
 import isaacsim.core.experimental.actuators as aa
 import laws_header
 import numpy as np
-import oracle
 import pytest
 import step_bench
 import warp as wp
 from curved_laws import CurvedTwin, curved_entries
 from isaacsim.core.experimental.actuators.base import native
 from isaacsim.core.experimental.actuators.base.memory import numpy_view
-from isaacsim.core.experimental.actuators.engine.assembly import Assembly
 from isaacsim.core.experimental.actuators.engine.entry import ActuatorEntry
 from isaacsim.core.experimental.actuators.engine.plan import array_stages, base_of, compile_plan
 from isaacsim.core.experimental.actuators.engine.step.binding import Columns, Indices
 from isaacsim.core.experimental.actuators.engine.step.engine import with_array_stages
-from isaacsim.core.experimental.actuators.engine.step.fault import EFFORT_FAULT, SIGNAL_FAULT
+from isaacsim.core.experimental.actuators.engine.step.fault import SIGNAL_FAULT
 from isaacsim.core.experimental.actuators.engine.step.native import NativeStep
 from isaacsim.core.experimental.actuators.engine.step.state import restore, save
 from isaacsim.core.experimental.actuators.engine.step.warp import WarpStep
-from isaacsim.core.experimental.actuators.engine.totals import share_totals
 from isaacsim.core.experimental.actuators.laws.contract import catalogue
 from isaacsim.core.experimental.actuators.laws.networks.checkpoint import Checkpoint
 from isaacsim.core.experimental.actuators.laws.transmission_gear import gear_effort
 from isaacsim.core.experimental.actuators.specs.configs import ClampingConfig, Config, ControlConfig, PassiveConfig
 from isaacsim.core.experimental.actuators.specs.stages import parts_of
-from isaacsim.core.experimental.actuators.tools.recording.recorder import Recorder
 from neural_twin import random_network
 from other_laws import replace_laws
 from own_components import OwnController, OwnLimit
@@ -53,13 +48,9 @@ from step_bench import (
     ROBOTS,
     Bench,
     ClampingLoaded,
-    ControllerBalanced,
     FeedbackFiltered,
-    GearedTwin,
     JointTwin,
     PassiveDrag,
-    PassiveLag,
-    PassiveStick,
     TransmissionGear,
     TransmissionSoft,
     Twin,
@@ -507,187 +498,7 @@ def test_motor_efforts_before_a_passive_law_that_computes_arrays(engine, rng) ->
         np.testing.assert_array_equal(np.array(["", *step.stage_names])[numbers] != "", np.abs(wanted) == 9)
 
 
-@pytest.mark.usefixtures("built_in")
-def test_wrapper_runs_them_natively(rng) -> None:
-    """One step of the core for all joints, the passive one among them, and what it observes and records."""
-    assembly = Assembly(joint_entries(), ROBOTS, "cpu")
-    assert [type(step) for _, step in assembly.parts] == [NativeStep]
-    alone = Bench(NativeStep(compile_plan(joint_entries(), ROBOTS)))
-    arrays = [np.zeros((ROBOTS, step_bench.WIDTH), np.float32) for _ in range(6)]
-    assembly.bind(step_bench.COLUMNS, arrays[:5], arrays[5])
-    signals = ["motor_efforts", "applied_efforts"]
-    for observer in (assembly, alone.step_of_plan):
-        observer.observe(True)
-    noted = []
-    with Recorder(assembly, ["A", "B", "C"], signals, None, range(ROBOTS), JOINTS) as log:
-        for _ in range(10):
-            inputs = draw(rng)
-            for array, values in zip(arrays, inputs, strict=False):
-                array[:, step_bench.COLUMNS] = values
-            assembly.step(DT)
-            np.testing.assert_array_equal(arrays[5][:, step_bench.COLUMNS], alone.step(inputs))
-            np.testing.assert_array_equal(assembly.motor_efforts(), alone.step_of_plan.motor_efforts())
-            noted.append(assembly.motor_efforts())
-    np.testing.assert_array_equal(log.motor_efforts, noted)
-    changed = log.motor_efforts != log.applied_efforts
-    assert changed[:, :, :3].any(axis=(0, 1)).all() and not changed[:, :, 3].any()
-
-
-@pytest.mark.usefixtures("compiled")
-@pytest.mark.parametrize("controlled", [True, False])
-@pytest.mark.parametrize("on_core", [True, False])
-def test_public_actuator_with_passive_laws(controlled, on_core, built_in, monkeypatch, rng) -> None:
-    """Efforts and gradients, with a controller or without one; those of the core and of Warp agree."""
-    monkeypatch.setattr(native, "core", built_in if on_core else None)
-    q, qd, target, ff, out = (wp.zeros(ROBOTS, dtype=wp.float32, device="cpu", requires_grad=True) for _ in range(5))
-    zero = wp.zeros_like(q)
-    velocities = rng.normal(size=ROBOTS).astype(np.float32)
-    qd.assign(velocities)
-    drag = PassiveDrag(wp.full(ROBOTS, 0.5, dtype=wp.float32, device="cpu", requires_grad=True))
-    lag = PassiveLag(step_bench.full(3), step_bench.full(40))
-    law = aa.ControllerPD(step_bench.full(10), step_bench.full(2)) if controlled else None
-    at = wp.array(np.arange(ROBOTS), dtype=wp.uint32, device="cpu")
-    actuator = aa.Actuator(at, law, others=[drag, lag], requires_grad=True)
-    assert isinstance(actuator.compiled(), NativeStep) == on_core
-    states = [actuator.state(), actuator.state()]
-    control = {"joint_target_q": target, "joint_target_qd": zero, "joint_act": ff, "joint_f": out}
-    with wp.Tape() as tape:
-        actuator.step({"joint_q": q, "joint_qd": qd}, control, *states, dt=0.01)
-    kd = 2.0 if controlled else 0.0
-    # the spring is stretched by the way of the step
-    np.testing.assert_allclose(out.numpy(), -(kd + 0.5 + 40 * 0.01) * velocities, rtol=1e-5)
-    out.grad.fill_(1.0)
-    tape.backward()
-    np.testing.assert_allclose(qd.grad.numpy(), -(kd + 0.5 + 40 * 0.01), rtol=1e-5)
-    np.testing.assert_allclose(drag.drag.grad.numpy(), -velocities, rtol=1e-5)
-    np.testing.assert_allclose(ff.grad.numpy(), 1.0 if controlled else 0.0)
-
-
 # ---- signals that laws ask for
-
-
-def draw_signals(rng: np.random.Generator, faults: bool = True) -> dict[str, np.ndarray]:
-    """Values of all signals `(robots, joints)`, some of them not finite."""
-    found = {name: rng.normal(size=(ROBOTS, len(NAMES))).astype(np.float32) for name in ("inertia", "load")}
-    found["load_is_whole"] = rng.integers(0, 2, size=(ROBOTS, len(NAMES))).astype(np.float32)
-    for values in found.values() if faults else ():
-        bad = rng.random(values.shape) < 0.05
-        values[bad] = rng.choice([np.nan, np.inf, -np.inf], size=bad.sum())
-    return found
-
-
-@pytest.mark.usefixtures("built_in")
-@pytest.mark.parametrize("kind", ["columns", "gaps"])
-def test_signals_have_the_bits_of_warp(kind, monkeypatch, rng) -> None:
-    """With faults of signals, inputs and both; a signal that no law of a joint asks for is no fault of it."""
-    given = asking_entries()
-    if kind == "gaps":
-        monkeypatch.setattr(step_bench, "COLUMNS", (0, 2, 3, 5))
-        given = [dataclasses.replace(entry, shared=True) for entry in given]
-    steps = NativeStep(compile_plan(given, ROBOTS)), WarpStep(compile_plan(given, ROBOTS), "cpu")
-    benches = [Bench(step) for step in steps]
-    assert [list(step.signals) for step in steps] == [["inertia", "load", "load_is_whole"]] * 2
-    for number in range(60):
-        inputs, signals = draw(rng), draw_signals(rng)
-        if number == 30:
-            for step in steps:
-                step.observe(True)
-        for step in steps:
-            for name, values in signals.items():
-                step.signals[name].assign(values)
-        found, other = (bench.step(inputs) for bench in benches)
-        np.testing.assert_array_equal(found.view(np.int32), other.view(np.int32))
-        # toe: no signal stops it
-        good = np.isfinite(inputs[:, :, 3]).all(axis=0)
-        q, _, target, _, ff = inputs[:, :, 3].astype(np.float64)
-        expected = np.where(good, np.clip(5 * (target - q) + ff, -4, 4), 0)
-        np.testing.assert_allclose(found[:, 3], expected, atol=1e-5)
-        # the knee asks for the load only, the others for all
-        asked = [[*signals], ["load"], [*signals], []]
-        for joint, names in enumerate(asked):
-            bad = [~np.isfinite(signals[name][:, joint]) for name in names]
-            assert not found[np.any([*bad, np.zeros(ROBOTS, bool)], axis=0), joint].any()
-    one, two = (save([(JOINTS, step)]) for step in steps)
-    for name, values in one.items():
-        np.testing.assert_array_equal(values, two[name])
-    faults = steps[0].faults()
-    assert faults == steps[1].faults()
-    assert any(code & SIGNAL_FAULT for _, _, code, _ in faults)
-
-
-@pytest.mark.usefixtures("built_in")
-def test_signals_have_the_numbers_of_float64(rng) -> None:
-    """Neutral ones at first, those that a host writes from then on."""
-    assembly = Assembly(asking_entries(), ROBOTS, "cpu")
-    arrays = [np.zeros((ROBOTS, len(NAMES)), np.float32) for _ in range(6)]
-    assembly.bind(JOINTS, arrays[:5], arrays[5])
-    momentum = np.zeros((ROBOTS, len(NAMES)))
-    targets = []
-    for number in range(20):
-        for array in arrays[:5]:
-            array[:] = rng.normal(size=array.shape)
-        signals = {name: np.zeros((ROBOTS, len(NAMES))) for name in assembly.signals}
-        if number > 5:
-            signals = {name: values.astype(np.float64) for name, values in draw_signals(rng, faults=False).items()}
-            for name, places in assembly.signals.items():
-                for joints, array in places:
-                    array.assign(signals[name][:, joints].astype(np.float32))
-        assembly.step(DT)
-        q, qd, target, target_velocity, ff = (array.astype(np.float64) for array in arrays[:5])
-        targets.append((target, ff))
-        acting, forward = targets[max(number - 2, 0)]
-        load = signals["load"]
-        momentum = 0.5 * momentum + signals["inertia"] * qd
-        hip = 10 * (target - q) + target_velocity - qd + ff
-        hip = np.clip(np.clip(hip, -3 - np.abs(load), 3 + np.abs(load)), -9, 9)
-        knee = np.clip(20 * (acting - q) + forward - load, -12, 12)
-        whole = signals["load_is_whole"] > 0.5
-        expected = [
-            hip - np.where(whole, 0.5 * load, momentum),
-            knee,
-            -np.where(whole, 0.25 * load, momentum),
-            np.clip(5 * (target - q) + ff, -4, 4),
-        ]
-        np.testing.assert_allclose(arrays[5], np.stack([one[:, n] for n, one in enumerate(expected)], 1), atol=1e-4)
-
-
-@pytest.mark.parametrize("on_core", [True, False])
-def test_public_actuator_asks_for_signals(on_core, built_in, monkeypatch, rng) -> None:
-    """Neutral without a host; a program writes them, and gradients flow into them."""
-    monkeypatch.setattr(native, "core", built_in if on_core else None)
-    zero, out = (wp.zeros(ROBOTS, dtype=wp.float32, device="cpu", requires_grad=True) for _ in range(2))
-    qd = floats(1.0, 2.0, 3.0)
-    at = wp.array(np.arange(ROBOTS), dtype=wp.uint32, device="cpu")
-    stages = [ClampingLoaded(step_bench.full(100))], [PassiveStick(step_bench.full(0.5))]
-    actuator = aa.Actuator(
-        at, ControllerBalanced(step_bench.full(1)), None, stages[0], others=stages[1], requires_grad=True
-    )
-    assert isinstance(actuator.compiled(), NativeStep) == on_core
-    states = [actuator.state(), actuator.state()]
-    arrays = {"joint_q": zero, "joint_qd": qd}, {"joint_target_q": zero, "joint_target_qd": zero, "joint_f": out}
-    actuator.step(*arrays, *states, dt=0.01)
-    assert not out.numpy().any()
-    load, inertia = rng.normal(size=(2, ROBOTS)).astype(np.float32)
-    whole = np.array([1, 0, 0], np.float32)
-    for name, values in (("load", load), ("inertia", inertia), ("load_is_whole", whole)):
-        actuator.signals[name].assign(values)
-    with wp.Tape() as tape:
-        actuator.step(*arrays, *states, dt=0.01)
-    expected = -load - np.where(whole, 0.5 * load, inertia * qd.numpy())
-    np.testing.assert_allclose(out.numpy(), expected, rtol=1e-5)
-    out.grad.fill_(1.0)
-    tape.backward()
-    np.testing.assert_allclose(actuator.signals["load"].grad.numpy(), -1 - 0.5 * whole, rtol=1e-5)
-    np.testing.assert_allclose(actuator.signals["inertia"].grad.numpy(), np.where(whole, 0, -qd.numpy()), rtol=1e-5)
-    assert not actuator.signals["load_is_whole"].grad.numpy().any()
-    # a part is exchanged: what the host wrote stays, and one that is not finite is a fault
-    actuator.clamping[0] = ClampingLoaded(step_bench.full(50))
-    np.testing.assert_array_equal(actuator.signals["load"].numpy(), load)
-    actuator.signals["load"].fill_(np.nan)
-    out.zero_()
-    actuator.step(*arrays, *states, dt=0.01)
-    assert not out.numpy().any()
-    assert [fault.inputs for fault in actuator.faults] == [("signal",)] * ROBOTS
 
 
 def test_what_asks_cannot_stand_beside_components_of_arrays() -> None:
@@ -712,78 +523,6 @@ def test_unknown_signal_is_named() -> None:
 
 
 # ---- what controllers see
-
-
-@pytest.mark.usefixtures("built_in")
-@pytest.mark.parametrize("kind", ["columns", "gaps", "between"])
-def test_sensors_have_the_bits_of_warp(kind, monkeypatch, rng) -> None:
-    """With faults, sensors that fail, resets and saved states; a controller that computes arrays sees the same."""
-
-    def made(engine):
-        given = sensing_entries()
-        if kind == "gaps":
-            given = [dataclasses.replace(entry, shared=True) for entry in given]
-        if kind == "between":
-            own = OwnController(*map(step_bench.full, (30, 20, 2, 0.05)))
-            given[0] = dataclasses.replace(given[0], controller=own)
-        for entry in given:
-            for component in entry.stages:
-                component.finalize("cpu", ROBOTS)
-        step = engine(compile_plan(given, ROBOTS))
-        apart = [(entry.label, one, [n]) for n, entry in enumerate(given) if (one := array_stages(entry)) is not None]
-        return with_array_stages(step, apart, "cpu") if apart else step
-
-    if kind == "gaps":
-        monkeypatch.setattr(step_bench, "COLUMNS", (0, 2, 3, 5))
-    steps = made(NativeStep), made(lambda plan: WarpStep(plan, "cpu"))
-    benches = [Bench(step) for step in steps]
-    for number in range(60):
-        inputs = draw(rng)
-        if number == 20:
-            saved = [save([(JOINTS, step)]) for step in steps]
-            assert "/A/hip.feedback.seen" in saved[0]
-            for name, values in saved[0].items():
-                np.testing.assert_array_equal(values, saved[1][name])
-            for step, other in zip(steps, reversed(saved), strict=True):
-                restore([(JOINTS, step)], other)
-        if number == 40:
-            for step in steps:
-                step.reset([1])
-        found, other = (bench.step(inputs) for bench in benches)
-        np.testing.assert_array_equal(found.view(np.int32), other.view(np.int32))
-        # too far out for the sensor
-        assert not found[inputs[0, :, 0] >= 1.5, 0].any()
-    assert steps[0].faults() == steps[1].faults() != []
-
-
-@pytest.mark.usefixtures("built_in")
-def test_sensors_have_the_numbers_of_float64(rng) -> None:
-    """The controller sees what they give, limits and passive laws the joint as it is; a failure keeps all state."""
-    assembly = Assembly(sensing_entries(), ROBOTS, "cpu")
-    arrays = [np.zeros((ROBOTS, len(NAMES)), np.float32) for _ in range(6)]
-    assembly.bind(JOINTS, arrays[:5], arrays[5])
-    seen, level, last = np.zeros((ROBOTS, 4)), np.zeros(ROBOTS), np.zeros(ROBOTS)
-    commands = []
-    for number in range(30):
-        for array in arrays[:5]:
-            array[:] = rng.normal(size=array.shape)
-        assembly.step(DT)
-        q, qd, target, target_velocity, ff = (array.astype(np.float64) for array in arrays[:5])
-        commands.append((target, target_velocity, ff))
-        acting = commands[max(number - 2, 0)]
-        good = q < [1.5, np.inf, 2, np.inf]
-        seen = np.where(good, seen + [0.5, 0, 0.25, 0] * (qd - seen), seen)
-        before = q - DT * qd
-        hip = 10 * (target - before) + target_velocity - seen + ff
-        knee_q, knee_qd = q + np.array([[0.1], [0.2], [0.3]]), 1.5 * qd
-        knee = (30 * (acting[0] - knee_q) + 2 * (acting[1] - knee_qd) + acting[2])[:, 1]
-        knee = [oracle.dc_motor_clamp(effort, v, 25, 2, 20) for effort, v in zip(knee, qd[:, 1], strict=True)]
-        level = np.where(good[:, 2], 0.9 * level + 20 * (target - before)[:, 2], level)
-        ankle = np.clip(np.clip(level + ff[:, 2], last - 300 * DT, last + 300 * DT), -8, 8)
-        last = np.where(good[:, 2], ankle, last)
-        toe = 5 * (target - q) + target_velocity - qd + ff
-        expected = [np.clip(hip, -9, 9)[:, 0] - 0.5 * qd[:, 0], knee, ankle, np.clip(toe, -4, 4)[:, 3]]
-        np.testing.assert_allclose(arrays[5], np.where(good, np.stack(expected, 1), 0), atol=2e-4)
 
 
 @pytest.mark.usefixtures("built_in")
@@ -818,34 +557,6 @@ def test_networks_see_what_sensors_give(rng) -> None:
     assert steps[0].faults() == steps[1].faults() != []
 
 
-def test_public_actuator_with_a_sensor(built_in, monkeypatch, rng) -> None:
-    """Its state is among those of other kinds; the core and Warp agree."""
-    at = wp.array(np.arange(ROBOTS), dtype=wp.uint32, device="cpu")
-    made = []
-    for core in (built_in, None):
-        monkeypatch.setattr(native, "core", core)
-        sensor = FeedbackFiltered(step_bench.full(0.5), step_bench.full(1))
-        actuator = aa.Actuator(at, aa.ControllerPD(step_bench.full(10), step_bench.full(2)), others=[sensor])
-        assert isinstance(actuator.compiled(), NativeStep) == (core is not None)
-        made.append((core, actuator, [actuator.state(), actuator.state()]))
-    zero = wp.zeros(ROBOTS, dtype=wp.float32, device="cpu")
-    seen = np.zeros(ROBOTS)
-    for _ in range(10):
-        q, qd = rng.normal(size=(2, ROBOTS)).astype(np.float32)
-        seen = np.where(q < 1, seen + 0.5 * (qd - seen), seen)
-        found = []
-        for core, actuator, states in made:
-            monkeypatch.setattr(native, "core", core)
-            out = wp.zeros_like(zero)
-            control = {"joint_target_q": zero, "joint_target_qd": zero, "joint_f": out}
-            actuator.step({"joint_q": floats(*q), "joint_qd": floats(*qd)}, control, *states, dt=DT)
-            states.reverse()
-            found += [out.numpy(), states[0].other_states["feedback"][0].seen.numpy()]
-        np.testing.assert_array_equal(found[:2], found[2:])
-        np.testing.assert_allclose(found[0], np.where(q < 1, -10 * (q - DT * qd) - 2 * seen, 0), atol=1e-5)
-        np.testing.assert_allclose(found[1], seen, atol=1e-6)
-
-
 def test_sensors_without_a_law_are_refused() -> None:
     entry = sensing_entries()[0]
     beside = dataclasses.replace(entry, clamping=[OwnLimit(step_bench.full(8))])
@@ -857,96 +568,6 @@ def test_sensors_without_a_law_are_refused() -> None:
 
 
 # ---- signals that laws publish
-
-
-class Robots:
-    """Joints of the same robots, spread over several wrappers, and the arrays they read.
-
-    Args:
-        spread: Names of the joints of each wrapper.
-        supplied: Joints that have a supply.
-        device: Where.
-    """
-
-    def __init__(self, *spread: Sequence[str], supplied: Sequence[str] = heated.NAMES) -> None:
-        self.arrays = [np.zeros((ROBOTS, len(heated.NAMES)), np.float32) for _ in range(6)]
-        self.assemblies: list[Assembly] = []
-        for names in spread:
-            given = [heated.entry(name, supplied=name in supplied) for name in names]
-            columns = [heated.NAMES.index(name) for name in names]
-            self.assemblies.append(Assembly(given, ROBOTS, "cpu", columns))
-            self.assemblies[-1].bind(columns, self.arrays[:5], self.arrays[5])
-        share_totals([(one, [f"/World/{robot}" for robot in range(ROBOTS)]) for one in self.assemblies])
-
-    def step(self, inputs: np.ndarray, order: Sequence[int]) -> np.ndarray:
-        """Efforts after a step of each wrapper, in this order."""
-        for array, values in zip(self.arrays, inputs, strict=False):
-            array[:] = values
-        for at in order:
-            self.assemblies[at].step(heated.DT)
-        return self.arrays[5].copy()
-
-    def reset(self, robot: int) -> None:
-        for one in self.assemblies:
-            one.reset([robot])
-
-    def save(self) -> dict[str, np.ndarray]:
-        """The state of all of them, without faults."""
-        saved = [one.save() for one in self.assemblies]
-        return {name: values for one in saved for name, values in one.items() if name.startswith("/A/")}
-
-
-SPREADS = {
-    "one": ([heated.NAMES], [0]),
-    "two": ([("hip", "ankle"), ("toe", "knee")], [0, 1]),
-    "two, the other first": ([("hip", "ankle"), ("toe", "knee")], [1, 0]),
-    "three": ([("toe",), ("hip", "knee"), ("ankle",)], [2, 0, 1]),
-}
-
-
-@pytest.mark.parametrize("supplied", [heated.NAMES, ("hip", "toe"), ("knee",)], ids=["all", "some", "one"])
-def test_what_laws_publish_acts_in_the_next_step(supplied, built_in, monkeypatch, rng) -> None:
-    """Numbers of float64; the same bits on both engines, over however many wrappers and in whichever order."""
-    made: list[tuple] = []
-    for core in (built_in, None):
-        monkeypatch.setattr(native, "core", core)
-        for name, (spread, order) in SPREADS.items():
-            robots = Robots(*spread, supplied=supplied)
-            steps = [step for one in robots.assemblies for _, step in one.parts]
-            assert {type(step) for step in steps} == {NativeStep if core else WarpStep}
-            made.append((f"{name}, {'native' if core else 'warp'}", core, robots, order))
-    twins = [heated.Oracle(supplied) for _ in range(ROBOTS)]
-    limited = 0
-    for number in range(60):
-        inputs = heated.draw(rng)
-        if number == 25:
-            # of all but the first one, states go on in others, of the other engine too
-            saved = [[one.save() for one in robots.assemblies] for _, _, robots, _ in made]
-            for at, (name, core, _, order) in enumerate(made[1:], 1):
-                monkeypatch.setattr(native, "core", None if core else built_in)
-                fresh = Robots(*SPREADS[name.rpartition(",")[0]][0], supplied=supplied)
-                for one, state in zip(fresh.assemblies, saved[at], strict=True):
-                    one.restore(state)
-                made[at] = name, None if core else built_in, fresh, order
-        if number == 40:
-            for _, _, robots, _ in made:
-                robots.reset(1)
-            twins[1].start()
-        found = [robots.step(inputs, order) for _, _, robots, order in made]
-        for (name, *_), other in zip(made, found, strict=True):
-            np.testing.assert_array_equal(found[0].view(np.int32), other.view(np.int32), err_msg=f"{name}, {number}")
-        expected = [twin.step(inputs[:, robot]) for robot, twin in enumerate(twins)]
-        np.testing.assert_allclose(found[0], expected, atol=1e-4, rtol=1e-4)
-        limited += sum(twin.share["toe"] < 0.9 for twin in twins)
-        states = [robots.save() for _, _, robots, _ in made]
-        for (name, *_), other in zip(made, states, strict=True):
-            assert states[0].keys() == other.keys()
-            for key, values in states[0].items():
-                np.testing.assert_array_equal(values, other[key], err_msg=f"{name}, {number}, {key}")
-    assert limited > 20
-    for robot, twin in enumerate(twins):
-        heat = [states[0][f"/A/{name}.thermal.heat"][robot] for name in heated.NAMES]
-        np.testing.assert_allclose(heat, [twin.heat[name] for name in heated.NAMES], rtol=1e-4)
 
 
 @pytest.mark.usefixtures("built_in")
@@ -992,39 +613,6 @@ def test_laws_that_change_no_effort_beside_others(observed, rng) -> None:
     for name, values in one.items():
         np.testing.assert_array_equal(values, two[name])
     assert steps[0].faults() == steps[1].faults() != []
-
-
-@pytest.mark.parametrize("on_core", [True, False])
-def test_public_actuator_publishes(on_core, built_in, monkeypatch, rng) -> None:
-    """Of states that take turns; a total is what the program writes, and gradients are refused by name."""
-    monkeypatch.setattr(native, "core", built_in if on_core else None)
-    at = wp.array(np.arange(ROBOTS), dtype=wp.uint32, device="cpu")
-    given = heated.entry("hip")
-    actuator = aa.Actuator(at, given.controller, None, given.clamping, others=given.others)
-    assert isinstance(actuator.compiled(), NativeStep) == on_core
-    states, twin = [actuator.state(), actuator.state()], heated.Oracle(["hip"])
-    total = 0.0
-    for number in range(30):
-        inputs = heated.draw(rng, faults=False)
-        q, qd, target, target_velocity, ff = (floats(*([value] * ROBOTS)) for value in inputs[:, 0, 0])
-        out = floats(0.0, 0.0, 0.0)
-        control = {"joint_target_q": target, "joint_target_qd": target_velocity, "joint_act": ff, "joint_f": out}
-        # as if the knee drew this
-        twin.drawn["knee"] = 100.0 * number
-        actuator.signals["robot_power"].fill_(total + 100.0 * number)
-        actuator.step({"joint_q": q, "joint_qd": qd}, control, *states, dt=heated.DT)
-        states.reverse()
-        inputs = np.concatenate([inputs[:, 0, :1], np.full((5, 3), np.nan, np.float32)], axis=1)
-        np.testing.assert_allclose(out.numpy(), twin.step(inputs)[0], rtol=1e-4, atol=1e-4)
-        total = twin.drawn["hip"]
-    np.testing.assert_allclose(states[0].other_states["thermal"][0].heat.numpy(), twin.heat["hip"], rtol=1e-4)
-    # a part is exchanged: what was published by the one before is gone, what a program wrote stays
-    assert (actuator.signals["derating"].numpy() < 1).all()
-    actuator.others = [one for one in actuator.others if not isinstance(one, heated.ThermalWinding)]
-    assert (actuator.signals["derating"].numpy() == 1).all() and actuator.signals["robot_power"].numpy().all()
-    refused = "publishes, or leaves besides efforts .*ElectricalMetered, ThermalWinding, SupplyDrained"
-    with pytest.raises(NotImplementedError, match=refused):
-        aa.Actuator(at, given.controller, None, given.clamping, others=given.others, requires_grad=True)
 
 
 @pytest.mark.usefixtures("built_in")
@@ -1082,63 +670,6 @@ def engines(given: list[ActuatorEntry]) -> list:
 
 
 @pytest.mark.usefixtures("built_in")
-@pytest.mark.parametrize("kind", ["columns", "gaps", "between"])
-@pytest.mark.parametrize("observed", [True, False])
-def test_transmissions(kind, observed, monkeypatch, rng) -> None:
-    """Bits of Warp and numbers of float64, with faults, resets and saved states; in one go and in two phases."""
-    soft = kind != "gaps"
-    given = geared_entries(soft=soft)
-    if kind == "gaps":
-        monkeypatch.setattr(step_bench, "COLUMNS", (0, 2, 3, 5))
-        given = [dataclasses.replace(entry, shared=True) for entry in given]
-    if kind == "between":
-        given[3].clamping[:] = [OwnLimit(step_bench.full(4))]
-        given[3].clamping[0].finalize("cpu", ROBOTS)
-    steps = engines(given)
-    benches = [Bench(step) for step in steps]
-    for step in steps:
-        step.observe(observed)
-    if not observed and kind == "gaps":
-        assert steps[0].core.layout == "gaps"
-    twins = [GearedTwin(0 if kind == "gaps" else robot, soft=soft) for robot in range(ROBOTS)]
-    seen = set()
-    for number in range(60):
-        inputs, load = draw(rng), draw_signals(rng)["load"]
-        for step in steps if soft else ():
-            step.signals["load"].assign(load)
-        if number == 20:
-            saved = [save([(JOINTS, step)]) for step in steps]
-            assert not soft or saved[0]["/A/ankle.transmission.twist"].any()
-            for name, values in saved[0].items():
-                np.testing.assert_array_equal(values, saved[1][name], err_msg=name)
-            for step, other in zip(steps, reversed(saved), strict=True):
-                restore([(JOINTS, step)], other)
-        if number == 40:
-            for step in steps:
-                step.reset([1])
-            twins[1] = GearedTwin(0 if kind == "gaps" else 1, soft=soft)
-        found, other = (bench.step(inputs) for bench in benches)
-        np.testing.assert_array_equal(found.view(np.int32), other.view(np.int32))
-        expected = [twin.step(inputs[:, robot], load[robot, 2]) for robot, twin in enumerate(twins)]
-        np.testing.assert_allclose(found, expected, atol=5e-4, rtol=5e-5)
-        if not observed:
-            continue
-        (computed, numbers), others = (step.observed() for step in steps)
-        np.testing.assert_array_equal(computed, others[0])
-        np.testing.assert_array_equal(numbers, others[1])
-        # before the limits those of motors, behind them those at joints
-        np.testing.assert_allclose(computed, np.where(found != 0, [t.computed for t in twins], 0), atol=5e-4, rtol=5e-5)
-        motor, other = (step.motor_efforts() for step in steps)
-        np.testing.assert_array_equal(motor, other)
-        np.testing.assert_allclose(motor, [twin.motor for twin in twins], atol=5e-4, rtol=5e-5)
-        seen |= set(np.array(["", *steps[0].stage_names])[numbers].ravel())
-    if observed:
-        limits = {"ClampingMaxEffort", "ClampingDCMotor", "ClampingPositionBased", "ClampingSlew"}
-        assert seen <= {"", *limits, "OwnLimit"} and {"ClampingMaxEffort", "ClampingPositionBased"} < seen
-    assert steps[0].faults() == steps[1].faults() != []
-
-
-@pytest.mark.usefixtures("built_in")
 def test_two_phases_of_motors_have_the_bits_of_one(rng) -> None:
     """Arrays between the phases are those of the motor; written efforts are those at the joint."""
     for engine in (NativeStep, lambda plan: WarpStep(plan, "cpu")):
@@ -1163,81 +694,6 @@ def test_two_phases_of_motors_have_the_bits_of_one(rng) -> None:
             halves.limit()
             np.testing.assert_array_equal(found.view(np.int32), benches[1].efforts().view(np.int32))
         assert whole.faults() == halves.faults() != []
-
-
-@pytest.mark.parametrize("on_core", [True, False])
-@pytest.mark.parametrize("rubs", [True, False])
-def test_gear_agrees_with_the_law_that_has_one(on_core, rubs, built_in, monkeypatch, rng) -> None:
-    """PD, limit and gear are `ControllerGearedPD` with the limit times the ratio, and friction acts on the joint.
-
-    Targets and feedforward are the motor's; the bias of that law has no counterpart. Bound by indices.
-    """
-    monkeypatch.setattr(native, "core", built_in if on_core else None)
-    ratio, places = np.array(step_bench.RATIOS), [4, 0, 2]
-    gear = TransmissionGear(floats(*ratio), step_bench.full(0), step_bench.full(1))
-    geared = aa.ControllerGearedPD(step_bench.full(30), step_bench.full(2), floats(*ratio))
-    made = []
-    for law, most, others in (
-        (aa.ControllerPD(step_bench.full(30), step_bench.full(2)), step_bench.full(20), [gear]),
-        (geared, floats(*np.abs(20 * ratio)), []),
-    ):
-        friction = [aa.PassiveFriction(*map(step_bench.full, (15, 2, 20, 0.1, 2, 0.05, *[0.1] * 6, 0)))] if rubs else []
-        at = wp.array(places, dtype=wp.uint32, device="cpu")
-        actuator = aa.Actuator(
-            at,
-            law,
-            clamping=[aa.ClampingMaxEffort(most)],
-            others=[*others, *friction],
-            control_computed_output_attr="joint_computed",
-        )
-        assert isinstance(actuator.compiled(), NativeStep) == on_core
-        made.append((actuator, [actuator.state(), actuator.state()]))
-    names = ["joint_q", "joint_qd", "joint_target_q", "joint_target_qd", "joint_act", "joint_f", "joint_computed"]
-    for number in range(20):
-        given = 0.3 * rng.normal(size=(5, 5)).astype(np.float32)
-        if number > 15:
-            given[:, 0] = np.nan
-        found = []
-        for actuator, states in made:
-            arrays = {name: floats(*values) for name, values in zip(names, [*given, *np.zeros((2, 5))], strict=True)}
-            actuator.step(arrays, arrays, *states, dt=DT)
-            states.reverse()
-            found += [arrays[name].numpy()[places].astype(float) for name in ("joint_f", "joint_computed")]
-        effort, computed, expected, of_joint = found
-        np.testing.assert_allclose(effort, expected, rtol=2e-5, atol=2e-4)
-        # before the limits it is the motor's
-        np.testing.assert_allclose(ratio * computed, of_joint, rtol=2e-5, atol=1e-4)
-        if not rubs:
-            # power goes in as it comes out; efforts are of float32
-            velocity = np.nan_to_num(given[1, places].astype(float))
-            np.testing.assert_allclose(velocity * effort, ratio * velocity * np.clip(computed, -20, 20), rtol=1e-6)
-    assert [fault.robot for fault in made[0][0].faults] == [1]
-
-
-@pytest.mark.usefixtures("built_in")
-@pytest.mark.parametrize("engine", [0, 1], ids=["core", "warp"])
-def test_fault_of_a_motor_is_that_of_its_joint_alone(engine, rng) -> None:
-    """Of a signal or of the transmission; the state is kept, and all others have the bits that they had."""
-    good, bad = (Bench(engines(geared_entries())[engine]) for _ in range(2))
-    kept = ("/A/ankle.transmission.twist", "/A/ankle.clamping.0.last", "/A/ankle.controller.level")
-    for number in range(5):
-        inputs = draw(rng, faults=False)
-        # not so far out that the soft gear slips
-        inputs[0] = np.clip(inputs[0], -1, 1)
-        wrong = inputs.copy()
-        lost = np.zeros((ROBOTS, len(NAMES)), bool)
-        if number == 4:
-            wrong[0, 0, 0], wrong[4, 2, 1], wrong[0, 1, 2] = np.nan, np.inf, 1.75
-            lost[[0, 2, 1], [0, 1, 2]] = True
-        before = save([(JOINTS, bad.step_of_plan)])
-        found, other = good.step(inputs), bad.step(wrong)
-        np.testing.assert_array_equal(other, np.where(lost, 0, found))
-        assert found[lost].all()
-    after = save([(JOINTS, bad.step_of_plan)])
-    for name in kept:
-        assert after[name][1] == before[name][1] != 0 and (after[name] != before[name]).any(), name
-    assert good.step_of_plan.faults() == []
-    assert [fault[:3] for fault in bad.step_of_plan.faults()] == [(0, 0, 1), (2, 1, 16), (1, 2, EFFORT_FAULT)]
 
 
 @pytest.mark.usefixtures("built_in")
@@ -1289,87 +745,6 @@ def test_transmissions_that_cannot_be_are_refused() -> None:
         compile_plan([dataclasses.replace(entry, others=[short])], ROBOTS)
     with pytest.raises(ValueError, match="2 transmissions, TransmissionGear and TransmissionSoft"):
         parts_of([entry.controller, TransmissionGear(*values), TransmissionSoft(*values)])
-
-
-@pytest.mark.parametrize("in_place", [True, False])
-@pytest.mark.parametrize("on_core", [True, False])
-def test_gradients_go_through_sensors_and_transmissions(on_core, in_place, built_in, monkeypatch, rng) -> None:
-    """Those of finite differences: by what each remembers, and by the load; sensor or gear of two joints fail."""
-    monkeypatch.setattr(native, "core", built_in if on_core else None)
-    count, steps = 40, 6
-    signals = [f"{name} {k}" for k in range(steps) for name in ("q", "qd", "target", "target_qd", "ff")]
-    values = {name: rng.normal(0, 0.5, count) for name in (*signals, "seen", "twist", "slip", "load")}
-    ranges = {"kp": (5, 9), "kd": (0.5, 2), "share": (0.2, 0.8), "ratio": (1, 3), "stiffness": (20, 60)}
-    ranges |= {"saturation": (9, 12), "fastest": (2, 4), "most": (5, 8), "rate": (1, 4), "spring": (1, 4)}
-    values |= {name: rng.uniform(*ends, count) for name, ends in ranges.items()}
-    values["ratio"][::3] *= -1
-    # where the sensor fails, and where the gear does
-    values["q 3"][0], values["q 2"][1] = 6.0, -6.0
-    values = {name: value.astype(np.float32).astype(np.float64) for name, value in values.items()}
-    weights = rng.normal(size=(steps, count))
-
-    def loss(values: dict[str, np.ndarray]) -> np.ndarray:
-        v, ratio, total = values, values["ratio"], np.zeros(count)
-        seen, twist, slip = v["seen"], v["twist"], v["slip"]
-        for k in range(steps):
-            q, qd, target, target_qd, ff = (v[f"{name} {k}"] for name in ("q", "qd", "target", "target_qd", "ff"))
-            good = np.abs(q) < 5
-            now = seen + v["share"] * (qd - seen)
-            motor_q, motor_qd = ratio * (q - DT * qd) + twist, ratio * now
-            effort = v["kp"] * (ratio * target - motor_q) + v["kd"] * (ratio * target_qd - motor_qd)
-            effort += (ff - v["load"]) / ratio
-            bounds = v["saturation"], v["fastest"], v["most"]
-            # the limit knows the true velocity
-            (effort,) = oracle.LAWS["ClampingDCMotor"](effort, q, ratio * qd, DT, *bounds)
-            stretched = slip + DT * (qd - v["rate"] * slip)
-            total += weights[k] * np.where(good, ratio * effort - v["spring"] * stretched, 0)
-            after = now, 0.5 * twist + 0.5 / v["stiffness"] * effort, stretched
-            seen, twist, slip = (np.where(good, *pair) for pair in zip(after, (seen, twist, slip), strict=True))
-        return total
-
-    given = {name: floats(*value) for name, value in values.items()}
-    for one in given.values():
-        one.requires_grad = True
-    far = floats(*[5.0] * count)
-    actuator = aa.Actuator(
-        wp.array(np.arange(count), dtype=wp.uint32, device="cpu"),
-        aa.ControllerPD(given["kp"], given["kd"]),
-        clamping=[aa.ClampingDCMotor(given["saturation"], given["fastest"], given["most"])],
-        others=[
-            FeedbackFiltered(given["share"], far),
-            TransmissionSoft(given["ratio"], given["stiffness"], far),
-            PassiveLag(given["rate"], given["spring"]),
-        ],
-        requires_grad=True,
-    )
-    actuator.signals["load"].assign(given["load"])
-    states = [actuator.state(), actuator.state()]
-    remembered = {
-        name: getattr(states[0].other_states[kind][0], name)
-        for name, kind in (("seen", "feedback"), ("twist", "transmission"), ("slip", "passive"))
-    }
-    for name, one in remembered.items():
-        one.assign(given[name])
-    efforts = [wp.zeros(count, dtype=wp.float32, device="cpu", requires_grad=True) for _ in range(steps)]
-    names = {"q": "joint_q", "qd": "joint_qd", "target": "joint_target_q", "target_qd": "joint_target_qd"}
-    with wp.Tape() as tape:
-        for k, effort in enumerate(efforts):
-            arrays = {to: given[f"{name} {k}"] for name, to in (names | {"ff": "joint_act"}).items()}
-            now, after = (states[0], states[0]) if in_place else (states[k % 2], states[1 - k % 2])
-            actuator.step(arrays, arrays | {"joint_f": effort}, now, after, DT)
-    assert isinstance(actuator.compiled(), NativeStep) == on_core
-    for effort, by in zip(efforts, weights, strict=True):
-        effort.grad.assign(by.astype(np.float32))
-    tape.backward()
-    found = given | remembered | {"load": actuator.signals["load"]}
-    assert found["q 3"].grad.numpy()[0] == found["q 2"].grad.numpy()[1] == 0
-    small = 1e-6
-    for name in values:
-        ends = [loss(values | {name: values[name] + sign * small}) for sign in (1, -1)]
-        expected = (ends[0] - ends[1]) / (2 * small)
-        scale = max(1.0, np.abs(expected).max())
-        np.testing.assert_allclose(found[name].grad.numpy(), expected, atol=2e-4 * scale, err_msg=name)
-        assert expected.any(), name
 
 
 # ---- curves, and what is prepared for the step

@@ -16,11 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.base.native import core
-from isaacsim.core.experimental.actuators.engine.step.native import NativeStep
-from isaacsim.core.experimental.actuators.engine.step.state import restore, save
 from isaacsim.core.experimental.actuators.laws.contract.curve import prepare_curve
 from refusals import refused
-from step_bench import NAMES, Bench, built_in_plan, draw
 
 if core is None:
     pytest.skip("the native core was not built", allow_module_level=True)
@@ -830,22 +827,6 @@ def run_apart(code: str, **environment: str) -> subprocess.CompletedProcess[str]
 # ---- telemetry, faults, states
 
 
-def test_computed_effort_and_what_limited_it_on_request() -> None:
-    """The effort before the limits, and the number of the last one that changed it, from 1; 0 where none did."""
-    rows = np.array([[1] * 3, *[[0] * 3] * 4, [10] * 3, [100] * 3, [6, 6, 100], [5, 9, 9]], np.float32)
-    made = Made(1, 3, (DC, MAX), rows=rows).bind()
-    made.inputs[2][:] = [[20, 7, 2]]
-    computed, limited_by = floats((1, 3)), np.zeros((1, 3), np.uint8)
-    made.core.observe(computed, limited_by)
-    made.core.step(DT)
-    assert (computed.tolist(), limited_by.tolist()) == ([[20, 7, 2]], [[2, 1, 0]])
-    watched = made.efforts.copy()
-    made.core.observe(None, None)
-    made.core.step(DT)
-    np.testing.assert_array_equal(made.efforts, watched)
-    assert watched.tolist() == [[5, 6, 2]]
-
-
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("width", [0, 4])
 def test_observing_changes_no_effort(case, width) -> None:
@@ -889,23 +870,6 @@ def test_faults_are_the_first_of_each_until_a_reset() -> None:
     made.core.set_faults([(0, 1, 4, 3)], 9)
     made.core.step(DT)
     assert sorted(made.core.faults()) == [(0, 0, 32, 9), (0, 1, 4, 3), (1, 2, 19, 9)]
-
-
-@pytest.mark.parametrize("steps", [0, 1, 3, 8])
-def test_state_is_saved_and_restored_bit_for_bit(steps, rng) -> None:
-    """In the middle of delays, with faults and with a robot that has not started."""
-    first, second = (Bench(NativeStep(built_in_plan())) for _ in range(2))
-    for bench, count in ((first, steps), (second, 5)):
-        for _ in range(count):
-            bench.step(draw(rng))
-    first.step_of_plan.reset([2])
-    joints = list(range(len(NAMES)))
-    restore([(joints, second.step_of_plan)], save([(joints, first.step_of_plan)]))
-    assert second.step_of_plan.faults() == first.step_of_plan.faults()
-    for _ in range(8):
-        inputs = draw(rng)
-        np.testing.assert_array_equal(second.step(inputs), first.step(inputs))
-    assert second.step_of_plan.faults() == first.step_of_plan.faults() != []
 
 
 # ---- delays
@@ -953,24 +917,6 @@ def test_delay_forms_agree_in_every_bit(lag) -> None:
             assert faults[0] == faults[1]
 
 
-@pytest.mark.parametrize("given", ["shared", "own", "per slot"])
-@pytest.mark.parametrize(("lag", "acts_as"), [(-5, 0), (-(2**31), 0), (4, 3), (9, 3), (2**31 - 1, 3)])
-def test_a_lag_beyond_the_ring_acts_as_the_nearest_in_it(lag, acts_as, given) -> None:
-    """Below none it is none, above the longest the longest; of all slots, of one, or of a robot's own."""
-    slots = 3
-    other = [1, 1, 1] if given == "per slot" else [lag] * slots
-    made, expected = (delayed([value, *other[1:]], 3) for value in (lag, acts_as))
-    if given != "per slot":
-        expected = delayed([acts_as] * slots, 3)
-    if given == "own":
-        made.core.own_lag(np.full((2, slots), lag, np.int32))
-        expected.core.own_lag(np.full((2, slots), acts_as, np.int32))
-    rng = np.random.default_rng(3)
-    for _ in range(9):
-        inputs = rng.normal(size=(5, 2, slots)).astype(np.float32)
-        np.testing.assert_array_equal(made.step(inputs), expected.step(inputs))
-
-
 def targets(made: Made, *values: float, signal: int = 2) -> list[float]:
     """Efforts of the first joint for targets given to both robots, one after the other."""
     found = []
@@ -980,24 +926,6 @@ def targets(made: Made, *values: float, signal: int = 2) -> list[float]:
         made.inputs[signal][:] = value
         found.append(float(made.step()[0, 0]))
     return found
-
-
-@pytest.mark.parametrize("depth", [1, 2, 3])
-@pytest.mark.parametrize("form", ["alike", "apart", "own"])
-@pytest.mark.parametrize("signal", [2, 3, 4])
-def test_a_command_that_is_not_finite_holds_the_one_before(signal, form, depth) -> None:
-    """Its own step has no effort; what comes out of the delay in its place is the command before it."""
-    made = delayed(
-        [depth] * 3, depth, delayed=[0, 1] if form == "apart" else range(3), rows=[floats(3, 1)] * 2 + [floats(3)] * 3
-    )
-    if form == "own":
-        made.core.own_lag(np.full((2, 3), depth, np.int32))
-    found = targets(made, 1, 2, np.nan, np.inf, 5, 6, 7, 8, signal=signal)
-    commands = [1, 2, 2, 2, 5, 6, 7, 8]
-    expected = [float(commands[max(step - depth, 0)]) for step in range(8)]
-    expected[2] = expected[3] = 0
-    assert found == expected
-    assert sorted(made.core.faults())[0] == (0, 0, 1 << signal, 2)
 
 
 @pytest.mark.parametrize("depth", [1, 3])
@@ -1014,20 +942,6 @@ def test_first_command_that_is_not_finite_waits(signal, lag, depth) -> None:
         assert targets(made, np.nan, 3, 4, np.inf, 5, 6, 7, signal=signal) == expected
         assert sorted(fault[3] for fault in made.core.faults()) == [0] * 6
         made.core.reset()
-
-
-def test_reset_of_one_robot_lets_only_its_delay_start_over() -> None:
-    """By its next good command; the other goes on."""
-    made = delayed([2] * 3, 2, rows=[floats(3, 1)] + [floats(3)] * 4)
-    found = []
-    for target in (1, 2, 3, np.nan, 4, 5, 6):
-        if target == 3:
-            made.core.reset([1])
-            made.inputs[2][1] = np.nan
-        made.inputs[2][0] = target
-        made.inputs[2][1] = np.nan if target == 3 else target
-        found.append(made.step()[:, 0].tolist())
-    assert found == [[1, 1], [1, 1], [1, 0], [0, 0], [3, 4], [3, 4], [4, 4]]
 
 
 @pytest.mark.parametrize("into", ["itself", "another"])

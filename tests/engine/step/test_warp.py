@@ -124,52 +124,6 @@ def test_a_ring_that_is_not_full_gives_its_oldest_command() -> None:
     assert found == [5, 5, 5, 6, 1, 2]
 
 
-@pytest.mark.parametrize("signal", [2, 3, 4])
-def test_first_command_that_is_not_finite_waits(signal) -> None:
-    """Nothing enters the delay before all three are good, then that command fills it."""
-    delay = aa.Delay(wp.array([2] * ROBOTS, dtype=wp.int32, device="cpu"), 2)
-    step = WarpStep(
-        compile_plan([ActuatorEntry("a", ("a",), aa.ControllerPD(full(1), full(1)), [], delay)], ROBOTS), "cpu"
-    )
-    inputs = [np.zeros((ROBOTS, 1), np.float32) for _ in range(5)]
-    efforts = np.zeros((ROBOTS, 1), np.float32)
-    step.bind(Columns([0], inputs, efforts))
-    found = []
-    for target in (np.nan, 3, 4, np.inf, 5, 6):
-        for array in inputs[2:]:
-            array[:] = 0
-        inputs[signal][:] = target
-        step.step(DT)
-        found.append(efforts[0, 0])
-    assert found == [0, 3, 3, 0, 4, 4]
-
-
-@KINDS
-def test_faults_are_latched_until_a_reset(kind, rng) -> None:
-    """Robot, slot, code and step of the first fault; a reset clears it, that of all counts from 0."""
-    step, bench = made(kind)
-    inputs = draw(rng, faults=False)
-    bad = inputs.copy()
-    bad[1, 2, 0] = np.inf
-    for given in (inputs, bad, inputs, bad):
-        bench.step(given)
-    assert step.faults() == [(2, 0, 2, 1)] and step.steps == 4
-    step.reset([1])
-    assert step.faults() == [(2, 0, 2, 1)]
-    step.reset([2])
-    assert step.faults() == []
-    bench.step(bad)
-    assert step.faults() == [(2, 0, 2, 4)]
-    step.reset()
-    bench.step(bad)
-    assert step.faults() == [(2, 0, 2, 0)]
-    step.set_faults([(0, 1, 32, 7)], 9)
-    bench.step(bad)
-    assert step.faults() == [(2, 0, 2, 9), (0, 1, 32, 7)]
-    step.clear_faults()
-    assert step.faults() == [] and step.steps == 0
-
-
 def test_indices_add_to_what_is_there(rng) -> None:
     """Efforts and efforts before the limits; a joint with a fault adds nothing."""
     step, bench = made("indices")
@@ -233,28 +187,6 @@ def test_indices_that_grow_too_large_are_refused_before_anything_is_written(rng)
         np.testing.assert_array_equal(array.numpy(), values)
 
 
-def test_live_parameters_are_read_at_every_step() -> None:
-    """Nothing of the component is copied, neither parameters nor delays, also with gaps between their numbers."""
-    wide = wp.array([1, 0, 2, 0, 3, 0], dtype=wp.float32, device="cpu")
-    gains, lags = wide[::2], wp.array([0, 0, 0], dtype=wp.int32, device="cpu")
-    entry = ActuatorEntry(
-        "a", ("a",), aa.ControllerPD(gains, full(0)), [aa.ClampingMaxEffort(full(50))], aa.Delay(lags, 1)
-    )
-    step = WarpStep(compile_plan([entry], ROBOTS, live=True), "cpu")
-    q, target, efforts = floats(0, 0, 0), floats(1, 1, 1), floats(0, 0, 0)
-    at = wp.array([0, 1, 2], dtype=wp.uint32, device="cpu")
-    step.bind(Indices([q, q, target, q, None], [at] * 5, efforts, at))
-    step.step(DT)
-    assert efforts.numpy().tolist() == [1, 2, 3]
-    wide.numpy()[0] = 10
-    lags.fill_(1)
-    target.fill_(7.0)
-    entry.clamping[0].max_effort.numpy()[2] = 0.5
-    efforts.zero_()
-    step.step(DT)
-    assert efforts.numpy().tolist() == [10, 2, 0.5]
-
-
 def test_spread_row_acts_at_the_next_step(rng) -> None:
     """A value per robot, also of a delay."""
     step, bench = made()
@@ -264,60 +196,6 @@ def test_spread_row_acts_at_the_next_step(rng) -> None:
     step.materialize(row).numpy()[1, 0] = 0.0
     step.materialize(step.plan.control["kd"]).numpy()[1, 0] = 0.0
     assert bench.step(inputs)[1, 0] == np.clip(inputs[4, 1, 0], -9, 9)
-
-
-@pytest.mark.parametrize("lag", [-5, 9])
-def test_a_lag_out_of_range_is_brought_into_the_ring(lag) -> None:
-    """A robot's own one that is written later; too long a one is the longest, a negative one none."""
-    delay = aa.Delay(wp.array([1] * ROBOTS, dtype=wp.int32, device="cpu"), 2)
-    plan = compile_plan([ActuatorEntry("a", ("a",), aa.ControllerPD(full(1), full(0)), [], delay)], ROBOTS)
-    step = WarpStep(plan, "cpu")
-    inputs = [np.zeros((ROBOTS, 1), np.float32) for _ in range(5)]
-    efforts = np.zeros((ROBOTS, 1), np.float32)
-    step.bind(Columns([0], inputs, efforts))
-    step.materialize(plan.lag).numpy()[1] = lag
-    found = []
-    for target in (1, 2, 3, 4):
-        inputs[2][:] = target
-        step.step(DT)
-        found.append(efforts[:2, 0].tolist())
-    assert found == [[1, 1], [1, 1 if lag > 0 else 2], [2, 1 if lag > 0 else 3], [3, 2 if lag > 0 else 4]]
-
-
-@pytest.mark.parametrize(("position", "limit"), [(-1.0, 5), (0.0, 20), (1e-7, 9), (1.0, 10), (2.0, 10), (-3.0, 5)])
-def test_where_two_rows_share_a_point_the_first_holds_there(position, limit) -> None:
-    """Just beyond it the second does; the end rows hold outside."""
-    table = aa.ClampingPositionBased(None, [-1.0, 0.0, 0.0, 1.0], [5.0, 20.0, 9.0, 10.0])
-    entry = ActuatorEntry("a", ("a",), aa.ControllerPD(full(0), full(0), full(1000)), [table], None)
-    step = WarpStep(compile_plan([entry], ROBOTS), "cpu")
-    inputs = [np.zeros((ROBOTS, 1), np.float32) for _ in range(5)]
-    inputs[0][:] = position
-    efforts = np.zeros((ROBOTS, 1), np.float32)
-    step.bind(Columns([0], inputs, efforts))
-    step.step(DT)
-    np.testing.assert_allclose(efforts, limit, rtol=1e-6)
-
-
-def test_what_limited_is_told_by_number(rng) -> None:
-    """Efforts before the limits, 0 for a fault, and the last stage that changed them, counted from 1."""
-    step, bench = made()
-    step.observe(True)
-    names = ["", *step.stage_names]
-    seen: list[set[str]] = [set() for _ in NAMES]
-    for _ in range(80):
-        inputs = draw(rng)
-        efforts = bench.step(inputs)
-        computed, limited_by = step.observed()
-        bad = ~np.isfinite(inputs).all(axis=0)
-        assert not computed[bad].any() and not limited_by[bad].any()
-        same = limited_by == 0
-        np.testing.assert_array_equal(computed[same], efforts[same])
-        for slot, found in enumerate(seen):
-            found |= {names[number] for number in limited_by[:, slot]}
-    assert seen[0] == {"", "ClampingMaxEffort"} and seen[3] == {"", "ClampingSlew"}
-    assert seen[1] == {"", "ClampingDCMotor", "ClampingPositionBased", "ClampingMaxEffort"}
-    step.observe(False)
-    bench.step(inputs)
 
 
 def test_a_fault_behind_the_limits_has_no_limiter() -> None:
@@ -413,29 +291,6 @@ def test_a_mask_that_does_not_fit_is_refused(mask: wp.array, words: str) -> None
     """With what it is and what it has to be."""
     with pytest.raises(ValueError, match=words):
         mask_of(mask, ROBOTS, "cpu")
-
-
-@pytest.mark.parametrize("length", [1, 2, 3])
-def test_a_graph_replays_as_eager_steps(length, rng) -> None:
-    """In place it may hold any number of steps; rows of the delay and steps go on on the device."""
-    (eager, eager_bench), (graphed, graphed_bench) = made(), made()
-    with wp.ScopedCapture(device="cpu") as capture:
-        for _ in range(length):
-            graphed.step(DT)
-    graphed.reset()
-    graphed.now.write_idx.assign(eager.now.write_idx.numpy())
-    for replay in range(6):
-        inputs = draw(rng)
-        eager_bench.feed(inputs)
-        graphed_bench.feed(inputs)
-        if replay == 3:
-            eager.reset([1])
-            graphed.reset([1])
-        for _ in range(length):
-            eager.step(DT)
-        wp.capture_launch(capture.graph)
-        np.testing.assert_array_equal(graphed_bench.efforts(), eager_bench.efforts())
-    assert graphed.faults() == eager.faults() and graphed.steps == eager.steps == 6 * length
 
 
 def test_steps_allocate_nothing(rng, monkeypatch) -> None:

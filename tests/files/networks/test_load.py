@@ -163,7 +163,6 @@ def test_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 READ_NETWORK = mlp("tanh", inputs=2)
-GOOD = "return torch.linear(x, self.weight)"
 needs_onnx = pytest.mark.skipif(importlib.util.find_spec("onnx") is None, reason="onnx is not installed")
 
 
@@ -173,15 +172,6 @@ def test_a_checkpoint_holds_what_the_file_says() -> None:
     assert checkpoint.format == "safetensors" and checkpoint.metadata == {"pos_scale": 2.0}
     assert checkpoint.digest == hashlib.sha256(data).hexdigest()
     assert checkpoint.network.widths == READ_NETWORK.widths
-
-
-def test_metadata_given_go_before_the_sidecar_and_that_before_the_file() -> None:
-    data = safetensors.write(READ_NETWORK, {"pos_scale": 1.0, "vel_scale": 1.0, "effort_scale": 1.0})
-    sidecar = b'{"pos_scale": 2.0, "vel_scale": 2.0}'
-    checkpoint = read_checkpoint(data, "net", metadata={"pos_scale": 3.0}, sidecar=sidecar)
-    assert checkpoint.metadata == {"pos_scale": 3.0, "vel_scale": 2.0, "effort_scale": 1.0}
-    with pytest.raises(NetworkError, match=r"^net: sidecar"):
-        read_checkpoint(data, "net", sidecar=b"[]")
 
 
 def test_metadata_that_do_not_fit_are_refused() -> None:

@@ -46,12 +46,6 @@ def test_other_files_are_none_of_pytorch() -> None:
     assert torch_formats.read(b"\x80\x02N.", {}) is None
 
 
-def test_metadata_given_go_before_those_of_a_state_dict() -> None:
-    data = checkpoint_file("state dict", "mlp", {"effort_scale": 2.0})
-    found = torch_formats.read(data, {"effort_scale": 3.0})
-    assert found is not None and found[1]["effort_scale"] == 3.0 and found[2] == "state dict"
-
-
 def test_an_error_tells_what_torch_may_run() -> None:
     """Torch may run a module, but not tensors."""
     with pytest.raises(NeedsTorchError, match="operation ldexp") as error:

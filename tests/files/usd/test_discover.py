@@ -298,16 +298,6 @@ def test_reads_every_robot_file(robots, name):
     assert sorted(target for each in found for target in each.targets) == sorted(joints)
 
 
-def test_reads_the_pendulum(robots):
-    stage = Usd.Stage.Open(str(robots / "pendulum.usda"))
-    hinge = "/World/Pendulum/joints/hinge"
-    assert discover(stage, "/World/Pendulum", [hinge]) == [
-        ActuatorSpec(
-            "/World/Pendulum/Actuators/hinge", (hinge,), PDControlConfig(20.0, 2.0), (MaxEffortClampingConfig(10.0),)
-        )
-    ]
-
-
 # where it is found
 
 

@@ -53,47 +53,6 @@ def test_articulation_root_may_be_robot_link_or_joint(root):
     assert efforts(stage, root) == [[0.0, 10.0]]
 
 
-@pytest.mark.parametrize(
-    ("steps", "knee"),
-    [(0, [10.0, 20.0, 30.0]), (1, [10.0, 10.0, 20.0]), (2, [10.0, 10.0, 10.0]), (None, [10.0, 10.0, 20.0])],
-)
-def test_delay_of_the_stage(steps, knee):
-    """The delay is the authored number of steps, also 0, and the schema's 1 by default."""
-    stage = robot_stage()
-    prim = aa.add_actuator(ROBOT, "knee", "act", STIFF, delay=aa.DelayConfig(steps or 0), stage=stage)
-    if steps is None:
-        prim.RemoveProperty("newton:delaySteps")
-    assert [effort for _, effort in efforts(stage, steps=3)] == knee
-
-
-def test_all_targets_are_driven():
-    """Drive every target of a prim."""
-    stage = robot_stage()
-    aa.add_actuator(ROBOT, ["knee", "hip"], "act", STIFF, stage=stage)
-    assert efforts(stage) == [[10.0, 10.0]]
-
-
-def test_forwarded_target_is_driven():
-    """Drive the joint behind a relationship that is targeted itself."""
-    stage = robot_stage()
-    prim = aa.add_actuator(ROBOT, "hip", "act", STIFF, stage=stage)
-    prim.CreateRelationship("joint").SetTargets([KNEE])
-    prim.GetRelationship("newton:targets").SetTargets([f"{ACT}.joint"])
-    assert efforts(stage) == [[0.0, 10.0]]
-
-
-@pytest.mark.parametrize("instanceable", [True, False])
-def test_referenced_robot_is_driven(instanceable):
-    """Drive a robot that is referenced from a file, instanced or not."""
-    source = robot_stage()
-    aa.add_actuator(ROBOT, "knee", "act", STIFF, stage=source)
-    stage = Usd.Stage.CreateInMemory()
-    copy = stage.DefinePrim("/Copy")
-    copy.GetReferences().AddReference(source.GetRootLayer().identifier, ROBOT)
-    copy.SetInstanceable(instanceable)
-    assert efforts(stage, "/Copy", ("/Copy/joints/hip", "/Copy/joints/knee")) == [[0.0, 10.0]]
-
-
 def test_robots_keep_values_of_their_own():
     """Drive a copy with the value that it has itself on the stage."""
     stage = robot_stage()
@@ -109,14 +68,6 @@ def test_robots_keep_values_of_their_own():
         host.step(0.01)
         assert host.arrays().efforts.ravel().tolist() == [0.0, 10.0, 0.0, 99.0]
         wrapper.close()
-
-
-def test_inactive_actuator_drives_nothing():
-    """Leave a joint to its drive when its actuator is deactivated."""
-    stage = robot_stage()
-    aa.add_actuator(ROBOT, "knee", "act", STIFF, stage=stage).SetActive(False)
-    with pytest.warns(UserWarning, match="no actuator found"):
-        assert efforts(stage) == [[0.0, 0.0]]
 
 
 def converted(root: str) -> Usd.Stage:

@@ -2,11 +2,15 @@
 
 import itertools
 
+import isaacsim.core.experimental.actuators as aa
 import pytest
-from fakes.contract import Life, actions_of, check_life
-from fakes.kit_world import ISAAC, KINDS
+from fakes.contract import ROBOTS, Life, actions_of, check_life, stage_with_robots
+from fakes.kit_world import ISAAC, KINDS, KitWorld
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from isaacsim.core.experimental.actuators.simulators.current import current_host
+from pxr import UsdGeom
+from refusals import refused
 
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
@@ -79,3 +83,39 @@ def test_wrapper_drives_its_robot(kind) -> None:
         hip = next(iter(physics.robots.values())).dof_names.index("hip")
         assert abs(physics.arrays["positions"][:, hip] - 1.0).max() < 0.25
         assert life.foreign.steps == 300
+
+
+# what holds in each Kit besides
+
+
+@pytest.fixture(params=KINDS)
+def world(request: pytest.FixtureRequest):
+    with KitWorld(request.param) as made:
+        made.open(stage_with_robots())
+        yield made
+
+
+@pytest.mark.parametrize("paths", ["/World/Nobody", ["/World/Robot_0", "/Nowhere"], "/World/Robot_0/base"])
+def test_missing_robot_is_named(world, paths) -> None:
+    """Say which path matches nothing and what there is."""
+    refused(ValueError, lambda: aa.Articulation(paths), r"matches none of the articulations here: \['/World/Robot_0'")
+
+
+def test_numbers_of_prims_are_taken_as_they_are(world) -> None:
+    """In the units of the stage, in which the physics of Kit computes."""
+    stage = world.usd_context.get_stage()
+    UsdGeom.SetStageMetersPerUnit(stage, 0.01)
+    actuators = aa.ArticulationActuators(ROBOTS).actuators
+    assert actuators
+    for actuator in actuators:
+        authored = stage.GetPrimAtPath(actuator.label).GetAttribute("newton:kp").Get()
+        assert actuator.controller.kp.numpy().tolist() == [authored] * len(actuator.indices)
+
+
+def test_step_callback_alone_is_called(world) -> None:
+    """Listen for users of the bus without actuators."""
+    steps: list[float] = []
+    current_host().bus.on_pre_step(lambda dt, _context: steps.append(dt))
+    world.play()
+    world.update(steps=2)
+    assert steps == [0.01, 0.01]

@@ -16,7 +16,6 @@ from fakes.simulation_manager import IsaacEvents, SimulationEvent, SimulationMan
 from isaacsim.core.experimental.actuators.base.errors import HostError
 from isaacsim.core.experimental.actuators.simulators import current
 from isaacsim.core.experimental.actuators.simulators.current import current_host
-from pxr import UsdGeom
 from refusals import refused
 
 
@@ -48,12 +47,6 @@ def test_articulation_is_isaac_sims_own(world) -> None:
     world.play()
     robots.set_dof_armatures(0.1)
     assert robots.get_dof_armatures().numpy().max() == np.float32(0.1)
-
-
-@pytest.mark.parametrize("paths", ["/World/Nobody", ["/World/Robot_0", "/Nowhere"], "/World/Robot_0/base"])
-def test_missing_robot_is_named(world, paths) -> None:
-    """Say which path matches nothing and what there is."""
-    refused(ValueError, lambda: aa.Articulation(paths), r"matches none of the articulations here: \['/World/Robot_0'")
 
 
 def test_default_gains_stay(world) -> None:
@@ -374,17 +367,6 @@ def test_prim_above_robots_means_all_of_them(world) -> None:
     assert (world.physics.arrays["actuation_forces"] != 0).sum(axis=1).tolist() == [2, 2]
 
 
-def test_numbers_of_prims_are_taken_as_they_are(world) -> None:
-    """In the units of the stage, in which the physics of Kit computes."""
-    stage = world.usd_context.get_stage()
-    UsdGeom.SetStageMetersPerUnit(stage, 0.01)
-    actuators = aa.ArticulationActuators(ROBOTS).actuators
-    assert actuators
-    for actuator in actuators:
-        authored = stage.GetPrimAtPath(actuator.label).GetAttribute("newton:kp").Get()
-        assert actuator.controller.kp.numpy().tolist() == [authored] * len(actuator.indices)
-
-
 @pytest.mark.parametrize("playing", [False, True])
 def test_robots_with_different_joints_are_refused(world, playing) -> None:
     """Say which paths are one articulation each."""
@@ -406,15 +388,6 @@ def test_kit_does_not_keep_the_host_alive(world) -> None:
     current._kit.clear()
     gc.collect()
     assert gone() is None
-
-
-def test_step_callback_alone_is_called(world) -> None:
-    """Listen for users of the bus without actuators."""
-    steps: list[float] = []
-    current_host().bus.on_pre_step(lambda dt, _context: steps.append(dt))
-    world.play()
-    world.update(steps=2)
-    assert steps == [0.01, 0.01]
 
 
 def test_wrapper_made_in_a_ready_callback_attaches(world) -> None:

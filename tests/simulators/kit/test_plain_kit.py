@@ -13,7 +13,7 @@ from fakes.kit_world import PLAIN, KitWorld
 from isaacsim.core.experimental.actuators.base.errors import HostError
 from isaacsim.core.experimental.actuators.simulators import current
 from isaacsim.core.experimental.actuators.simulators.current import current_host
-from pxr import Sdf, Usd, UsdGeom, UsdPhysics
+from pxr import Sdf, Usd, UsdPhysics
 from refusals import refused
 
 
@@ -35,12 +35,6 @@ def playing(world: KitWorld) -> KitWorld:
 
 def ones(count: int = 2) -> wp.array:
     return wp.ones(count, dtype=wp.float32, device="cpu")
-
-
-@pytest.mark.parametrize("paths", ["/World/Nobody", ["/World/Robot_0", "/Nowhere"], "/World/Robot_0/base"])
-def test_missing_robot_is_named(world, paths) -> None:
-    """Say which path matches nothing and what there is."""
-    refused(ValueError, lambda: aa.Articulation(paths), r"matches none of the articulations here: \['/World/Robot_0'")
 
 
 def test_friction_cannot_be_set_here(world) -> None:
@@ -106,28 +100,10 @@ def test_feedforward_given_before_play_reaches_its_joint(world) -> None:
     assert wrapper.articulation.get_dof_efforts(dof_indices=after).numpy().tolist() == [[3.0], [3.0]]
 
 
-def test_numbers_of_prims_are_taken_as_they_are(world) -> None:
-    """In the units of the stage, in which the physics of Kit computes."""
-    stage = world.usd_context.get_stage()
-    UsdGeom.SetStageMetersPerUnit(stage, 0.01)
-    actuators = aa.ArticulationActuators(ROBOTS).actuators
-    assert actuators
-    for actuator in actuators:
-        authored = stage.GetPrimAtPath(actuator.label).GetAttribute("newton:kp").Get()
-        assert actuator.controller.kp.numpy().tolist() == [authored] * len(actuator.indices)
-
-
 def test_unknown_joint_is_named(world) -> None:
     """List those there are."""
     with pytest.raises(ValueError, match=r"joint 'wing': not in </World/Robot_0>. Available: \['ankle', 'hip'"):
         aa.Articulation(ROBOTS).get_dof_indices("wing")
-
-
-def test_robots_with_different_joints_are_refused(world) -> None:
-    """Say which paths to select apart."""
-    world.usd_context.get_stage().RemovePrim("/World/Robot_1/ankle")
-    with pytest.raises(ValueError, match=r"robots of one articulation must have the same\. Select them apart: "):
-        aa.Articulation(ROBOTS)
 
 
 def test_engine_that_has_robots_with_different_joints_is_told(playing) -> None:
@@ -304,15 +280,6 @@ def test_kit_does_not_keep_the_host_alive(playing) -> None:
     current._kit.clear()
     gc.collect()
     assert gone() is None
-
-
-def test_step_callback_alone_is_called(world) -> None:
-    """Listen for users of the bus without actuators."""
-    steps: list[float] = []
-    current_host().bus.on_pre_step(lambda dt, _context: steps.append(dt))
-    world.play()
-    world.update(steps=2)
-    assert steps == [0.01, 0.01]
 
 
 def test_pause_makes_nothing_ready_again(playing) -> None:

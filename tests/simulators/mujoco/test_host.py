@@ -111,14 +111,6 @@ def test_play_is_announced_with_state_in_place() -> None:
     assert seen == [pytest.approx(np.radians(30), rel=1e-6)]
 
 
-def test_playing_twice_changes_nothing(swing) -> None:
-    """The state goes on."""
-    host, robot = swing
-    robot.set_dof_positions(0.5)
-    host.play()
-    assert robot.get_dof_positions().numpy().tolist() == [[0.5]]
-
-
 def test_callback_may_stop_physics(swing) -> None:
     """The step it runs in does nothing more."""
     host, _ = swing
@@ -231,19 +223,6 @@ def test_setting_what_was_read_is_exact_too(arms, name) -> None:
     np.testing.assert_array_equal(state, read.astype(np.float64))
 
 
-def test_same_state_gives_the_same_future(arms) -> None:
-    """A second host started from what the first one reports."""
-    host, robots = arms
-    positions, velocities = robots.get_dof_positions().numpy(), robots.get_dof_velocities().numpy()
-    other = running(robot_file("arm_2dof"), num_envs=3)
-    for rows in (robots, other.articulation("/World/Arm")):
-        rows.set_dof_positions(positions)
-        rows.set_dof_velocities(velocities)
-    run(host, 50)
-    run(other, 50)
-    np.testing.assert_array_equal(qpos_of(host), qpos_of(other))
-
-
 # efforts
 
 
@@ -281,14 +260,6 @@ def test_effort_ends_with_a_reset_and_a_stop(swing, end) -> None:
         host.play()
     host.step()
     assert (robot.get_dof_efforts().numpy().tolist(), qvel_of(host).tolist()) == ([[0.0]], [[0.0]])
-
-
-def test_reset_of_an_environment_ends_its_efforts_only(arms) -> None:
-    """Those of the others go on."""
-    host, arms = arms
-    arms.set_dof_efforts(3.0)
-    host.reset([1])
-    assert arms.get_dof_efforts().numpy().tolist() == [[3.0, 3.0], [0.0, 0.0], [3.0, 3.0]]
 
 
 def test_effort_set_in_a_callback_acts_in_that_step(swing) -> None:
@@ -449,14 +420,6 @@ def test_drive_below_its_limit_is_not_touched() -> None:
     robot.set_dof_position_targets(1.0)
     host.step()
     np.testing.assert_allclose(robot.get_dof_drive_efforts().numpy(), [[0.8]], rtol=1e-5)
-
-
-def test_drive_moves_the_joint_to_its_target() -> None:
-    """And holds it there."""
-    host, robot = driven(stiffness=np.pi / 180 * 100, damping=np.pi / 180 * 10)
-    robot.set_dof_position_targets(0.7)
-    run(host, 960)
-    np.testing.assert_allclose(robot.get_dof_positions().numpy(), [[0.7]], atol=1e-4)
 
 
 def test_damping_alone_keeps_a_velocity() -> None:
@@ -622,24 +585,6 @@ def test_rows_are_named_as_isaac_sim_clones_are(root, expected) -> None:
     assert (robots.paths, robots.dof_paths) == (rows, [[f"{row}/hinge"] for row in rows])
 
 
-@pytest.mark.parametrize(
-    ("paths", "rows"),
-    [
-        ("/World/Arm", [0, 1, 2]),
-        ("/World", [0, 1, 2]),
-        ("/", [0, 1, 2]),
-        ("/World/envs/env_1/Arm", [1]),
-        ("/World/envs/env_.*/Arm", [0, 1, 2]),
-        ("/World/envs/env_[02]", [0, 2]),
-        (["/World/envs/env_2/Arm", "/World/envs/env_0/Arm"], [2, 0]),
-    ],
-)
-def test_paths_select_rows(paths, rows) -> None:
-    """The path of the prototype, or of a prim above it, means every row."""
-    robots = MujocoHost(robot_file("arm_2dof"), DT, 3).articulation(paths)
-    assert robots.paths == [f"/World/envs/env_{row}/Arm" for row in rows]
-
-
 def test_rows_know_their_prototype() -> None:
     """Actuator prims are read there."""
     robots = MujocoHost(robot_file("arm_2dof"), DT, 3).articulation("/World/envs/env_2/Arm")
@@ -670,51 +615,6 @@ def test_two_robots_per_row_are_set_apart() -> None:
 # reset
 
 
-def test_reset_of_one_environment_leaves_the_others_bit_identical(arms) -> None:
-    """State, targets, efforts and gains."""
-    host, robots = arms
-    robots.set_dof_position_targets([[1.0, 0.1], [2.0, 0.2], [3.0, 0.3]])
-    robots.set_dof_velocity_targets(0.5)
-    robots.set_dof_efforts(4.0)
-    robots.set_dof_gains(5.0, 6.0)
-    before = [array.reshape(3, 2).copy() for array in vars(host.arrays()).values()] + [
-        qpos_of(host),
-        qvel_of(host),
-    ]
-    host.reset([1])
-    after = [array.reshape(3, 2) for array in vars(host.arrays()).values()] + [qpos_of(host), qvel_of(host)]
-    for old, new in zip(before, after, strict=True):
-        np.testing.assert_array_equal(new[[0, 2]], old[[0, 2]])
-
-
-def test_reset_does_not_change_the_future_of_the_others(arms) -> None:
-    """Nothing hidden is touched, the solver's memory among it."""
-    host, robots = arms
-    robots.set_dof_efforts(4.0)
-    twin = running(robot_file("arm_2dof"), num_envs=3)
-    twin_robots = twin.articulation("/World/Arm")
-    twin_robots.set_dof_velocities([[0.3, 0.05], [-0.7, 0.11], [1.1, 0.02]])
-    run(twin, 7)
-    twin_robots.set_dof_efforts(4.0)
-    host.reset([1])
-    run(host, 50)
-    run(twin, 50)
-    np.testing.assert_array_equal(qpos_of(host)[[0, 2]], qpos_of(twin)[[0, 2]])
-
-
-@pytest.mark.parametrize("env_ids", [None, [0, 1, 2], [True, True, True]])
-def test_reset_is_a_new_beginning(arms, env_ids) -> None:
-    """The future after it is that after play, to the bit."""
-    host, robots = arms
-    robots.set_dof_efforts(4.0)
-    robots.set_dof_position_targets(1.0)
-    host.reset(env_ids)
-    fresh = running(robot_file("arm_2dof"), num_envs=3)
-    run(host, 50)
-    run(fresh, 50)
-    np.testing.assert_array_equal(qpos_of(host), qpos_of(fresh))
-
-
 def test_reset_puts_targets_back_and_drops_efforts(arms) -> None:
     """Of the environments named."""
     host, robots = arms
@@ -742,15 +642,6 @@ def test_reset_keeps_gains(arms) -> None:
     robots.set_dof_gains(5.0, 6.0)
     host.reset()
     assert [gain.numpy().tolist() for gain in robots.get_dof_gains()] == [[[5, 5]] * 3, [[6, 6]] * 3]
-
-
-def test_reset_clears_drive_efforts(arms) -> None:
-    """There was no step since."""
-    host, robots = arms
-    robots.set_dof_gains(20.0, 1.0)
-    host.step()
-    host.reset()
-    assert not robots.get_dof_drive_efforts().numpy().any()
 
 
 @pytest.mark.parametrize(

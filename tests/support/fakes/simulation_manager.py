@@ -54,7 +54,6 @@ DISPATCHED = (
     *(SimulationEvent.SIMULATION_STARTED, SimulationEvent.SIMULATION_RESUMED),
 )
 PRE_STEP = (SimulationEvent.PHYSICS_PRE_STEP, IsaacEvents.PRE_PHYSICS_STEP)
-POST_STEP = (SimulationEvent.PHYSICS_POST_STEP, IsaacEvents.POST_PHYSICS_STEP)
 ON_TIMELINE = {
     SimulationEvent.SIMULATION_PAUSED: TimelineEventType.PAUSE,
     SimulationEvent.SIMULATION_STOPPED: TimelineEventType.STOP,

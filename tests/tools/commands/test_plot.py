@@ -94,23 +94,6 @@ def test_command_of_the_page_runs(command, tmp_path, monkeypatch, capsys) -> Non
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.slow
-def test_config_stands_in_for_what_the_file_lacks(tmp_path, capsys) -> None:
-    """MJCF and URDF have no actuators of ours; a file of motors has."""
-    motors = tmp_path / "motors.yaml"
-    motors.write_text(
-        "'.*':\n  controller: {law: pd, kp: 80.0, kd: 4.0}\n  clamping: [{law: max_effort, max_effort: 20.0}]\n"
-    )
-    file = str(ROBOTS / "arm_2dof.xml")
-    (row,) = drawn(capsys, tmp_path, "envelope", file, "shoulder", "--config", str(motors))["envelope"]
-    assert row["stall_effort"] == pytest.approx(20.0)
-    actuator, ideal = drawn(capsys, tmp_path, "step", file, "shoulder", "--config", str(motors))["step"]
-    assert (actuator["drive"], ideal["drive"]) == ("actuator", "ideal")
-    assert actuator["largest_effort"] <= 20.0
-    (row,) = drawn(capsys, tmp_path, "bode", file, "shoulder", "--config", str(motors))["bode"]
-    assert row["joint"] == "shoulder"
-
-
 def test_step_of_a_joint_with_friction(tmp_path, capsys) -> None:
     """It has a column for it, the ideal drive has none."""
     motors = tmp_path / "motors.yaml"

@@ -122,14 +122,3 @@ def test_what_has_no_answer_is_an_error(arguments, message, capsys) -> None:
     assert main(["stability", str(ROBOTS / arguments[0]), *arguments[1:]]) == 1
     shown = capsys.readouterr()
     assert message in shown.err and shown.out == ""
-
-
-def test_config_stands_in_for_what_the_file_lacks(tmp_path, capsys) -> None:
-    """MJCF and URDF have no actuators of ours; a file of motors has."""
-    motors = tmp_path / "motors.yaml"
-    motors.write_text(
-        "'.*':\n  controller: {law: pd, kp: 80.0, kd: 4.0}\n  clamping: [{law: max_effort, max_effort: 20.0}]\n"
-    )
-    assert main(["stability", str(ROBOTS / "arm_2dof.xml"), "--config", str(motors), "--json"]) == 0
-    said = json.loads(capsys.readouterr().out)
-    assert [row["kp"] for row in said["joints"]] == [80.0, 80.0]

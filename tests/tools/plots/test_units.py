@@ -77,12 +77,6 @@ def test_numbers_below_a_unit_stay_numbers(turns) -> None:
     assert numbers_of(["2000", None], "stiffness", turns) == ["2000", "-"]
 
 
-def test_numbers_of_joints_of_both_kinds_have_their_own_unit() -> None:
-    """They end at one place, and a missing one has no unit."""
-    shown = numbers_of(["80", "2000", None, "5"], "stiffness", [True, False, True, None])
-    assert shown == ["  80 N·m/rad", "2000 N/m", "   -", "   5 N·m/rad or N/m"]
-
-
 def test_units_of_both_kinds_are_those_of_each() -> None:
     """As fields of configurations name them."""
     assert (BOTH.damping, BOTH.integral) == ("N·m·s/rad or N·s/m", "N·m/(rad·s) or N/(m·s)")

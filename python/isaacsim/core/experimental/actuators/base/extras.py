@@ -50,14 +50,7 @@ _ROOT = (Path(__file__).parent / "../../../../../..").resolve()
 
 @contextlib.contextmanager
 def needs(subject: str, extra: str, error: type[BaseException] = ModuleNotFoundError) -> Iterator[None]:
-    """Turn an import that fails inside a `with` block into the command that installs the extra.
-
-    Args:
-        subject: What the libraries are for, the first words of the message.
-        extra: Name of the extra that brings them.
-        error: Raised instead, also where a library is too old or broken; `SystemExit` ends a script with the message
-            alone.
-    """
+    """Turn an import that fails inside a `with` block into the command that installs the extra."""
     try:
         yield
     except ImportError as missing:
@@ -75,11 +68,7 @@ def needs(subject: str, extra: str, error: type[BaseException] = ModuleNotFoundE
 
 
 def install_command(extra: str) -> str:
-    """Return the command that installs an extra, for the location of the package.
-
-    Args:
-        extra: Name of the extra.
-    """
+    """Return the command that installs an extra, for the location of the package."""
     if (_ROOT / "python.sh").is_file() and (_ROOT / "pyproject.toml").is_file():
         inside = Path.cwd() == _ROOT
         script = "./python.sh" if inside else str(_ROOT / "python.sh")
@@ -102,9 +91,6 @@ def repair_command(library: str) -> str:
     """Return the command that replaces an installed library which cannot be used.
 
     What owns its files goes first: a wheel that is upgraded in place removes files that others have just written.
-
-    Args:
-        library: Name under which it is imported, one of `LIBRARIES`.
     """
     owners = owners_of(library) or [DISTRIBUTIONS.get(library, library)]
     install = install_command(next(extra for extra, names in LIBRARIES.items() if library in names))
@@ -112,11 +98,7 @@ def repair_command(library: str) -> str:
 
 
 def owners_of(library: str) -> list[str]:
-    """Return the names of the installed distributions that have files of a library, sorted.
-
-    Args:
-        library: Name under which it is imported.
-    """
+    """Return the names of the installed distributions that have files of a library, sorted."""
     from importlib.metadata import packages_distributions
 
     return sorted(set(packages_distributions().get(library, [])))

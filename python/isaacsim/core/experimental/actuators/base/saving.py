@@ -16,12 +16,6 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a `with` block another name to write to, which becomes the wanted one at its end; an error leaves neither.
 
     An existing file stays until then. A target that is no file, such as a device or a pipe, is written directly.
-
-    Args:
-        path: Where the file goes, in a folder that is there.
-
-    Raises:
-        OSError: It cannot be written; the system's kind of error, naming the file and a remedy.
     """
     wanted = Path(path)
     require_place(wanted)
@@ -46,11 +40,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def require_place(path: Path) -> None:
-    """Refuse a file that could not be written in the end.
-
-    Raises:
-        OSError: It is a folder, or its own folder is not there or not to be written.
-    """
+    """Refuse a file that could not be written in the end."""
     folder = path.absolute().parent
     if path.is_dir():
         raise IsADirectoryError(f"{path}: must be a file, and is a folder. Name a file in it.")

@@ -29,11 +29,7 @@ Indices: TypeAlias = ArrayLike | None
 
 
 def as_numpy(values: ArrayLike) -> np.ndarray:
-    """Return scalars, lists, NumPy or Warp arrays as a NumPy array.
-
-    Raises:
-        ValueError: They are rows of different lengths, have masked entries, are a range that is too long, or traced.
-    """
+    """Return scalars, lists, NumPy or Warp arrays as a NumPy array."""
     if isinstance(values, range) and len(values) > _LONGEST:
         raise ValueError(f"{values!r}: has more than {_LONGEST} entries. Give an array of those that are meant.")
     # `is_masked` looks at every entry
@@ -48,11 +44,7 @@ def as_numpy(values: ArrayLike) -> np.ndarray:
 
 
 def as_numbers(values: ArrayLike, what: str) -> np.ndarray:
-    """Return scalars, lists, NumPy or Warp arrays as a NumPy array of numbers.
-
-    Raises:
-        ValueError: They are something else.
-    """
+    """Return scalars, lists, NumPy or Warp arrays as a NumPy array of numbers."""
     array = as_numpy(values)
     if array.dtype.kind not in "biuf":
         raise ValueError(f"{what} = {shown(values)}: must be numbers, not {array.dtype}. Correct the values.")
@@ -60,11 +52,7 @@ def as_numbers(values: ArrayLike, what: str) -> np.ndarray:
 
 
 def as_integers(values: ArrayLike, what: str) -> np.ndarray:
-    """Return an integer, a list or an array of them as a NumPy array of one dimension.
-
-    Raises:
-        ValueError: They are something else, or too many.
-    """
+    """Return an integer, a list or an array of them as a NumPy array of one dimension."""
     array = np.atleast_1d(as_numpy(values))
     if array.size == 0:
         return np.zeros(0, np.int64)
@@ -76,11 +64,7 @@ def as_integers(values: ArrayLike, what: str) -> np.ndarray:
 
 
 def resolve_indices(indices: Indices, count: int, what: str) -> np.ndarray:
-    """Return indices as int64; None means all, a boolean array of length `count` is a mask.
-
-    Raises:
-        ValueError: An index is no integer or not in `0 … count - 1`; the message names it.
-    """
+    """Return indices as int64; None means all, a boolean array of length `count` is a mask."""
     if indices is None:
         return np.arange(count)
     array = np.atleast_1d(as_numpy(indices))
@@ -96,11 +80,7 @@ def resolve_indices(indices: Indices, count: int, what: str) -> np.ndarray:
 
 
 def broadcast(values: ArrayLike, shape: tuple[int, ...], what: str, *, infinite: bool = False) -> np.ndarray:
-    """Return finite float32 values of the given shape, broadcast as NumPy does; `infinite` lets ±inf pass.
-
-    Raises:
-        ValueError: The values do not fit the shape or one is not finite.
-    """
+    """Return finite float32 values of the given shape, broadcast as NumPy does; `infinite` lets ±inf pass."""
     array = as_numbers(values, what)
     if array.shape == shape and array.dtype == np.float32 and np.isfinite(array).all():
         return array

@@ -224,9 +224,19 @@ class Actuator(Staged, NotCopied):
         others: Sequence[Component] = (),
         smooth_stick: bool = False,
     ) -> None:
-        self.controller: Any = _one_law(controller, drive, optional=bool(others))
+        laws = [law for law in (controller, drive) if law is not None]
+        if len(laws) > 1 or not (laws or others):
+            raise TypeError(
+                f"controller = {controller!r}, drive = {drive!r}: must be one control law under either name. Give one."
+            )
+        self.controller: Any = laws[0] if laws else None
+        require_type("indices", indices, wp.array, "a Warp array of integers")
         given = {"pos_indices": pos_indices, "target_pos_indices": target_pos_indices, "effort_indices": effort_indices}
-        _check_indices(indices, given)
+        for name, array in given.items():
+            if array is not None:
+                require_type(name, array, wp.array, "a Warp array of integers")
+                if array.shape != indices.shape:
+                    raise ValueError(f"{name} shape {array.shape} must match indices shape {indices.shape}.")
         clamps = [] if clamping is None else clamping
         _adopt_components([self.controller, delay], clamps, others)
         self.indices, self.delay, self.clamping, self.others = indices, delay, list(clamps), list(others)
@@ -561,25 +571,6 @@ class PlannedActuator(Actuator):
     _is_planned = True
 
 
-def _one_law(controller: Controller | None, drive: Controller | None, *, optional: bool) -> Controller | None:
-    given = [law for law in (controller, drive) if law is not None]
-    if len(given) == 1 or (optional and not given):
-        return given[0] if given else None
-    raise TypeError(
-        f"controller = {controller!r}, drive = {drive!r}: must be one control law under either name. Give one."
-    )
-
-
-def _check_indices(indices: wp.array, others: Mapping[str, wp.array | None]) -> None:
-    require_type("indices", indices, wp.array, "a Warp array of integers")
-    for name, array in others.items():
-        if array is None:
-            continue
-        require_type(name, array, wp.array, "a Warp array of integers")
-        if array.shape != indices.shape:
-            raise ValueError(f"{name} shape {array.shape} must match indices shape {indices.shape}.")
-
-
 def _adopt_components(single: Sequence[object], clamping: Sequence[object], others: Sequence[object]) -> None:
     """Convert components of newton to ours in place; reject objects that are no components."""
     require_type("clamping", clamping, Sequence, "a list of limits")
@@ -607,12 +598,7 @@ def _container(name: str, fields: Sequence[str]) -> Any:
 
 
 def as_ours(actuator: object) -> Actuator:
-    """Return an `Actuator` of this package; one of newton is converted, with its components, indices and array names.
-
-    Raises:
-        TypeError: `actuator` is no actuator.
-        ValueError: It cannot be used.
-    """
+    """Return an `Actuator` of this package; one of newton is converted, with components, indices and array names."""
     if isinstance(actuator, Actuator):
         return actuator
     parts = newton_classes.parts_of(actuator)

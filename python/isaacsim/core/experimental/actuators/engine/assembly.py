@@ -85,10 +85,6 @@ class Assembly:
         device: Warp device.
         columns: Column of each joint in the articulation, in the order of the entries; slots of a plan are in this
             order.
-
-    Raises:
-        ValueError: A parameter array has the wrong length or a value out of range.
-        TypeError: A law of the user's own does not compile.
     """
 
     step: Callable[[float], None]
@@ -125,11 +121,22 @@ class Assembly:
         self.actuators = [self._actuator(entry) for entry in entries]
         for on_core, members in self._split(entries, joints):
             self._add_part(members, on_core)
-        self._number_joints()
+        # as one plan of all joints numbers them: what is random does not depend on the parts
+        places = np.argsort(np.argsort(self.columns))
+        for mine, part in self._parts:
+            if "joint_number" in part.signals:
+                numbers = joint_numbers(self.num_robots, len(places), places[mine].tolist())
+                part.signals["joint_number"].assign(numbers)
         self._warns = True
         for _, part in self._parts:
             part.on_fault(_weakly(self._warn_of_fault))
-        self._take_over(entries)
+        # the plans take over the attributes of the components: the last that changes these
+        for _, step in self._parts:
+            self._parameters.bind(step.plan, step)
+        self._given = [one for entry in entries if not entry.shared for one in entry.stages]
+        for entry in entries:
+            for component in entry.stages:
+                vars(component)["_in_use"] = True
         self._rounds: dict[int, tuple[Round, Member]] = {}
         if self.has_totals:
             # imported here: most robots have no totals
@@ -138,15 +145,6 @@ class Assembly:
             share_totals([(self, range(self.num_robots))])
         self._choose_step()
         self._randomization: Randomization | None = None
-
-    def _take_over(self, entries: Sequence[ActuatorEntry]) -> None:
-        """Bind the attributes of the components to the plans; the last part of construction that changes components."""
-        for _, step in self._parts:
-            self._parameters.bind(step.plan, step)
-        self._given = [one for entry in entries if not entry.shared for one in entry.stages]
-        for entry in entries:
-            for component in entry.stages:
-                vars(component)["_in_use"] = True
 
     def _split(
         self, entries: Sequence[ActuatorEntry], joints: Sequence[Sequence[int]]
@@ -169,14 +167,6 @@ class Assembly:
         custom = [(entry.label, own, at) for (entry, _), at in mine if (own := array_stages(entry)) is not None]
         self._parts.append((order, with_array_stages(planned, custom, self.device) if custom else planned))
 
-    def _number_joints(self) -> None:
-        """Number joints as one plan of all of them does: what is random does not depend on the parts."""
-        places = np.argsort(np.argsort(self.columns))
-        for joints, part in self._parts:
-            if "joint_number" in part.signals:
-                numbers = joint_numbers(self.num_robots, len(places), places[joints].tolist())
-                part.signals["joint_number"].assign(numbers)
-
     @property
     def name(self) -> str:
         """Names of the engines, in the order in which they step."""
@@ -194,9 +184,6 @@ class Assembly:
             columns: Column of each joint.
             inputs: Positions, velocities, position targets, velocity targets and feedforward, float32 `(N, D)`.
             efforts: Array to which efforts are written, float32 `(N, D)`; only the joints' columns are written.
-
-        Raises:
-            ValueError: By name: an array or column does not fit.
         """
         self.rebind(self.bindings(columns, inputs, efforts))
         self.place(columns, warp_view(efforts).shape[1])
@@ -209,15 +196,7 @@ class Assembly:
         names: Sequence[str] = COLUMN_NAMES,
         first: int = 0,
     ) -> list[Columns]:
-        """Return the bindings for `rebind`, with arguments as for `bind`.
-
-        Args:
-            columns: Column of each joint.
-            inputs: See `bind`.
-            efforts: See `bind`.
-            names: Names of inputs and efforts in errors.
-            first: Column of the articulation that is the first column of these arrays.
-        """
+        """Return the bindings for `rebind`, with arguments as for `bind`."""
         custom = self.custom_inputs, first
         return [
             Columns([int(columns[joint]) for joint in joints], inputs, efforts, names, *custom)
@@ -255,11 +234,7 @@ class Assembly:
         )
 
     def set_custom_input(self, name: str, array: Any, num_dofs: int) -> None:
-        """Read a custom input of `num_dofs` columns from this array from now on; None removes it.
-
-        Raises:
-            ValueError: No controller has an input with this name, or the array does not fit.
-        """
+        """Read a custom input of `num_dofs` columns from this array from now on; None removes it."""
         if name not in self.custom_names:
             raise ValueError(
                 f"custom input {name!r}: must be one that a controller asks for, {self.custom_names}. Correct the name."
@@ -271,11 +246,7 @@ class Assembly:
         self.custom_inputs[name] = array
 
     def rebind(self, bindings: Sequence[Columns]) -> None:
-        """Attach the arrays of `bindings`; binding the same arrays again is cheap.
-
-        Raises:
-            ValueError: By name: an array or column does not fit.
-        """
+        """Attach the arrays of `bindings`; binding the same arrays again is cheap."""
         for (_, part), binding in zip(self._parts, bindings, strict=True):
             part.bind(binding)
         self._bound, self._view = bindings, None
@@ -294,10 +265,6 @@ class Assembly:
         Args:
             given: Five signals and the efforts as arrays of any library; None for one that stays bound.
             view: Returns a NumPy array `(robots, DOFs)` of an array that is bound later.
-
-        Returns:
-            The function; None if there is more than one step, the step is not native, or the core cannot read these
-            arrays.
         """
         (_, part), *others = self._parts
         follow = part.follower(given) if isinstance(part, NativeStep) and not others else None
@@ -360,11 +327,7 @@ class Assembly:
         return save(self._parts)
 
     def restore(self, saved: Mapping[str, np.ndarray]) -> None:
-        """Restore a result of `save`, of this or another engine.
-
-        Raises:
-            ValueError: It has another layout, or belongs to other actuators; nothing is changed then.
-        """
+        """Restore a result of `save`, of this or another engine."""
         restore(self._parts, saved)
         self._begin_rounds()
         for watcher in self._watchers:

@@ -14,17 +14,7 @@ _REMEDY = "Take both from state() of one actuator."
 
 
 def assign_state(mine: Any, other: Any, name: str) -> None:
-    """Copy the arrays of a component's state into those of another, by its method `assign` if it has one.
-
-    Args:
-        mine: Target state, or None.
-        other: Source state, or None.
-        name: Name of the state in errors.
-
-    Raises:
-        ValueError: They are not states of the same component.
-        NotImplementedError: A state of the user's own is neither a dataclass nor has `assign`.
-    """
+    """Copy the arrays of a component's state into those of another, by its method `assign` if it has one."""
     if mine is None and other is None:
         return
     if mine is None or type(mine) is not type(other):

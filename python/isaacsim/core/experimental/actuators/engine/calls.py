@@ -115,10 +115,6 @@ def step_of(
         computed: Array to which the core writes efforts before the limits, float32 `(N,)`.
         before: Its previous step, whose faults and step count the new one continues.
         may_be_native: False for Warp's step, also where the core has all laws.
-
-    Raises:
-        ValueError: A parameter array does not fit.
-        TypeError: A law of the user's own does not compile.
     """
     entry, device, label = _entry_of(actuator), actuator.device, actuator.label or "actuator"
     plan, custom = compile_plan([entry], actuator.num_actuators, live=True), array_stages(entry)
@@ -237,11 +233,7 @@ class Calls:
     def bound(
         self, sim_state: object, sim_control: object, now: object, after: object, dt: float | None
     ) -> tuple[Indices, Any, Any, float]:
-        """Binding, state before, state after and physics step of the next call of a single actuator.
-
-        Raises:
-            ValueError: As `Actuator.step`.
-        """
+        """Binding, state before, state after and physics step of the next call of a single actuator."""
         seconds, bindings = self._seconds(dt), self._bind(sim_state, sim_control)
         states = self._use(now, after) if self._stateful else ([None], [None])
         return bindings[0], states[0][0], states[1][0], seconds
@@ -397,13 +389,7 @@ def _like(name: str, given: Any, wanted: Array) -> Array:
 
 
 def state_of_stage(state: Any, kind: str, place: int) -> tuple[str, object]:
-    """Return the name in errors and the state of a stage after the controller; None for a missing state.
-
-    Args:
-        state: State of its actuator.
-        kind: Kind of the stage.
-        place: Its place among the stages of that kind.
-    """
+    """Return the name in errors and the state of a stage after the controller; None for a missing state."""
     if kind == "delay":
         return "delay_state", state.delay_state
     if kind == "clamping":

@@ -74,12 +74,7 @@ class ActuatorConfig(Staged):
 
 
 def check_config(config: ActuatorConfig) -> None:
-    """Refuse a config that no robot can use.
-
-    Raises:
-        ValueError: A component is of another kind, cannot be used, or has an array of another type.
-        NotImplementedError: The class of a component of newton does not override an abstract method.
-    """
+    """Refuse a config that no robot can use."""
     clamps = () if config.clamping is None else config.clamping
     require_type("ActuatorConfig: clamping", clamps, Sequence, "a list of limits")
     require_type("ActuatorConfig: others", config.others, Sequence, "a list of stages")
@@ -158,9 +153,6 @@ def entry_from_spec(spec: ActuatorSpec, num_robots: int, device: wp.DeviceLike) 
     """Return the entry of a spec, from a prim or from a motor of a program, for `num_robots` robots.
 
     If newton.actuators is imported, the components are also instances of the corresponding classes of its version.
-
-    Raises:
-        ActuatorParseError: No component implements one of its configs.
     """
     try:
         spec = dataclasses.replace(spec, others=others_together(spec))

@@ -25,13 +25,7 @@ Parts = Sequence[tuple[list[int], Step]]
 
 
 def without_inertia(parts: Parts, told: Collection[str], remedy: str = "") -> str:
-    """Return which joints have a law that needs the inertia, and what helps; empty if none.
-
-    Args:
-        parts: Joints of each step, and the step itself.
-        told: Names of the signals that the host of the robots tells, besides those that have been written.
-        remedy: What helps here besides, as the end of a sentence.
-    """
+    """Return which joints have a law that needs the inertia, and what helps; empty if none."""
     names: dict[type, list[str]] = {}
     for _, step in parts:
         # laws that need an inertia ask for one

@@ -65,11 +65,7 @@ def has_friction_stage(entry: ActuatorEntry) -> bool:
 
 
 def require_no_sweeps(entries: Sequence[ActuatorEntry]) -> None:
-    """Refuse friction that needs mass matrices in a loop without them.
-
-    Raises:
-        ValueError: Names the joints.
-    """
+    """Refuse friction that needs mass matrices in a loop without them."""
     for entry in entries:
         if entry.sweeps:
             raise ValueError(
@@ -79,11 +75,7 @@ def require_no_sweeps(entries: Sequence[ActuatorEntry]) -> None:
 
 
 def couple_friction(assembly: Assembly, articulation: Robots, entries: Sequence[ActuatorEntry]) -> None:
-    """Solve friction with sweeps after each step of the actuators, see `coupled_friction.py`.
-
-    Raises:
-        HostError: The simulator gives no mass matrices, or its arrays are not in CPU memory.
-    """
+    """Solve friction with sweeps after each step of the actuators, see `coupled_friction.py`."""
     sweeps = [entry.sweeps for entry in entries for _ in entry.dof_names]
     if any(sweeps):
         # most robots have none

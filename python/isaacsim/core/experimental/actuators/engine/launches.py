@@ -24,11 +24,7 @@ def recorded(
 
 
 class Launches:
-    """Launches by name, each with the arguments of the first time.
-
-    Args:
-        device: Warp device.
-    """
+    """Launches by name, each with the arguments of the first time."""
 
     def __init__(self, device: wp.DeviceLike) -> None:
         self._device = device
@@ -49,15 +45,7 @@ class Launches:
     def run(
         self, name: Hashable, kernel: object, size: int, inputs: Sequence[object], outputs: Sequence[object]
     ) -> None:
-        """Launch a kernel; later calls of the same name have the same arguments, and need not give them.
-
-        Args:
-            name: Name of the launch.
-            kernel: The kernel.
-            size: Number of threads.
-            inputs: Its inputs.
-            outputs: Its outputs.
-        """
+        """Launch a kernel; later calls of the same name have the same arguments, and need not give them."""
         known = self._recorded.get(name)
         if known is None:
             command = recorded(kernel, size, inputs, outputs, self._device, record_tape=False)

@@ -77,20 +77,7 @@ def resolve_motors(
     networks: bool = False,
     trusted: bool = False,
 ) -> list[Motor]:
-    """Return the motors of a robot, in the order of their first joints.
-
-    Args:
-        motors: Motors by pattern.
-        names: Names of the joints.
-        paths: Paths of the joints.
-        num_robots: Number of robots.
-        limits: Effort limits of all joints, called if a motor uses them; None if they are unknown.
-        networks: True to read the files of networks.
-        trusted: True if Torch may run network files of unknown layout.
-
-    Raises:
-        ValueError: Listing every problem, a line each.
-    """
+    """Return the motors of a robot, in the order of their first joints."""
     if not isinstance(motors, Mapping):
         raise ValueError(f"motors = {motors!r:.120}: must be a dictionary. Write {{pattern: motor}}.")
     _, problems = assigned(motors, names, "motors", every=False)
@@ -148,13 +135,7 @@ def without_motor(motors: Sequence[Motor], names: Sequence[str]) -> list[str]:
 
 
 def without_limit(motors: Sequence[Motor], names: Sequence[str], limits: Limits) -> dict[str, float]:
-    """Effort limits [N·m or N] of joints whose motor has no limit, by name of the joint.
-
-    Args:
-        motors: Resolved motors.
-        names: Names of all joints.
-        limits: Effort limits of all joints, called if a motor has none.
-    """
+    """Effort limits [N·m or N] of joints whose motor has no limit, by name of the joint."""
     bare = sorted(column for motor in motors if motor.spec is not None for column in _unbounded(motor))
     found = limits() if bare else None
     if found is None:
@@ -218,12 +199,7 @@ class Fit:
         return dataclasses.replace(config, **self.values(config, factor))
 
     def values(self, config: object, factor: float | np.ndarray = 1.0) -> dict[str, Any]:
-        """Values of the fields of a config that are set: numbers, or arrays `(joints,)` or `(robots, joints)`.
-
-        Args:
-            config: Of a stage, or a motor.
-            factor: Effort at the joint per effort of the stage, a number or such an array.
-        """
+        """Values of the fields of a config that are set: numbers, or arrays `(joints,)` or `(robots, joints)`."""
         # a number is the value of every joint
         return {
             name: value

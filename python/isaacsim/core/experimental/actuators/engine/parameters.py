@@ -21,12 +21,7 @@ if TYPE_CHECKING:
 
 
 class Parameters:
-    """The parameters of the components of some plans.
-
-    Args:
-        num_robots: Number of robots.
-        device: Warp device of the plans.
-    """
+    """The parameters of the components of some plans."""
 
     def __init__(self, num_robots: int, device: wp.DeviceLike) -> None:
         self._num_robots, self._device = num_robots, device
@@ -88,12 +83,7 @@ class Parameters:
         return wp.array(values, dtype=_dtype_of(view), device=self._device)
 
     def assign(self, component: Component, attribute: str, values: object) -> None:
-        """Copy an array, one value per robot and target, into a parameter; it acts at the next step.
-
-        Raises:
-            TypeError: The values are no Warp array of the type of the parameter.
-            ValueError: The array has another length, or a value is out of range.
-        """
+        """Copy an array, one value per robot and target, into a parameter; it acts at the next step."""
         _, view = self._views[id(component), attribute]
         owner = type(component).__name__
         subject = f"{owner}: {attribute}"

@@ -434,20 +434,7 @@ def effort_modes(entry: ActuatorEntry) -> list[type]:
 def compile_plan(
     entries: Sequence[ActuatorEntry], num_robots: int, slots: Sequence[Sequence[int]] = (), *, live: bool = False
 ) -> Plan:
-    """Return the plan of some actuators.
-
-    Args:
-        entries: The actuators.
-        num_robots: Number of robots.
-        slots: Slots of each actuator's joints; numbered consecutively by default.
-        live: True if steps read the arrays of the components instead of copies; for one actuator with one joint.
-
-    Raises:
-        ValueError: A parameter array has another type, does not have one value per robot and joint, or has a value out
-            of range; or a curve is invalid; or only some of the actuators have an effort mode.
-        TypeError: A law does not have the signals of its kind, or an actuator with a transmission has a component that
-            computes arrays.
-    """
+    """Return the plan of some actuators."""
     if len(modes := {bool(effort_modes(entry)) for entry in entries}) > 1:
         raise ValueError(f"effort modes of the actuators of a plan = {modes}: must be in all or none. Make two plans.")
     places = [tuple(one) for one in slots] or in_sequence(entries)
@@ -473,11 +460,7 @@ def compile_plan(
 
 
 def _require_one_publisher(plan: Plan) -> None:
-    """Refuse a joint with two laws that publish the same signal.
-
-    Raises:
-        ValueError: There is one.
-    """
+    """Refuse a joint with two laws that publish the same signal."""
     for signal in SIGNALS:
         publishing = [(law.__name__, used) for law, used in plan.laws if signal in law.PUBLISHES]
         for slot in np.flatnonzero(sum(used.astype(int) for _, used in publishing) > 1) if publishing else ():
@@ -489,16 +472,7 @@ def _require_one_publisher(plan: Plan) -> None:
 
 
 def check_parameters(entry: ActuatorEntry, num_robots: int, *, ranges: bool = True) -> None:
-    """Refuse parameter arrays of an actuator that do not fit, including those of array stages.
-
-    Args:
-        entry: The actuator.
-        num_robots: Number of robots.
-        ranges: True to check that values are in range; otherwise an unusable value is a fault of the step.
-
-    Raises:
-        ValueError: An array has another type, does not have one value per robot and joint, or has a value out of range.
-    """
+    """Refuse parameter arrays of an actuator that do not fit, including those of array stages."""
     for component in entry.stages:
         for name in component.PARAMETERS:
             # a subclass with a custom computation may not have the parameter
@@ -516,18 +490,7 @@ def _values_of(given: Any) -> np.ndarray:
 
 
 def check_array(owner: str, num_robots: int, num_joints: int, name: str, array: Array) -> None:
-    """Refuse an array of a parameter with another type, or without one value per robot and joint.
-
-    Args:
-        owner: Owner of the parameter in errors.
-        num_robots: Number of robots.
-        num_joints: Number of joints of the actuator.
-        name: The parameter.
-        array: Warp or NumPy array, robot-major over the joints; its values are not read.
-
-    Raises:
-        ValueError: It does not fit.
-    """
+    """Refuse an array of a parameter with another type, or without one value per robot and joint."""
     check_type(owner, name, array)
     subject, shape, count = f"{owner}: {name}", tuple(array.shape), num_robots * num_joints
     if shape != (count,):
@@ -538,13 +501,14 @@ def check_array(owner: str, num_robots: int, num_joints: int, name: str, array: 
 
 
 def check_values(owner: str, component: Component, name: str, values: np.ndarray) -> None:
-    """Refuse values of a parameter that are out of range.
-
-    Raises:
-        ValueError: A value is out of range.
-    """
+    """Refuse values of a parameter that are out of range."""
     described = description_of(component, name)
-    good = _in_range(values, described) if described else ~np.isnan(values)
+    good = ~np.isnan(values)
+    if described:
+        with np.errstate(invalid="ignore"):
+            good = (values > described.lower if described.above else values >= described.lower) & np.isfinite(values)
+            good &= values <= described.upper
+        good |= np.isposinf(values) & described.infinite
     if not good.all():
         rule = described.rule.removeprefix("must be ") if described else "a number"
         raise ValueError(_out_of_range(owner, name, values[~good][0], rule))
@@ -556,11 +520,7 @@ def check_values(owner: str, component: Component, name: str, values: np.ndarray
 
 
 def _require_kept(owner: str, component: LateComponent, name: str, values: np.ndarray) -> None:
-    """Refuse a delay where nothing, or too little, is kept of the past; that of seconds depends on the step, too.
-
-    Raises:
-        ValueError: A delay is longer.
-    """
+    """Refuse a delay where nothing, or too little, is kept of the past; that of seconds depends on the step, too."""
     most = component.max_steps if name == component.STEPS else math.inf if component.max_steps else 0.0
     if (values > most).any():
         rule = f"<= {most:g}, as max_steps = {component.max_steps}, give a larger one"
@@ -568,12 +528,7 @@ def _require_kept(owner: str, component: LateComponent, name: str, values: np.nd
 
 
 def _require_laws(entry: ActuatorEntry) -> None:
-    """Raise an error for stages that need a plan and have no law, and for stages that cannot run beside each other.
-
-    Raises:
-        TypeError: A stage that does not change the effort has no law, a stage that computes arrays publishes a signal,
-            or a stage cannot run beside another.
-    """
+    """Raise an error for stages that need a plan and have no law, and for stages that cannot run beside each other."""
     custom = array_stages(entry)
     for kind, stage in entry.by_kind:
         subject = f"actuator {entry.label!r}: {type(stage).__name__}"
@@ -709,20 +664,8 @@ def ring_delay(entry: ActuatorEntry) -> Delay | None:
     return None if isinstance(entry.delay, LateComponent) else entry.delay
 
 
-def before_controller(entry: ActuatorEntry) -> list[Component]:
-    """Return the stages of an actuator whose laws act on the inputs of its controller: sensor, and delay by a law."""
-    delays = [entry.delay] if isinstance(entry.delay, LateComponent) else []
-    return [*entry.sensing, *delays]
-
-
 def _add_stages(plan: Plan, planned: Sequence[ActuatorEntry], entries: Sequence[ActuatorEntry]) -> None:
-    """Merge the stages after the controllers of all actuators, each as early as the order of its actuator allows.
-
-    Args:
-        plan: The plan that gets them.
-        planned: The actuators without their array stages.
-        entries: The whole actuators.
-    """
+    """Merge the stages after the controllers of all actuators, each as early as the order of its actuator allows."""
     merged: list[dict[tuple[LawClass, bool], PlannedStage]] = []
     found: list[tuple[Placement, str, int, PlannedStage]] = []
     for entry, placement, whole in zip(planned, plan.placements, entries, strict=True):
@@ -730,7 +673,11 @@ def _add_stages(plan: Plan, planned: Sequence[ActuatorEntry], entries: Sequence[
         # array stages come before the planned ones
         custom = array_stages(whole)
         kinds = list(map(kind_of, custom.stages if custom else ()))
-        for sweep, stage in _by_sweep(entry.after_controller):
+        # classes in a sweep are in canonical order
+        sweep, previous = 0, (-1, -1)
+        for stage in entry.after_controller:
+            rank = canonical_rank(law_class_of(stage))
+            sweep, previous = sweep + (rank <= previous), rank
             if sweep == len(merged):
                 merged.append({})
             behind = geared and moves_behind(stage)
@@ -753,21 +700,12 @@ def _add_stages(plan: Plan, planned: Sequence[ActuatorEntry], entries: Sequence[
         placement.stages.append((kind, place, plan.stages.index(stage)))
 
 
-def _by_sweep(stages: Sequence[Component]) -> Iterator[tuple[int, Component]]:
-    """Yield the number of the sweep and the stage, of all stages; classes in a sweep are in canonical order."""
-    sweep, previous = 0, (-1, -1)
-    for stage in stages:
-        rank = canonical_rank(law_class_of(stage))
-        sweep += rank <= previous
-        previous = rank
-        yield sweep, stage
-
-
 def _add_feedback(plan: Plan, entries: Sequence[ActuatorEntry]) -> None:
     """Add the feedback stages, which are numbered after `plan.stages`."""
     planned: dict[tuple[LawClass, bool], PlannedStage] = {}
     for entry, placement in zip(entries, plan.placements, strict=True):
-        for stage in before_controller(entry):
+        # a delay by a law acts on the inputs of the controller, too
+        for stage in (*entry.sensing, *([entry.delay] if isinstance(entry.delay, LateComponent) else ())):
             at_motor = getattr(stage, "side", "joint") == "motor" and is_geared(entry)
             law = _add_stage(plan, entry, stage, planned, placement.slots, at_motor).law
             placement.stages.append((law.KIND, 0, len(plan.stages) + list(planned).index((law, at_motor))))
@@ -788,11 +726,7 @@ def _require_laws_of_feedback(entry: ActuatorEntry, custom: ArrayStages | None) 
 
 
 def _require_laws_of_rate(entry: ActuatorEntry, rate: str, custom: ArrayStages | None) -> None:
-    """Refuse a rate beside stages that compute arrays, and beside a delay that counts physics steps.
-
-    Raises:
-        TypeError: There is one.
-    """
+    """Refuse a rate beside stages that compute arrays, and beside a delay that counts physics steps."""
     subject = f"actuator {entry.label!r}: {rate}"
     if custom is not None:
         raise TypeError(f"{subject} beside a stage that computes arrays: must be left out. Give the latter a LAW.")
@@ -804,11 +738,7 @@ def _require_laws_of_rate(entry: ActuatorEntry, rate: str, custom: ArrayStages |
 
 
 def _require_laws_of_effort_mode(entry: ActuatorEntry, mode: str, custom: ArrayStages | None) -> None:
-    """Refuse an effort at the end of the step beside what acts at its start, or later.
-
-    Raises:
-        TypeError: There is such a stage.
-    """
+    """Refuse an effort at the end of the step beside what acts at its start, or later."""
     subject = f"actuator {entry.label!r}: {mode}"
     if network_law_of(entry.controller) is not None or newton_classes.is_network(type(entry.controller)):
         raise TypeError(
@@ -829,13 +759,11 @@ def _require_laws_of_motor(entry: ActuatorEntry, custom: ArrayStages | None) -> 
     """Refuse stages that need signals of the motor which a transmission or linkage does not give.
 
     These are array stages, whose arrays are in joint coordinates, and laws that ask for inertia or load.
-
-    Raises:
-        TypeError: There are some, or a transmission has no law.
     """
     for transmission in [stage for kind, stage in entry.by_kind if KINDS[kind].is_before_joint]:
         name, subject = type(transmission).__name__, f"actuator {entry.label!r}"
-        asking = [type(one).__name__ for one in _at_motor(entry) if {*one.ASKS}.intersection(FELT_SIGNALS)]
+        at_motor = [one for kind, one in entry.by_kind if KINDS[kind].coordinates == "motor" and not moves_behind(one)]
+        asking = [type(one).__name__ for one in at_motor if {*one.ASKS}.intersection(FELT_SIGNALS)]
         if asking and transmission.FELT is None:
             raise TypeError(
                 f"{subject}: {asking[0]} asks for inertia or load before {name}, which does not say what the motor "
@@ -850,11 +778,6 @@ def _require_laws_of_motor(entry: ActuatorEntry, custom: ArrayStages | None) -> 
             f"{subject}: {name} beside {type(next(own)).__name__}, which computes arrays in the coordinates of the "
             "joint: must be left out. Give the latter a LAW."
         )
-
-
-def _at_motor(entry: ActuatorEntry) -> list[Component]:
-    """Return the stages of an actuator that act in the coordinates of the motor."""
-    return [stage for kind, stage in entry.by_kind if KINDS[kind].coordinates == "motor" and not moves_behind(stage)]
 
 
 def _add_stage(
@@ -921,14 +844,6 @@ def description_of(component: object, attribute: str) -> Parameter | None:
     """Return the description of a parameter of a built-in class or of a subclass; None for a custom law."""
     law = law_of(type(component))
     return parameters_of(law.config).get(attribute) if law else None
-
-
-def _in_range(values: np.ndarray, described: Parameter) -> np.ndarray:
-    """True where values are in the range of their parameter."""
-    with np.errstate(invalid="ignore"):
-        above = values > described.lower if described.above else values >= described.lower
-        inside = above & (values <= described.upper) & np.isfinite(values)
-    return inside | (np.isposinf(values) if described.infinite else False)
 
 
 def _out_of_range(owner: str, name: str, value: object, rule: str) -> str:

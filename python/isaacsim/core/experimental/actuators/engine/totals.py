@@ -163,11 +163,7 @@ def _places_of_terms(members: Sequence[Member], signal: str) -> dict[int, list[t
 
 
 class Round:
-    """Steps that run joints of the same robots, and those of them that have run in the current round.
-
-    Args:
-        members: The steps.
-    """
+    """Steps that run joints of the same robots, and those of them that have run in the current round."""
 
     def __init__(self, members: Sequence[Member]) -> None:
         self._members, self._done = list(members), set[int]()
@@ -199,12 +195,7 @@ class Round:
 def share_totals(
     shared: Sequence[tuple[Shared, Sequence[Hashable]]], changed: Sequence[Hashable] | None = None
 ) -> None:
-    """Form rounds of the steps that run joints of the same robots.
-
-    Args:
-        shared: The steps of each wrapper, and the identities of its robots.
-        changed: Robots whose wrappers have changed; None means all. Rounds of other robots stay.
-    """
+    """Form rounds of the steps that run joints of the same robots."""
     chosen = list(shared) if changed is None else _linked(shared, changed)
     rounds: dict[int, tuple[Round, Member]] = {}
     for group in _groups([member for one, robots in chosen for member in _members_of(one, robots)]):

@@ -38,16 +38,7 @@ _Given = TypeVar("_Given")
 
 
 def in_joint_order(pairs: Sequence[tuple[_Given, str]], names: Sequence[str], where: str) -> list[tuple[_Given, str]]:
-    """Return actuators in the order of their joints.
-
-    Args:
-        pairs: Actuators, each with the name of its joint.
-        names: Names of all joints.
-        where: Description of all joints in errors.
-
-    Raises:
-        ValueError: A name is unknown, ambiguous or given twice.
-    """
+    """Return actuators in the order of their joints."""
     require_type("actuators", pairs, Sequence, "a list of pairs of an actuator and a joint name")
     for pair in pairs:
         if not (isinstance(pair, Sequence) and len(pair) == 2 and isinstance(pair[1], str)):
@@ -66,11 +57,7 @@ def in_joint_order(pairs: Sequence[tuple[_Given, str]], names: Sequence[str], wh
 def entries_from_configs(
     pairs: Sequence[tuple[object, str]], num_robots: int, device: wp.DeviceLike, effort_mode: EffortModes | None = None
 ) -> list[ActuatorEntry]:
-    """Return the entries of Python configs, or of actuators of this package or newton, each for the joint of that name.
-
-    Raises:
-        ValueError: A config cannot be used, or an array does not fit the robots; nothing is changed then.
-    """
+    """Return the entries of Python configs, or of actuators of this package or newton, each for a joint by name."""
     names = [name for _, name in pairs]
     configs = [_config_of(given, name, num_robots) for given, name in pairs]
     configs = in_effort_mode(configs, [[name] for name in names], effort_mode)
@@ -88,11 +75,7 @@ def entries_from_configs(
 
 
 def _config_of(given: Any, dof_name: str, num_robots: int) -> ActuatorConfig:
-    """Return a config itself, or the config of an actuator, without its indices and names of arrays.
-
-    Raises:
-        ValueError: The actuator cannot be used, or has another number of robots.
-    """
+    """Return a config itself, or the config of an actuator, without its indices and names of arrays."""
     own = isinstance(given, Actuator)
     if isinstance(given, ActuatorConfig):
         return given
@@ -121,11 +104,7 @@ def _config_of(given: Any, dof_name: str, num_robots: int) -> ActuatorConfig:
 def _built(
     pairs: Sequence[tuple[ActuatorConfig, str]], num_robots: int, device: wp.DeviceLike
 ) -> list[tuple[ActuatorConfig, str]]:
-    """Return the same actuators with components in place of configs.
-
-    Raises:
-        ValueError: Listing every value that cannot be used.
-    """
+    """Return the same actuators with components in place of configs."""
     problems: list[str] = []
 
     def built(part: object, dof_name: str) -> object:

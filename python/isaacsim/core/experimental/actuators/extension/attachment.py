@@ -98,9 +98,6 @@ class Attachment:
         auto_step: Step before every physics step.
         properties: What motors add to their joints.
         is_plain: True if `step_actuators` of the owner only calls `step` here, and can be skipped.
-
-    Raises:
-        HostError: A joint is not in the articulation, or the simulator cannot compute friction that it is to compute.
     """
 
     def __init__(

@@ -79,10 +79,6 @@ class _Access:
         found = found if isinstance(found, tuple) else (found,)
         return np.array([as_numpy(part) for part in found[self.first :][: self.parts]])
 
-    def is_offered(self, articulation: object) -> bool:
-        """Return True if the articulation has both."""
-        return hasattr(articulation, self.getter) and hasattr(articulation, self.setter)
-
     def write_changed(
         self, articulation: object, before: np.ndarray, after: np.ndarray, columns: Sequence[int]
     ) -> None:
@@ -268,9 +264,8 @@ def _problem_of_setting(
 def unsettable(articulation: object, name: str) -> str:
     """Return why a property cannot be set, empty if it can."""
     access = _ACCESS[name]
-    if access.is_offered(articulation):
-        return ""
-    return f"{type(articulation).__name__} has no {access.setter}."
+    is_offered = hasattr(articulation, access.getter) and hasattr(articulation, access.setter)
+    return "" if is_offered else f"{type(articulation).__name__} has no {access.setter}."
 
 
 def _engine_error(owner: object, joints: str, problem: str) -> HostError:

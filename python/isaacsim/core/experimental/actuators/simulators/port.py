@@ -53,12 +53,7 @@ class Buffers:
 
 @dataclass(frozen=True)
 class JointViews:
-    """Arrays of signals that laws ask for, float32, shape `(num_robots, num_dofs)`, to be read; valid until a stop.
-
-    Args:
-        arrays: By name.
-        refresh: Call before reading.
-    """
+    """Arrays of signals that laws ask for, float32, shape `(num_robots, num_dofs)`, to be read; valid until a stop."""
 
     arrays: Mapping[str, Array]
     refresh: Callable[[], None]
@@ -298,11 +293,7 @@ class Host(Protocol):
 
 
 def require_host(host: Host) -> None:
-    """Refuse a simulator that does not keep the contract of `Host`, or whose bus does not keep that of `PhysicsBus`.
-
-    Raises:
-        HostError: Naming what is missing.
-    """
+    """Refuse a simulator that does not keep the contract of `Host`, or whose bus does not keep that of `PhysicsBus`."""
     require_members(host, Host)
     bus = host.bus
     require_members(bus, PhysicsBus)
@@ -312,11 +303,7 @@ def require_host(host: Host) -> None:
 
 
 def require_members(offered: object, protocol: type) -> None:
-    """Refuse an object of a user's simulator that lacks members of `protocol`.
-
-    Raises:
-        HostError: Naming them all.
-    """
+    """Refuse an object of a user's simulator that lacks members of `protocol`."""
     members = [name for name in vars(protocol) if not name.startswith("_")]
     if missing := [name for name in members if not hasattr(offered, name)]:
         raise HostError(

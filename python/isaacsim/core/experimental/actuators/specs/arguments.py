@@ -16,12 +16,7 @@ _LONGEST_PATH = 4096
 
 
 def number_of(name: str, value: Any) -> float:
-    """Return a number, also from an array without dimensions.
-
-    Raises:
-        TypeError: The argument is no number.
-        ValueError: The number is too large for a float.
-    """
+    """Return a number, also from an array without dimensions."""
     is_scalar = getattr(value, "shape", None) == () and getattr(getattr(value, "dtype", None), "kind", "") in "biuf"
     if not (isinstance(value, Real) or is_scalar):
         raise TypeError(f"{name} = {shown(value)}: must be a number, not {type(value).__name__}. Give one.")
@@ -32,12 +27,7 @@ def number_of(name: str, value: Any) -> float:
 
 
 def whole_of(name: str, value: SupportsIndex, least: int = 0) -> int:
-    """Return an integer.
-
-    Raises:
-        TypeError: The argument is no integer.
-        ValueError: It is less than `least`.
-    """
+    """Return an integer."""
     # fast path of `Simulation.step`
     if type(value) is int and value >= least:
         return value
@@ -52,11 +42,7 @@ def whole_of(name: str, value: SupportsIndex, least: int = 0) -> int:
 
 
 def names_of(name: str, given: str | Iterable[object], what: str = "a name") -> list[str]:
-    """Return strings, from one or several.
-
-    Raises:
-        TypeError: The argument is neither.
-    """
+    """Return strings, from one or several."""
     if isinstance(given, str):
         return [given]
     found: list[str] = []
@@ -76,12 +62,7 @@ def names_of(name: str, given: str | Iterable[object], what: str = "a name") -> 
 
 
 def path_of(name: str, given: object, what: str = "the path of a file") -> Path:
-    """Return a path.
-
-    Raises:
-        TypeError: The argument is no path.
-        ValueError: No file can have this path.
-    """
+    """Return a path."""
     require_type(name, given, (str, os.PathLike), what)
     fspath: Any = os.fspath
     found: Any = fspath(given)
@@ -100,11 +81,7 @@ def path_of(name: str, given: object, what: str = "the path of a file") -> Path:
 
 
 def require_one(name: str, value: object, later: str, other: object) -> Any:
-    """Return an argument that has two names.
-
-    Raises:
-        TypeError: Both or none of them are given.
-    """
+    """Return an argument that has two names."""
     if (value is None) == (other is None):
         raise TypeError(f"{name} = {value!r}, {later} = {other!r}: must be given under one of the names. Give one.")
     return other if value is None else value
@@ -120,21 +97,13 @@ ROBOT_FILES = "a USD (.usd, .usda, .usdc, .usdz), MJCF (.xml, .mjcf) or URDF (.u
 
 
 def require_file(path: Path) -> None:
-    """Refuse to read a device or a pipe, which may block forever.
-
-    Raises:
-        ValueError: The path is one.
-    """
+    """Refuse to read a device or a pipe, which may block forever."""
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise ValueError(f"{path}: must be a file, not a device or a pipe. Give the path of a file.")
 
 
 def flag_of(name: str, value: object) -> bool:
-    """Return a Boolean, also from an array without dimensions.
-
-    Raises:
-        TypeError: The argument is none.
-    """
+    """Return a Boolean, also from an array without dimensions."""
     try:
         return bool(number_of(name, value))
     except (TypeError, ValueError):
@@ -143,10 +112,6 @@ def flag_of(name: str, value: object) -> bool:
 
 
 def require_type(name: str, given: object, wanted: type | tuple[type, ...], what: str) -> None:
-    """Refuse an argument of another type.
-
-    Raises:
-        TypeError: The argument has another type.
-    """
+    """Refuse an argument of another type."""
     if not isinstance(given, wanted):
         raise TypeError(f"{name} = {shown(given)}: must be {what}, not {type(given).__name__}. Give one.")

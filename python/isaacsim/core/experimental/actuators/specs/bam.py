@@ -66,16 +66,7 @@ _MOST_BYTES = 100_000
 def friction_of_bam(
     source: str | os.PathLike[str] | Mapping[str, object], described: Mapping[str, Parameter]
 ) -> tuple[dict[str, float], dict[str, object]]:
-    """Return arguments of `FrictionConfig`, and what else the source has, by the names that it has there.
-
-    Args:
-        source: A file, or its content.
-        described: Descriptions of the fields of `FrictionConfig`.
-
-    Raises:
-        ValueError: The content is no such file; a line for each problem.
-        OSError: The file cannot be read.
-    """
+    """Return arguments of `FrictionConfig`, and what else the source has, by the names that it has there."""
     subject, content = ("bam", source) if isinstance(source, Mapping) else _read(source)
     given = _flat(content)
     names = _names(given, subject)
@@ -97,16 +88,7 @@ _SERVO = {"kp": "kp", "error_gain": "error_gain", "vin": "voltage", "max_pwm": "
 
 
 def servo_of_bam(rest: Mapping[str, object], series: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, object]]:
-    """Return arguments of `ElectricalConfig` and of `ServoControlConfig`, and what else there is.
-
-    Args:
-        rest: What `friction_of_bam` has left of a file.
-        series: Name of a preset of the servo, for values that the file does not have; empty for that which the file
-            names under `actuator`, or none.
-
-    Raises:
-        ValueError: Values are missing; a line for each.
-    """
+    """Return arguments of `ElectricalConfig` and of `ServoControlConfig`, and what else there is."""
     names = _names(rest, "bam")
     preset = series or _series(rest.get(names.get("actuator", ""), ""))
     winding, own = (

@@ -68,11 +68,7 @@ class PassiveConfig(Config):
 
 
 def checked_table(config: object, *columns: str) -> list[list[float]]:
-    """Return the columns of a table as floats.
-
-    Raises:
-        ValueError: Something is wrong with the config.
-    """
+    """Return the columns of a table as floats."""
     described, subject = parameters_of(config), type(config).__name__
     found = (complaint(f"{subject}.{name}", getattr(config, name), described[name]) for name in columns)
     if problems := [one for one in found if one] or conflicts(config, subject):

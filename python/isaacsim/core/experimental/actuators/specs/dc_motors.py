@@ -109,13 +109,7 @@ class Imported:
 
 
 def imported(actuator: DCMotor, properties: dict[str, float | None], limit: float = math.inf) -> Imported:
-    """Return the motor that does the same; targets are those of the joint, a voltage that of the motor.
-
-    Args:
-        actuator: An actuator without a `problem`.
-        properties: Armature, friction and viscous friction of the joint, by the fields of `MotorConfig`.
-        limit: Effort limit of the joint; inf means none.
-    """
+    """Return the motor that does the same; targets are those of the joint, a voltage that of the motor."""
     stages: list[Config] = [*_windings(actuator), *_heats(actuator)]
     own: dict[str, Any] = dict(properties)
     clamps = _clamps(actuator, limit)

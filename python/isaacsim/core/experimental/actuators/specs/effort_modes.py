@@ -22,16 +22,7 @@ _Staged = TypeVar("_Staged")
 def in_effort_mode(
     parts: Sequence[_Staged], joints: Sequence[Sequence[str]], modes: EffortModes | None
 ) -> list[_Staged]:
-    """Return actuators with an `ImplicitConfig` where their mode is implicit, and none where it is explicit.
-
-    Args:
-        parts: Dataclasses with a list of stages, `others`.
-        joints: Names of the joints of each.
-        modes: A mode for all, or by pattern; None keeps what they have.
-
-    Raises:
-        ValueError: An unknown mode, a pattern that matches nothing, or joints of one actuator with several modes.
-    """
+    """Return actuators with an `ImplicitConfig` where their mode is implicit, and none where it is explicit."""
     if modes is None:
         return list(parts)
     names = list(dict.fromkeys(name for some in joints for name in some))
@@ -53,10 +44,6 @@ def damped_at_end(motors: Mapping[str, _Staged], *, in_engine: bool) -> tuple[di
 
     Such an integrator computes the damping of motors for the end of the step, as it moves the joint. A motor whose
     effort does not fall with speed is the same at both ends.
-
-    Args:
-        motors: Explicit motors by pattern, dataclasses with a list of stages, `others`.
-        in_engine: True if the simulator takes over the slope of the effort.
     """
     at_end = {pattern: _damped_at_end(motor, in_engine) for pattern, motor in motors.items()}
     stay = [pattern for pattern, motor in at_end.items() if motor is None]

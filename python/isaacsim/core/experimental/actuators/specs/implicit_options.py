@@ -14,11 +14,7 @@ _COUNTS = {"max_iters": 1, "ls_iterations": 0}
 
 @dataclass
 class ImplicitOptions:
-    """Options of Newton's method in `Actuator.set_effort_mode_implicit`, with the names of newton.
-
-    Raises:
-        ValueError: A value is out of range.
-    """
+    """Options of Newton's method in `Actuator.set_effort_mode_implicit`, with the names of newton."""
 
     class WarmStart(StrEnum):
         """Impulse with which the iteration begins."""
@@ -47,11 +43,7 @@ class ImplicitOptions:
     """Largest number of step lengths that an iteration tries, each half the one before; 0 takes whole steps."""
 
     def require_valid(self) -> None:
-        """Check all values, and make `warm_start` a `WarmStart`.
-
-        Raises:
-            ValueError: A value is out of range.
-        """
+        """Check all values, and make `warm_start` a `WarmStart`."""
         try:
             self.warm_start = self.WarmStart(self.warm_start)
         except ValueError:

@@ -42,12 +42,7 @@ def ratio_of(staged: Staged, config_of: ConfigOf = _itself) -> Any:
 
 
 def gains_at_joint(staged: Staged, config_of: ConfigOf = _itself) -> tuple[Any, ...] | None:
-    """Return proportional, derivative and integral gain at the joint; None for what has none, or unknown ones.
-
-    Args:
-        staged: Stages; their values may be arrays.
-        config_of: Returns the config of a stage.
-    """
+    """Return proportional, derivative and integral gain at the joint; None for what has none, or unknown ones."""
     gains, ratio = gains_of(staged, config_of), ratio_of(staged, config_of)
     if gains is None or _is_unknown(ratio):
         return None
@@ -60,11 +55,6 @@ def bounds_at_joint(
     """Return what bounds efforts that drive, or speeds without load, at the joint: stage, field, and bound.
 
     Bounds before a transmission of the user's own are left out.
-
-    Args:
-        staged: Stages; their values may be arrays.
-        of: The quantity.
-        config_of: Returns the config of a stage.
     """
     ratio = ratio_of(staged, config_of)
     found: list[tuple[Any, str, float]] = []

@@ -62,15 +62,7 @@ class Law:
 def law_of(
     gear: float, gain: float, bias: Sequence[float], forces: Bounds | None, controls: Bounds | None
 ) -> Law | str:
-    """Return an actuator as a law of its joint, or the reason why it is none.
-
-    Args:
-        gear: Gear ratio.
-        gain: Force per control.
-        bias: Constant force, force per position, and force per velocity.
-        forces: Bounds of the force, or None.
-        controls: Bounds of the control, or None.
-    """
+    """Return an actuator as a law of its joint, or the reason why it is none."""
     b0, b1, b2 = map(float, bias)
     if b1 > 0 or b2 > 0:
         return f"its stiffness {-b1:g} or damping {-b2:g} is negative"
@@ -123,13 +115,7 @@ def ranges_without_motor(laws: Mapping[str, Law]) -> list[str]:
 
 
 def motor_of(laws: Sequence[Law], limit: float, properties: Mapping[str, float | None] | None = None) -> MotorConfig:
-    """Return the motor that is equivalent to the actuators of one joint, of which there may be none.
-
-    Args:
-        laws: Laws of the actuators, with symmetric bounds, or without bounds if there are several.
-        limit: Effort limit of the joint; inf means none.
-        properties: Armature, friction and viscous friction of the joint, by the fields of `MotorConfig`.
-    """
+    """Return the motor that is equivalent to the actuators of one joint, of which there may be none."""
     kp, kd, constant = (sum((getattr(law, name) for law in laws), 0.0) for name in ("kp", "kd", "const_effort"))
     most = min((law.inputs[1] for law in laws), default=math.inf)
     limit = min([limit, *(law.efforts[1] for law in laws)])

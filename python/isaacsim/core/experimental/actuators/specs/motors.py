@@ -267,11 +267,7 @@ class MotorConfig(Staged):
 
 
 def _limit_of(name: str, figures: MotorFigures) -> ClampingConfig:
-    """Return the effort limit that the published figures of a motor imply.
-
-    Raises:
-        ValueError: They imply none.
-    """
+    """Return the effort limit that the published figures of a motor imply."""
     line, largest = figures.line, figures.max_torque
     corner, end = figures.full_effort_speed, figures.no_load_speed
     if corner is not None and end is not None and largest is not None:
@@ -291,20 +287,7 @@ Motors = Mapping[str, MotorConfig | Sequence[Config]]
 
 
 def motor_of(value: object) -> MotorConfig:
-    """Return the motor that a `MotorConfig` or a list of configs describes.
-
-    Args:
-        value: A `MotorConfig`, returned unchanged, or configs in any order: kinds act in the order of their table, and
-            configs of a kind in that of the table of laws.
-
-    Raises:
-        TypeError: A value is neither.
-        ValueError: Two configs of a kind that occurs once, such as controllers.
-
-    Example:
-        >>> motor_of([PDControlConfig(80.0, 2.0), DelayConfig(2)]).delay
-        DelayConfig(delay_steps=2)
-    """
+    """Return the motor that a `MotorConfig` or a list of configs describes."""
     wanted = "must be a MotorConfig or a list of configs"
     if isinstance(value, MotorConfig):
         _require_kinds(value)
@@ -358,12 +341,7 @@ def interval_problems(intervals: object, subject: str) -> list[str]:
 
 
 def problems_of(motor: MotorConfig, subject: str) -> list[str]:
-    """Return one message per value of a motor that breaks its rule, also inside dictionaries and arrays.
-
-    Args:
-        motor: A motor whose types `motor_of` has checked.
-        subject: Subject of the messages.
-    """
+    """Return one message per value of a motor that breaks its rule, also inside dictionaries and arrays."""
     problems = [
         found
         for name, described in parameters_of(motor).items()

@@ -14,16 +14,7 @@ LENGTH = 100
 
 
 def ways(pattern: str, length: int = LENGTH) -> float:
-    """Return the largest number of ways to divide a name among the parts of an expression; may be inf.
-
-    Args:
-        pattern: The regular expression, which compiles.
-        length: Characters of the name.
-
-    Example:
-        >>> ways("LF_.*"), ways(".*_(HAA|HFE)"), ways("(a+)+") > 1e25
-        (101.0, 202.0, True)
-    """
+    """Return the largest number of ways to divide a name among the parts of an expression; may be inf."""
     # Python has no public parser
     parser: Any = importlib.import_module("re._parser")
     return _of(parser.parse(pattern), length)

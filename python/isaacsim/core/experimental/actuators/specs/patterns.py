@@ -23,13 +23,7 @@ def pattern_of(name: str) -> str:
 
 
 def pattern_problem(pattern: object, longest: int = MAX_PATTERN, name_length: int = LENGTH) -> str | None:
-    """Return why something is no pattern, as the end of a message, or None.
-
-    Args:
-        pattern: The candidate.
-        longest: Largest number of characters.
-        name_length: Characters of the longest name to be matched.
-    """
+    """Return why something is no pattern, as the end of a message, or None."""
     if not isinstance(pattern, str) or len(pattern) > longest or not storable(pattern):
         return f"must be a regular expression of 1 to {longest} printable characters. Give one."
     try:
@@ -48,18 +42,7 @@ def pattern_problem(pattern: object, longest: int = MAX_PATTERN, name_length: in
 def assigned(
     patterns: Iterable[str], joints: Sequence[str], subject: str, *, every: bool = True
 ) -> tuple[dict[str, str], list[str]]:
-    """Match each joint with one pattern.
-
-    Args:
-        patterns: Regular expressions.
-        joints: Names of joints.
-        subject: Subject of the messages: what the patterns are for.
-        every: True if a joint without a pattern is a problem.
-
-    Returns:
-        The pattern by joint, in the order of the joints, without joints that no or several patterns match; and one
-        message per invalid or unused pattern, and per joint that no or several patterns match.
-    """
+    """Match each joint with one pattern."""
     whys = {pattern: pattern_problem(pattern) for pattern in patterns}
     matchers = {pattern: re.compile(pattern) for pattern, why in whys.items() if not why}
     found = {joint: [pattern for pattern, one in matchers.items() if one.fullmatch(joint)] for joint in joints}
@@ -93,20 +76,7 @@ def _unmatched(patterns: Iterable[str], by_joint: Mapping[str, Sequence[str]]) -
 
 
 def by_joint(value: object, joints: Sequence[str], subject: str) -> list[Any]:
-    """Return the value of each joint.
-
-    Args:
-        value: One value for all joints, or values by pattern.
-        joints: Names of the joints, in the order of the result.
-        subject: Subject of the messages: the name of the value.
-
-    Raises:
-        ValueError: A joint is matched by no or several patterns, or a pattern is invalid or unused; one line each.
-
-    Example:
-        >>> by_joint({".*_HAA": 80.0, ".*_KFE": 60.0}, ["LF_HAA", "LF_KFE"], "kp")
-        [80.0, 60.0]
-    """
+    """Return the value of each joint."""
     if not isinstance(value, Mapping):
         return [value] * len(joints)
     given = cast(Mapping[str, Any], value)

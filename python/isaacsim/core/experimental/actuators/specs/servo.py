@@ -134,10 +134,6 @@ def gains_of(staged: Staged, config_of: Callable[[Any], object]) -> tuple[Any, .
     """Return proportional, derivative and integral gain of some stages, those of the motor before a transmission.
 
     None for what has none.
-
-    Args:
-        staged: Stages; their values may be arrays.
-        config_of: Returns the config of a stage, or None.
     """
     controller = None if staged.controller is None else config_of(staged.controller)
     if isinstance(controller, ServoControlConfig):
@@ -150,10 +146,6 @@ def voltage_problems(staged: Staged, subject: str) -> list[str]:
     """Return what is wrong between a controller and a winding: both are in volts, or neither.
 
     Controllers and windings that the host program registered may be either.
-
-    Args:
-        staged: Configs of an actuator; a value may differ from joint to joint.
-        subject: Subject of the message.
     """
     controller, winding = staged.controller, _winding(staged)
     if not isinstance(controller, ControlConfig) or not isinstance(winding, ElectricalConfig | None):

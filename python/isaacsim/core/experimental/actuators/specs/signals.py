@@ -12,7 +12,7 @@ is the sum of a published signal over all joints of a robot, see `engine/totals.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 
@@ -34,20 +34,19 @@ class Signal:
     words: str
     total_of: str = ""
 
-    @property
-    def is_number(self) -> bool:
-        """True if it numbers robots or joints, or says what they have, which the engine writes once."""
-        return self.name in ("robot_number", "joint_number", "has_friction")
+    is_number: bool = field(init=False)
+    """True if it numbers robots or joints, or says what they have, which the engine writes once."""
+    is_of_engine: bool = field(init=False)
+    """True if the engine computes it within a step, for the stages that follow."""
+    is_unbounded: bool = field(init=False)
+    """True if infinity is one of its values, which stands for no bound; else it is a fault."""
 
-    @property
-    def is_of_engine(self) -> bool:
-        """True if the engine computes it within a step, for the stages that follow."""
-        return self.name in ("motor_damping", "motor_lift")
-
-    @property
-    def is_unbounded(self) -> bool:
-        """True if infinity is one of its values, which stands for no bound; else it is a fault."""
-        return math.isinf(self.neutral)
+    def __post_init__(self) -> None:
+        vars(self).update(
+            is_number=self.name in ("robot_number", "joint_number", "has_friction"),
+            is_of_engine=self.name in ("motor_damping", "motor_lift"),
+            is_unbounded=math.isinf(self.neutral),
+        )
 
 
 SIGNALS: Final[dict[str, Signal]] = {

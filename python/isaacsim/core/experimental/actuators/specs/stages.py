@@ -8,7 +8,7 @@ goes through the list, and asks the table what it has to know of a kind.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from ..base.errors import shown
@@ -44,35 +44,31 @@ class Kind:
     couples: bool = False
     coordinates: str = "joint"
 
-    @property
-    def takes_effort(self) -> bool:
-        """True if it gets the effort, as all kinds after the controller do."""
-        return self.takes[:1] == ("effort",)
+    takes_effort: bool = field(init=False)
+    """True if it gets the effort, as all kinds after the controller do."""
+    changes_effort: bool = field(init=False)
+    """True if it changes the effort."""
+    senses: bool = field(init=False)
+    """True if it returns the position and velocity that the controller reads."""
+    changes_loop: bool = field(init=False)
+    """True if it changes the input of the controller, or the effort other than by a limit."""
+    converts: bool = field(init=False)
+    """True if it converts between motor and joint coordinates."""
+    is_before_joint: bool = field(init=False)
+    """True if stages before it act in other coordinates than those of the joint."""
 
-    @property
-    def changes_effort(self) -> bool:
-        """True if it changes the effort."""
-        return self.takes_effort and self.gives > 0
-
-    @property
-    def changes_loop(self) -> bool:
-        """True if it changes the input of the controller, or the effort other than by a limit."""
-        return self.senses or (self.changes_effort and not self.is_limit)
-
-    @property
-    def converts(self) -> bool:
-        """True if it converts between motor and joint coordinates."""
-        return self.coordinates == "both"
-
-    @property
-    def is_before_joint(self) -> bool:
-        """True if stages before it act in other coordinates than those of the joint."""
-        return self.converts or self.couples
-
-    @property
-    def senses(self) -> bool:
-        """True if it returns the position and velocity that the controller reads."""
-        return self.takes == _MEASURED
+    def __post_init__(self) -> None:
+        takes_effort = self.takes[:1] == ("effort",)
+        changes_effort, senses = takes_effort and self.gives > 0, self.takes == _MEASURED
+        converts = self.coordinates == "both"
+        vars(self).update(
+            takes_effort=takes_effort,
+            changes_effort=changes_effort,
+            senses=senses,
+            changes_loop=senses or (changes_effort and not self.is_limit),
+            converts=converts,
+            is_before_joint=converts or self.couples,
+        )
 
 
 _COMMANDED = ("position", "velocity", "position_target", "velocity_target", "feedforward", "dt")
@@ -217,16 +213,7 @@ def places_of(staged: Staged) -> list[tuple[str, Any]]:
 
 
 def parts_of(stages: Iterable[object], subject: str = "stages") -> dict[str, Any]:
-    """Stages as arguments of what holds them: `controller`, `clamping`, `delay` and `others`.
-
-    Args:
-        stages: In any order; each keeps its place among those of its kind.
-        subject: What errors call the list.
-
-    Raises:
-        TypeError: Something is no stage.
-        ValueError: Two stages of a kind that an actuator has one of.
-    """
+    """Stages as arguments of what holds them: `controller`, `clamping`, `delay` and `others`."""
     found: dict[str, list[object]] = {kind: [] for kind in KINDS}
     for stage in stages:
         kind = kind_of(stage)

@@ -144,12 +144,7 @@ _COPPER = ElectricalConfig, ThermalConfig
 
 
 def heat_problems(staged: Staged, subject: str) -> list[str]:
-    """Return one message per thermal stage of a motor whose loss is not known, so that it would never warm up.
-
-    Args:
-        staged: Configs of a motor; a value may differ from joint to joint.
-        subject: Subject of the messages.
-    """
+    """Return one message per thermal stage of a motor whose loss is not known, so that it would never warm up."""
     if any(kind == "electrical" for kind, _ in staged.by_kind):
         return []
     return [

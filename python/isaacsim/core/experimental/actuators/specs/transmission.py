@@ -190,22 +190,12 @@ def at_joint(config: _Config, ratio: object) -> _Config:
     """Return a config of the motor as one of the joint that does the same there.
 
     A network, whose numbers are in its file, is returned as it is.
-
-    Args:
-        config: A stage before the transmission; one at the joint is returned as it is.
-        ratio: Radians of the motor per radian or metre of the joint, a number or an array like the config's values.
     """
     return _converted(config, ratio, 1)
 
 
 def as_stored(config: _Config, ratio: object, attributes: Mapping[str, str] | None = None) -> _Config:
-    """Return a config with the values that files have at the joint, attributes `newton:*`, converted to the joint.
-
-    Args:
-        config: A stage.
-        ratio: As for `at_joint`.
-        attributes: Attribute of each parameter; None means those of new files.
-    """
+    """Return a config with the values that files have at the joint, attributes `newton:*`, converted to the joint."""
     return _converted(config, ratio, 1, _at_joint_in_files(config, attributes))
 
 

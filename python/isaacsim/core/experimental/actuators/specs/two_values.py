@@ -16,15 +16,7 @@ def are_same(first: float, second: float) -> bool:
 
 
 def contradiction(subject: str, used: str, other: str, first: float, second: float) -> str:
-    """Return a message on two values that differ.
-
-    Args:
-        subject: Path or name of what has both.
-        used: What is read, after the subject; with its value.
-        other: What is not read, with its value.
-        first: The value that is read, in SI.
-        second: The other one.
-    """
+    """Return a message on two values that differ."""
     ratio = abs(first / second) if first and second else 1.0
     by_degrees = any(abs(factor / _DEGREES - 1.0) < _NEARLY for factor in (ratio, 1.0 / ratio if ratio else 1.0))
     words = ", by a factor of 57.3 = 180/π: one was meant per degree, the other per radian" if by_degrees else ""

@@ -14,12 +14,7 @@ _ANY, _DENSE = 256_000_000, 100
 
 
 def arrays_in(path: Path, rule: str) -> dict[str, np.ndarray]:
-    """Return the arrays of an NPZ file by name; `rule` says in errors what it must be, and the remedy.
-
-    Raises:
-        ValueError: It is damaged or something else, or unpacks to more than 256 MB and 100 times its size.
-        OSError: There is no such file, or it may not be read.
-    """
+    """Return the arrays of an NPZ file by name; `rule` says in errors what it must be, and the remedy."""
     with path.open("rb") as stream:
         try:
             packed = os.fstat(stream.fileno()).st_size
@@ -37,11 +32,7 @@ def arrays_in(path: Path, rule: str) -> dict[str, np.ndarray]:
 
 
 def require_plain(cells: Iterable[object]) -> None:
-    """Refuse cells that Python alone takes for numbers, such as `1_0` and `٣`.
-
-    Raises:
-        ValueError: A text has an underscore, or a letter or digit that is not ASCII.
-    """
+    """Refuse cells that Python alone takes for numbers, such as `1_0` and `٣`."""
     if isinstance(cells, np.ndarray) and cells.dtype.kind not in "OU":
         return
     for cell in cells:

@@ -13,12 +13,7 @@ _T = TypeVar("_T")
 
 
 class Interruptible(Generic[_T]):
-    """An iterable that Ctrl+C ends after the current item, so that there are results; a second one ends the program.
-
-    Args:
-        items: The items, such as physics steps.
-        on_interrupt: Called at Ctrl+C, within an item.
-    """
+    """An iterable that Ctrl+C ends after the current item, so that there are results; a second one ends the program."""
 
     def __init__(self, items: Iterable[_T], on_interrupt: Callable[[], None] | None = None) -> None:
         self.interrupted = False
@@ -47,16 +42,7 @@ class Interruptible(Generic[_T]):
 
 
 def until_interrupted(items: Iterable[_T]) -> Iterator[_T]:
-    """Iterate until Ctrl+C, which a line on standard error reports.
-
-    Args:
-        items: The items, such as physics steps; the first one in any case.
-
-    Example:
-        >>> from isaacsim.core.experimental.actuators.tools.interrupts import until_interrupted
-        >>> print(*until_interrupted(range(3)))
-        0 1 2
-    """
+    """Iterate until Ctrl+C, which a line on standard error reports."""
     yield from (found := Interruptible(items))
     if found.interrupted:
         print("Interrupted: the results are those up to here. A second Ctrl+C ends the program.", file=sys.stderr)

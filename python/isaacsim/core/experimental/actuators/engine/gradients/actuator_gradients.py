@@ -93,15 +93,7 @@ def off_tape() -> Iterator[None]:
 
 
 def require_gradients(label: str, step: Step) -> None:
-    """Refuse a step without gradients.
-
-    Args:
-        label: Label of the actuator in errors.
-        step: The step.
-
-    Raises:
-        NotImplementedError: A component has no law, or a law has no gradients.
-    """
+    """Refuse a step without gradients."""
     if not isinstance(step, NativeStep | WarpStep):
         names = _custom_components(step)
         why = (
@@ -472,11 +464,7 @@ class Pipeline:
 
 
 def _smooth_laws(label: str, plan: Plan) -> Mapping[LawClass, LawClass]:
-    """Return the smooth law of each law of a plan that has one.
-
-    Raises:
-        ValueError: None has one.
-    """
+    """Return the smooth law of each law of a plan that has one."""
     # imported here: Warp takes a while for new functions
     from ..implicit.smooth_friction import smooth_law
 
@@ -539,10 +527,6 @@ class OnTape:
         label: Label of the actuator in errors.
         step: Its step.
         smooth_stick: True for smooth laws of dry friction, on Warp.
-
-    Raises:
-        NotImplementedError: It has no gradients.
-        ValueError: `smooth_stick` is True, and it has no dry friction.
     """
 
     def __init__(self, label: str, step: Step, *, smooth_stick: bool = False) -> None:

@@ -135,11 +135,7 @@ def back_ring(
     bit: int,
     depth: int,
 ) -> float:
-    """Propagate the gradients by a ring after a step and by the delayed command to the ring before the step.
-
-    Returns:
-        Gradient by the command of the step.
-    """
+    """Propagate the gradients by a ring after a step and by the delayed command to the ring before the step."""
     source = noted[0, k]
     held = noted[1, k]
     newest = noted[3, k]
@@ -281,11 +277,7 @@ class _Law:
         return self._guarded(results, len(results), self._law_call, kept)
 
     def motor_lines(self, sensed: Mapping[str, str]) -> list[str]:
-        """Assign the signals of the motor while `alive` is nonzero; clear `alive` if one is not finite.
-
-        Args:
-            sensed: Names of the signals of the joint that the controller gets.
-        """
+        """Assign the signals of the motor while `alive` is nonzero; clear `alive` if one is not finite."""
         commanded, rotor = [*_MOTOR.values()], [name.replace("motor", "rotor") for name in _MOTOR.values()]
         lines = _declared([*commanded, *rotor])
         given = [sensed[name] for name in MOTOR_SIGNALS]
@@ -301,14 +293,7 @@ class _Law:
         call: Callable[[Sequence[str], str], list[str]],
         after: Sequence[str] = (),
     ) -> list[str]:
-        """Lines that assign results while `alive` is nonzero, and clear `alive` if one is not finite.
-
-        Args:
-            results: Names of the results.
-            checked: Number of leading results that must be finite.
-            call: Returns the lines that assign results by name, with inputs in a pattern.
-            after: Lines that follow if all are finite.
-        """
+        """Lines that assign results while `alive` is nonzero, and clear `alive` if one is not finite."""
         seen = [f"seen_{self._number}_{name}" for name in results]
         lines = call(seen, "cut({})")
         if base_of(self._owner) is None:
@@ -349,11 +334,7 @@ class _Law:
 
 
 class _Lines:
-    """Source lines of a pipeline.
-
-    Args:
-        laws: Its laws.
-    """
+    """Source lines of a pipeline."""
 
     def __init__(self, laws: PipelineLaws) -> None:
         sensed = _JOINT | (_SENSED if laws.sensor else {})

@@ -11,11 +11,7 @@ from ...base.memory import Array, numpy_view
 
 
 def refuse(label: str, why: str) -> NoReturn:
-    """Raise the error of an actuator without gradients.
-
-    Raises:
-        NotImplementedError: Always.
-    """
+    """Raise the error of an actuator without gradients."""
     raise NotImplementedError(f"{label}: requires_grad = True: {why}.")
 
 
@@ -84,17 +80,5 @@ class GradientRecorder(Protocol):
         numbers: Array | None = None,
         /,
     ) -> None:
-        """Run the backward pass of a recorded step; arrays are gradients, None for none.
-
-        Args:
-            noted: Record of the step.
-            efforts: By efforts and efforts before the limits; they are only read.
-            effort_index: Indices of the joints in these.
-            signals: By the signals; they are added to.
-            indices: Indices of the joints in these.
-            parameters: By the parameters; they are added to.
-            after: By the state after the step, rings of a delay first; they are set to zero.
-            before: By the state before, added to; may be the same arrays.
-            numbers: By the weights of a network, added to.
-        """
+        """Run the backward pass of a recorded step; arrays are gradients, None for none."""
         ...

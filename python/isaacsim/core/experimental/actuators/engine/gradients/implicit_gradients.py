@@ -54,10 +54,6 @@ class EndOfStep:
 
     States of the mode follow those of the rest, signals and parameters likewise. `finish` completes a record after its
     step.
-
-    Args:
-        inner: The recorder of the rest.
-        count: Number of joints.
     """
 
     def __init__(self, inner: GradientRecorder, count: int) -> None:
@@ -201,12 +197,7 @@ class _Mode:
         return by_end[1] + self._dt * by_end[0]
 
     def back(self, by_after: np.ndarray, by_unmodelled: np.ndarray) -> dict[str, np.ndarray]:
-        """Return gradients by velocity, states, signals and parameters.
-
-        Args:
-            by_after: Gradient by the final velocity.
-            by_unmodelled: Gradient by the load that the next step starts with.
-        """
+        """Return gradients by velocity, states, signals and parameters."""
         known = np.where(self._first, 0.0, 1.0)
         by_rest = known * (by_unmodelled + self._uses * self.gain * by_after)
         by_seen = by_rest * self._share

@@ -38,10 +38,6 @@ class LateCommands:
     """Records steps and runs their backward passes; a `GradientRecorder` around that of the rest.
 
     States of the delay follow those of the rest, signals and parameters likewise.
-
-    Args:
-        inner: The recorder of the rest.
-        count: Number of joints.
     """
 
     def __init__(self, inner: GradientRecorder, count: int) -> None:
@@ -112,14 +108,7 @@ class LateCommands:
 
 
 def drawn(given: dict[str, np.ndarray], before: np.ndarray, left: np.ndarray, draws: np.ndarray) -> np.ndarray:
-    """Return the drawn part of the delay in a step, as `laws/delay_timed.py` draws it.
-
-    Args:
-        given: Signals and parameters of the delay by name.
-        before: The part that was drawn last, NaN after a reset.
-        left: Steps until the next draw.
-        draws: Number of draws.
-    """
+    """Return the drawn part of the delay in a step, as `laws/delay_timed.py` draws it."""
     most = given["random_steps"]
     if not most.any():
         return np.zeros_like(before)

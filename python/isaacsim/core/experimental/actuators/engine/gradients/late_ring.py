@@ -65,13 +65,7 @@ class LateStep:
     def back(
         self, by_acting: Sequence[np.ndarray], after: Sequence[Array | None], before: Sequence[Array | None]
     ) -> list[np.ndarray]:
-        """Propagate gradients of the rings after the step and of what acts; return those of the results of the step.
-
-        Args:
-            by_acting: By the results that act.
-            after: By the rings after the step; they are set to zero.
-            before: By the rings before it, added to; may be the same arrays.
-        """
+        """Propagate gradients of the rings after the step and of what acts; return those of the results of the step."""
         return [self._back(*given) for given in zip(by_acting, after, before, strict=True)]
 
     def by_lag(self, by_acting: Sequence[np.ndarray]) -> np.ndarray:

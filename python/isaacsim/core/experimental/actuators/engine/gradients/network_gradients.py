@@ -130,13 +130,7 @@ def _roll_kernel(
 
 
 class NetworkGradients:
-    """Backward passes of a network for some actuators, each after another evaluation.
-
-    Args:
-        law: The law.
-        rows: Number of actuators.
-        device: Warp device.
-    """
+    """Backward passes of a network for some actuators, each after another evaluation."""
 
     def __init__(self, law: NetworkLaw, rows: int, device: wp.DeviceLike) -> None:
         self.law, self._rows, self._device = law, rows, device
@@ -175,15 +169,7 @@ class NetworkGradients:
         before: Sequence[wp.array | None],
         by_signals: wp.array,
     ) -> None:
-        """Run the backward pass of the last evaluation; arrays are gradients, None for none.
-
-        Args:
-            signals: The signals of the evaluation.
-            by_effort: By the efforts.
-            after: By the state after the step; they are set to zero.
-            before: By the state before, added to; may be the same arrays.
-            by_signals: By the signals, added to.
-        """
+        """Run the backward pass of the last evaluation; arrays are gradients, None for none."""
         law, good, tables = self.law, self._good, self._run.tables
         begin = [signals, self._run.efforts, by_effort, law.scale]
         self._launch(_output_gradient_kernel, self._rows, begin, [good, self._by_output])

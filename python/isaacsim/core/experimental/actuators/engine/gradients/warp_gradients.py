@@ -44,9 +44,6 @@ class WarpGradients:
         depth: Rows of the delay's ring, 0 without a delay.
         device: Warp device.
         network: The law of a network that is the controller.
-
-    Raises:
-        TypeError: A custom law does not compile.
     """
 
     def __init__(

@@ -106,9 +106,6 @@ class CoupledFriction:
         assembly: The actuators.
         articulation: Their robots.
         sweeps: Number of sweeps by joint of the assembly; 0 leaves the joint to its law.
-
-    Raises:
-        HostError: The simulator gives no mass matrices, or its arrays are not in CPU memory.
     """
 
     def __init__(self, assembly: Assembly, articulation: Robots, sweeps: Sequence[int]) -> None:

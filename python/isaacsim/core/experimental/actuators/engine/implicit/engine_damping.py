@@ -32,15 +32,7 @@ _STATES = [ImplicitEffort.STATE.index(name) for name in ("previous_velocity", "p
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """The effort modes of one step.
-
-    Args:
-        step: The step.
-        law: Number of the law among those with a state.
-        slots: Slot of each of its joints in the step.
-        columns: Column of each in the articulation.
-        in_engine: The parameter.
-    """
+    """The effort modes of one step."""
 
     step: Step
     law: int
@@ -59,12 +51,7 @@ class _Part:
 
 
 class EngineDamping:
-    """Hands over to the simulator after each step of the actuators.
-
-    Args:
-        assembly: The actuators.
-        articulation: Their robots.
-    """
+    """Hands over to the simulator after each step of the actuators."""
 
     def __init__(self, assembly: Assembly, articulation: Any) -> None:
         self._assembly, self._articulation = assembly, articulation
@@ -108,14 +95,7 @@ class EngineDamping:
 def hand_damping_over(
     assembly: Assembly, articulation: object, entries: Sequence[ActuatorEntry]
 ) -> EngineDamping | None:
-    """Have the simulator take over how efforts fall with the final velocity, where configs say so.
-
-    Returns:
-        What does it, or None where no config says so.
-
-    Raises:
-        HostError: The simulator takes no armatures per physics step, or its arrays are not in CPU memory.
-    """
+    """Have the simulator take over how efforts fall with the final velocity, where configs say so."""
     if not (joints := joints_in_engine(entries)):
         return None
     subject = subject_of(joints)

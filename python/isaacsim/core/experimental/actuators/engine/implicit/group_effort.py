@@ -54,11 +54,6 @@ class GroupEffort:
         actuator: The actuator.
         response: Inverse mass matrices of its articulations, of this package or of newton.
         options: How equations are solved; None means the defaults.
-
-    Raises:
-        NotImplementedError: The actuator has gradients, or a stage that the mode does not support.
-        ValueError: `response` or an option is none, is on another device, or has no row for a joint; or a joint has
-            more coordinates than degrees of freedom, or there are no joints.
     """
 
     def __init__(self, actuator: Stepped, response: Response, options: ImplicitOptions | None) -> None:
@@ -90,11 +85,7 @@ class GroupEffort:
         self._launches = Launches(device)
 
     def laws(self) -> TrialLaws:
-        """Return the laws, compiled again if the parts of the actuator have changed.
-
-        Raises:
-            NotImplementedError: A new part is not supported.
-        """
+        """Return the laws, compiled again if the parts of the actuator have changed."""
         laws, actuator = self._laws, self._actuator
         if laws is not None and unchanged(self._parts):
             return laws
@@ -158,9 +149,6 @@ class GroupEffort:
             explicit: Steps the actuator explicitly on other arrays of control.
             given: State and control of the simulation, both states of the actuator, and the physics step.
             bias_force: Bias force [N·m or N], or None.
-
-        Raises:
-            ValueError: As `Actuator.step`, and without a physics step above 0.
         """
         sim_state, sim_control, now, after, dt = given
         seconds = _seconds_of(dt)
@@ -249,11 +237,7 @@ def _require_hook(actuator: ActuatorLike) -> None:
 
 
 def _rows_of(actuator: ActuatorLike, blocks: Blocks) -> Rows:
-    """Return the rows of the joints of an actuator.
-
-    Raises:
-        ValueError: A joint has none, or more coordinates than degrees of freedom.
-    """
+    """Return the rows of the joints of an actuator."""
     label, dofs = actuator.label or "actuator", actuator.indices.numpy().astype(np.int64)
     if not len(dofs):
         raise ValueError(f"{label} has 0 joints: must have one in the implicit effort mode. Leave it explicit.")

@@ -256,11 +256,7 @@ class JointSpaceResponse(NotCopied):
 
 
 def blocks_of(response: object) -> Blocks:
-    """Return which row belongs to each DOF, of a response of this package or of newton.
-
-    Raises:
-        ValueError: `response` is neither.
-    """
+    """Return which row belongs to each DOF, of a response of this package or of newton."""
     if isinstance(response, JointSpaceResponse):
         return response.blocks
     kind = type(response)
@@ -345,10 +341,6 @@ class BiasForce:
         Args:
             given: Array of the caller of that shape.
             sim_state: State of the simulation; its `body_q` is read where a free joint has a moving parent.
-
-        Raises:
-            TypeError: `given` is no Warp or NumPy array.
-            ValueError: It has another shape, type or device, or the state has no poses of bodies.
         """
         array = self._checked(given)
         if self._free is None:

@@ -33,13 +33,7 @@ def smoothly_bounded(value: float, lower: float, upper: float) -> float:
 
 
 def calling(law: Any, name: str, **functions: object) -> Any:
-    """Return a `wp.func` of the source of another one that calls other functions by the same names.
-
-    Args:
-        law: The other function.
-        name: Its name.
-        functions: Functions by the names in the source.
-    """
+    """Return a `wp.func` of the source of another one that calls other functions by the same names."""
     known: FunctionType = law.func
     copied = FunctionType(known.__code__, known.__globals__ | functions, name, known.__defaults__, known.__closure__)
     copied.__annotations__, copied.__qualname__, copied.__module__ = known.__annotations__, name, __name__

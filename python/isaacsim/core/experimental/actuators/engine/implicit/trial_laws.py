@@ -43,12 +43,7 @@ _HELD = {"ControllerPID": "ControllerPD", "ControllerGearedPID": "ControllerGear
 
 
 def require_solvable(actuator: ActuatorLike) -> None:
-    """Refuse an actuator whose laws cannot be evaluated at a state that is only tried.
-
-    Raises:
-        NotImplementedError: By name: it has no controller, or a stage that remembers more than an integral, computes
-            arrays, or is of another kind than controllers, limits and delays.
-    """
+    """Refuse an actuator whose laws cannot be evaluated at a state that is only tried."""
     if actuator.controller is None:
         raise NotImplementedError(
             f"{actuator.label or 'actuator'} has no controller: must have one in the implicit effort mode. Leave it "
@@ -168,11 +163,7 @@ class TrialLaws:
         step.bind(binding)
 
     def hold(self, state: Any) -> None:
-        """Hold what the controller remembers, with the signals of the actuator.
-
-        Args:
-            state: State of the actuator that its explicit step of this physics step has written; None without state.
-        """
+        """Hold what the controller remembers, with the signals of the actuator."""
         law = self._actuator.controller
         if _held_name(law) is not None:
             inputs = [law.const_effort, law.ki, state.controller_state.integral]

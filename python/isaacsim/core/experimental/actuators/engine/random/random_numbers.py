@@ -61,12 +61,7 @@ def key_of(*parts: object) -> int:
 
 
 class Draws:
-    """Draws that are made in their order.
-
-    Args:
-        draws: The draws.
-        num_robots: Number of robots.
-    """
+    """Draws that are made in their order."""
 
     def __init__(self, draws: Sequence[Draw], num_robots: int) -> None:
         self._draws, self._core = list(draws), None

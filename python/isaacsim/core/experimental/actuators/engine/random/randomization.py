@@ -62,14 +62,7 @@ class JointProperties(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class _JointParameter:
-    """A parameter of one joint.
-
-    Args:
-        joint: Name of the joint.
-        step: The step of its actuator.
-        view: The parameter of all joints of the actuator.
-        at: Position of the joint among those of its actuator.
-    """
+    """A parameter of one joint."""
 
     joint: str
     step: Step
@@ -175,11 +168,7 @@ class Randomization:
         self._columns, self._properties = list(columns), properties
 
     def request(self, given: Randomized, seed: int, each_reset: bool, first_robot: int) -> None:
-        """Draw these parameters now, besides those of earlier requests; see `ActuatorSet.randomize`.
-
-        Raises:
-            ValueError: Listing every problem, a line each; nothing is changed then.
-        """
+        """Draw these parameters now, besides those of earlier requests; see `ActuatorSet.randomize`."""
         _check_arguments(given, seed, first_robot)
         problems: list[str] = []
         requests = {
@@ -221,11 +210,7 @@ class Randomization:
                 properties.write(name, rows, columns, chosen if every else chosen[:, columns])
 
     def reset_properties(self) -> None:
-        """Drop nominal properties, because the simulator has created its joints again; the next draw sets properties.
-
-        Raises:
-            ValueError: A property could get a value out of range.
-        """
+        """Drop nominal properties, as the simulator has created its joints again; the next draw sets properties."""
         self._nominal_properties, self._targets = {}, None
         drawn = [item for item in self._requests.items() if item[0] in JOINT_PROPERTIES]
         if problems := [wrong for name, request in drawn for wrong in self._out_of_range(name, request)]:
@@ -256,11 +241,7 @@ class Randomization:
         return found
 
     def _joints_with(self, name: str, subject: str) -> list[str]:
-        """Return the joints that have a parameter.
-
-        Raises:
-            ValueError: The simulator does not set the property, or no joint has the parameter.
-        """
+        """Return the joints that have a parameter."""
         if name in JOINT_PROPERTIES:
             properties = self._properties
             if why := properties.problem(name) if properties else "it belongs into the simulator. Randomize it there":

@@ -147,10 +147,6 @@ class Insert:
         slots: Its slots in the plan.
         plan: The plan.
         device: Warp device.
-
-    Raises:
-        ValueError: A state has no axis that runs over the actuators.
-        TypeError: A stage that must run in the plan comes before one that computes arrays.
     """
 
     def __init__(
@@ -258,11 +254,7 @@ class Insert:
         wp.launch(write_efforts_kernel, self.count, [at, bad, self.raw, changed], [computed, efforts], device=device)
 
     def hold(self, bad: wp.array) -> None:
-        """Restore the state of the controller of joints with a fault.
-
-        Args:
-            bad: Fault codes, including those of the second phase.
-        """
+        """Restore the state of the controller of joints with a fault."""
         for before, written in self._advanced:
             inputs = [self.at, bad, self.raw, before, written]
             wp.launch(_restore_kernel, written.shape, inputs, device=self.device)
@@ -311,11 +303,7 @@ class Insert:
                     wp.launch(_clear_kernel, array.shape, [mask, start, array], device=self.device)
 
     def kept(self, state: object) -> Iterator[tuple[str, wp.array]]:
-        """Names and arrays of the states of the components.
-
-        Raises:
-            TypeError: A state is no Warp array.
-        """
+        """Names and arrays of the states of the components."""
         for kind in ("delay", "controller"):
             for name, array in getattr(getattr(state, f"{kind}_state"), "__dict__", {}).items():
                 if not isinstance(array, wp.array):
@@ -524,11 +512,7 @@ class ArrayStagesStep:
         return self._now.step
 
     def kept(self) -> Iterator[tuple[str, wp.array]]:
-        """Names and arrays of the states of the array stages.
-
-        Raises:
-            TypeError: A state is no Warp array.
-        """
+        """Names and arrays of the states of the array stages."""
         for insert, state in zip(self.inserts, self._now.components, strict=True):
             yield from insert.kept(state)
 

@@ -68,11 +68,7 @@ class Columns:
         return [warp_view(one) for one in self.inputs], [warp_view(self.efforts)]
 
     def check(self, num_robots: int, num_slots: int, device: wp.DeviceLike) -> None:
-        """Refuse arrays that a step cannot read or write in place; arrays are checked once.
-
-        Raises:
-            ValueError: By name: type, shape, layout or device of an array, or a column, does not fit.
-        """
+        """Refuse arrays that a step cannot read or write in place; arrays are checked once."""
         if self._fits == (num_robots, num_slots, device):
             return
         if len(self.inputs) != len(SIGNALS):
@@ -122,11 +118,7 @@ class Indices:
     _reads: list[tuple[Array, str, float]] = field(default_factory=list, init=False, repr=False)
 
     def check(self, num_robots: int, num_slots: int, device: wp.DeviceLike) -> None:
-        """Refuse arrays that a step cannot read or write in place, and indices beyond them.
-
-        Raises:
-            ValueError: By name: type, shape, layout or device of an array, or an index, does not fit.
-        """
+        """Refuse arrays that a step cannot read or write in place, and indices beyond them."""
         if not len(self.inputs) == len(self.indices) == len(SIGNALS):
             _refuse("inputs and indices", f"five arrays each ({', '.join(SIGNALS)})")
         prefix, count = f"{self.label}: " if self.label else "", num_robots * num_slots
@@ -165,11 +157,7 @@ class Indices:
         return all_warp([*self.inputs, *self.indices]), all_warp(outputs)
 
     def check_indices(self) -> None:
-        """Refuse indices beyond the checked arrays; indices on CUDA are read once.
-
-        Raises:
-            ValueError: An index is out of range.
-        """
+        """Refuse indices beyond the checked arrays; indices on CUDA are read once."""
         for index, name, length in self._reads:
             if (largest := _largest(index)) >= length:
                 _refuse(f"{self.label or 'indices'}: index {largest} into {name}", f"below {length}, its length")
@@ -184,9 +172,6 @@ def check_custom(name: str, array: object, expected: tuple[int, ...], what: str,
         expected: The shape.
         what: Reason of the shape in errors.
         device: Warp device.
-
-    Raises:
-        ValueError: By name: type, shape, layout or device does not fit.
     """
     if not isinstance(array, wp.array | np.ndarray):
         _refuse(f"{name} is a {type(array).__name__}", f"a Warp array of {_FLOAT}, or on the CPU one of NumPy")

@@ -16,14 +16,7 @@ if TYPE_CHECKING:
 
 
 def make_step(plan: Plan, device: wp.DeviceLike, *, on_core: bool, label: str = "") -> NativeStep | WarpStep:
-    """Return the step of a plan.
-
-    Args:
-        plan: A plan with slots.
-        device: Warp device.
-        on_core: True for the native core, False for Warp.
-        label: Label in errors of the core.
-    """
+    """Return the step of a plan."""
     if on_core:
         return NativeStep(plan, label)
     from .warp import WarpStep
@@ -34,13 +27,7 @@ def make_step(plan: Plan, device: wp.DeviceLike, *, on_core: bool, label: str = 
 def with_array_stages(
     step: NativeStep | WarpStep, stages: Sequence[tuple[str, ArrayStages, Sequence[int]]], device: wp.DeviceLike
 ) -> ArrayStagesStep:
-    """Return a step with array stages between its phases.
-
-    Args:
-        step: The step of the plan.
-        stages: Label, array stages and slots of each actuator that has some.
-        device: Warp device.
-    """
+    """Return a step with array stages between its phases."""
     from .array_stages import ArrayStagesStep, Insert
 
     return ArrayStagesStep(step, [Insert(label, one, at, step.plan, device) for label, one, at in stages], device)

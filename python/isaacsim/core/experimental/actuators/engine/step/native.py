@@ -94,11 +94,7 @@ class NativeStep:
         return state
 
     def bind(self, binding: Columns | Indices) -> None:
-        """Read signals and write efforts this way from now on.
-
-        Raises:
-            ValueError: By name: an array, column or index does not fit.
-        """
+        """Read signals and write efforts this way from now on."""
         size = self.plan.num_robots, self.plan.num_slots
         if isinstance(binding, Columns):
             if not binding.is_numpy:
@@ -115,9 +111,6 @@ class NativeStep:
 
     def follower(self, given: Sequence[object]) -> Callable[..., bool] | None:
         """Return a function that rebinds arrays like the bound ones at other addresses.
-
-        Args:
-            given: Five signals and the efforts as arrays of any library; None for one that stays bound.
 
         Returns:
             A function of six arrays that returns True if it bound them: class, type, shape and strides must be those of
@@ -148,11 +141,7 @@ class NativeStep:
         self._core.hand_over([array.numpy() for array in signals], *(a.numpy() for a in (bad, efforts, computed)))
 
     def reset(self, robots: Sequence[int] | wp.array | None = None) -> None:
-        """Reset state and faults of `robots`, indices or a mask, all by default.
-
-        Raises:
-            ValueError: A mask of another type, length or device, or an unknown robot.
-        """
+        """Reset state and faults of `robots`, indices or a mask, all by default."""
         if isinstance(robots, wp.array):
             robots = np.flatnonzero(mask_of(robots, self.plan.num_robots, "cpu").numpy()).tolist()
         self._core.reset(robots)

@@ -38,23 +38,14 @@ def checks_of(step: Step) -> list[Check]:
 
 
 class TrainedStep:
-    """Requires the step that a network was trained for.
-
-    Args:
-        step: The step of the plan.
-        network: The network, and the slots that have it.
-    """
+    """Requires the step that a network was trained for."""
 
     def __init__(self, step: Step, network: StatefulLaw[NetworkLaw]) -> None:
         self._step, self._network = step, network
         self._has_rate = any(stage.law.TICK is not None for stage in step.plan.stages)
 
     def require_dt(self, dt: float | None) -> None:
-        """Refuse another step.
-
-        Raises:
-            ValueError: It differs from that of the training.
-        """
+        """Refuse another step."""
         if dt is None or not self._has_rate:
             return self._network.law.require_dt(dt)
         steps = np.broadcast_to(periods_of(self._step, dt), self._step.plan.shape)
@@ -63,21 +54,13 @@ class TrainedStep:
 
 
 class KeptDelays:
-    """Requires steps for which the past is kept for all delays; a shorter step makes a delay in seconds longer.
-
-    Args:
-        step: The step of the plan.
-    """
+    """Requires steps for which the past is kept for all delays; a shorter step makes a delay in seconds longer."""
 
     def __init__(self, step: Step) -> None:
         self._step, self._known = step, 0.0
 
     def require_dt(self, dt: float | None) -> None:
-        """Refuse a shorter step; the same step is checked once.
-
-        Raises:
-            ValueError: A delay is longer than what is kept.
-        """
+        """Refuse a shorter step; the same step is checked once."""
         if dt is None or dt == self._known:
             return
         for stage in _late_stages(self._step.plan):

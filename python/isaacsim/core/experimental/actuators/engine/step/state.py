@@ -85,13 +85,7 @@ def new_signal(name: str, plan: Plan) -> np.ndarray:
 
 
 def joint_numbers(num_robots: int, num_joints: int, places: Sequence[int]) -> np.ndarray:
-    """Return the numbers of some joints among all driven ones of all robots, float32 `(num_robots, len(places))`.
-
-    Args:
-        num_robots: Number of robots.
-        num_joints: Number of driven joints of a robot.
-        places: Place of each of the joints among these.
-    """
+    """Return the numbers of some joints among all driven ones of all robots, float32 `(num_robots, len(places))`."""
     every = np.arange(num_robots)[:, None] * num_joints + np.asarray(places)
     return (every % _NUMBERS).astype(np.float32)
 
@@ -162,12 +156,7 @@ Parts = Sequence[tuple[Sequence[int], Kept]]
 
 
 def save(parts: Parts) -> dict[str, np.ndarray]:
-    """Return a copy of the state of all steps, by name.
-
-    Raises:
-        TypeError: A component has a state of other arrays than Warp arrays.
-        ValueError: Two actuators have the same label.
-    """
+    """Return a copy of the state of all steps, by name."""
     faults = [(robot, joints[slot], code, step) for joints, part in parts for robot, slot, code, step in part.faults()]
     saved = {
         "layout": np.array([LAYOUT]),
@@ -179,12 +168,7 @@ def save(parts: Parts) -> dict[str, np.ndarray]:
 
 
 def restore(parts: Parts, saved: Mapping[str, object]) -> None:
-    """Restore a result of `save`, of any engine; everything is checked before anything changes.
-
-    Raises:
-        ValueError: It has another layout or a later version, belongs to other actuators, robots or delays, or holds
-            numbers that are not finite.
-    """
+    """Restore a result of `save`, of any engine; everything is checked before anything changes."""
     _require_layout(saved)
     given = dict(_added(parts)) | {name: np.asarray(saved[name]) for name in saved}
     _require_alike(given, _of_actuators(parts))
@@ -203,11 +187,7 @@ def restore(parts: Parts, saved: Mapping[str, object]) -> None:
 
 
 def mask_of(robots: Sequence[int] | wp.array | None, num_robots: int, device: wp.DeviceLike) -> wp.array:
-    """Return a mask of robots, given by indices, a mask, or None for all: bool `(robots,)` on the device.
-
-    Raises:
-        ValueError: A mask of another type, length or device.
-    """
+    """Return a mask of robots, given by indices, a mask, or None for all: bool `(robots,)` on the device."""
     if isinstance(robots, wp.array):
         has = f"{robots.dtype.__name__} {tuple(robots.shape)} on {robots.device}"
         if robots.dtype is not wp.bool or robots.shape != (num_robots,) or robots.device != wp.get_device(device):

@@ -43,12 +43,7 @@ _KEPT = 16
 
 
 class WarpStep:
-    """The step of a plan on a device.
-
-    Args:
-        plan: A plan with slots.
-        device: Warp device.
-    """
+    """The step of a plan on a device."""
 
     name = "warp"
 
@@ -119,12 +114,7 @@ class WarpStep:
         return new_state(self.plan, self.device)
 
     def bind(self, binding: Columns | Indices) -> None:
-        """Read signals and write efforts this way from now on.
-
-        Raises:
-            ValueError: By name: an array, column or index does not fit.
-            TypeError: A law of the user's own does not compile.
-        """
+        """Read signals and write efforts this way from now on."""
         if not any(one is binding for _, stands_on in self._launches.values() for one in stands_on):
             binding.check(self.plan.num_robots, self.plan.num_slots, self.device)
             self._compile(_kind(binding))
@@ -139,11 +129,7 @@ class WarpStep:
         self._now, self._after = now, after
 
     def step(self, dt: float) -> None:
-        """Compute the efforts of all slots of all robots for a physics step of `dt` seconds.
-
-        Raises:
-            ValueError: A network was trained for another step; nothing was done then.
-        """
+        """Compute the efforts of all slots of all robots for a physics step of `dt` seconds."""
         if self._networks or self._links is not None:
             self.command(dt)
             self.limit()
@@ -169,11 +155,7 @@ class WarpStep:
                 one.require_dt(dt)
 
     def command(self, dt: float) -> None:
-        """The first phase of a step: guard, delay and law, see `hand_over`.
-
-        Raises:
-            ValueError: A network was trained for another step; nothing was done then.
-        """
+        """The first phase of a step: guard, delay and law, see `hand_over`."""
         self._require_dt(dt)
         self._dt = dt
         self._copy_pieces()
@@ -225,11 +207,7 @@ class WarpStep:
         self._forget_kernels()
 
     def reset(self, robots: Sequence[int] | wp.array | None = None) -> None:
-        """Reset state and faults of `robots`, indices or a mask, all by default; a mask is read on the device.
-
-        Raises:
-            ValueError: A mask of another type, length or device.
-        """
+        """Reset state and faults of `robots`, indices or a mask, all by default; a mask is read on the device."""
         if robots is None:
             self._set_steps(0)
         plan = self.plan
@@ -585,11 +563,7 @@ def _kind(binding: Columns | Indices) -> str:
 
 
 def load_kernel(kernel: wp.Kernel, laws: Sequence[LawClass], device: wp.DeviceLike) -> None:
-    """Compile the module of a kernel.
-
-    Raises:
-        TypeError: A law of the user's own does not compile.
-    """
+    """Compile the module of a kernel."""
     try:
         wp.load_module(kernel.module, device=device)
     except Exception as error:

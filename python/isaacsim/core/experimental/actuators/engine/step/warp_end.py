@@ -59,21 +59,7 @@ def secant_step(velocity: float, towards: float) -> float:
 def secant_slope(
     known: float, further: float, found: float, apart: float, q: float, qd: float, dt: float, is_first: bool
 ) -> float:
-    """Return the slope of a law by a secant that is shorter than the one before, so that it ends before most bends.
-
-    Args:
-        known: Slope by the one before.
-        further: Effort at a velocity that is larger by `apart`.
-        found: Effort where it begins, at `q` and `qd`.
-        apart: Its length.
-        q: Position where it begins.
-        qd: Velocity where it begins.
-        dt: Step of physics.
-        is_first: True if there is none before.
-
-    Returns:
-        The slope; `known` where both are equal but for the rounding of effort, position and velocity.
-    """
+    """Return the slope of a law by a secant that is shorter than the one before, so that it ends before most bends."""
     slope = (further - found) / apart
     rounded = wp.abs(found) + wp.abs(known) * (wp.abs(q) / dt + wp.abs(qd))
     noise = SAME_SLOPE * wp.abs(known) + wp.abs(ROUNDING * rounded / apart)
@@ -155,11 +141,7 @@ def note_end(effort: str) -> tuple[str, str]:
 
 
 def chord_lines(chain: Sequence[str]) -> list[str]:
-    """Return lines that replace the slope by the chord between the end of the step and its start.
-
-    Args:
-        chain: Lines that assign `found`, the effort of the motor at `end_q` and `end_qd`.
-    """
+    """Return lines that replace the slope by the chord between the end of the step and its start."""
     return [
         "there_qd = wp.float32(end_qd)",
         *chain,
@@ -185,12 +167,7 @@ def acts_at_end(law: LawClass) -> bool:
 
 
 def _secants(towards: str, ahead: Sequence[str]) -> list[str]:
-    """Return lines that assign `secant`, the slope of a law at the end of the step, where it gives `found`.
-
-    Args:
-        towards: A number with the sign of the velocity in whose direction the slope is taken.
-        ahead: Lines that assign `further`, the effort at a velocity that is larger by `apart_qd`.
-    """
+    """Return lines that assign `secant`, the slope of a law at the end of the step, where it gives `found`."""
     body = [
         *ahead,
         "secant = secant_slope(secant, further, found, apart_qd, end_q, end_qd, dt, ahead_of == 0)",
@@ -207,14 +184,7 @@ def _secants(towards: str, ahead: Sequence[str]) -> list[str]:
 
 
 def solving(evaluate: Sequence[str], ahead: Sequence[str], start: str, line: Sequence[str]) -> list[str]:
-    """Return lines that solve a law for `effort`, NaN on a fault, and leave its slope and the end of the step.
-
-    Args:
-        evaluate: Lines that assign `found`, the effort at `law_q` and `law_qd`.
-        ahead: Lines that assign `further`, the effort at a velocity that is larger by `apart_qd`.
-        start: The first effort to try.
-        line: Lines that follow the new end of the step, before the law: the effort of what is before it.
-    """
+    """Return lines that solve a law for `effort`, NaN on a fault, and leave its slope and the end of the step."""
     body = [
         *note_end("tried"),
         *line,
@@ -241,13 +211,7 @@ def solving(evaluate: Sequence[str], ahead: Sequence[str], start: str, line: Seq
 
 
 def stepping(friction: Sequence[str], evaluate: Sequence[str], ahead: Sequence[str]) -> list[str]:
-    """Return lines of friction of a joint whose motor falls with the final velocity; see `step_joints` of the core.
-
-    Args:
-        friction: Lines that change `effort`.
-        evaluate: Lines that assign `found`, the effort of the motor at the end of the step.
-        ahead: Lines that assign `further`, its effort at a velocity that is larger by `apart_qd`.
-    """
+    """Return lines of friction of a joint whose motor falls with the final velocity; see `step_joints` of the core."""
     again = [
         "change = line_slope * (end_qd - line_qd)",
         *evaluate,

@@ -416,14 +416,7 @@ class _Law:
         return [*lines, f"{newest} = newest_after({newest}, after_{n}_{first}.shape[0])"]
 
     def motor_lines(self, joint: Sequence[str], motor: Sequence[str], checked: int, on_fault: str) -> list[str]:
-        """Convert signals of the joint to those of the motor, unless there is a fault; of a transmission.
-
-        Args:
-            joint: Names of the signals of the joint.
-            motor: Names of the signals of the motor.
-            checked: Number of leading motor signals that must be finite.
-            on_fault: Statement that runs if one of those is not finite.
-        """
+        """Convert signals of the joint to those of the motor, unless there is a fault; of a transmission."""
         asked = [f"asked_{name}[robot, slot]" for name in self.owner.ASKS]
         lines = self._call(f"{self.name}_motor", [*joint, *asked], [], motor)
         lines += _under(f"if not ({_all_finite(motor[:checked])}):", [on_fault])
@@ -477,11 +470,7 @@ class _Law:
         return [*([self._place] if kept else []), *kept, *carried, *lines]
 
     def state_out(self, *, evaluated: bool) -> list[str]:
-        """Write the state of every slot that has the law.
-
-        Args:
-            evaluated: True if this phase evaluates the law; otherwise only a fault restores the previous state.
-        """
+        """Write the state of every slot that has the law."""
         n, at, kept = self.state_number, f"{self.name}_at", self._state("kept")
         # a value that is too large would never leave a ring
         goes_on = bool(self.owner.LATE)
@@ -833,12 +822,7 @@ class _KernelText:
         return self._has_mode and owner.END is None and (steps or bool(self._steps_joint))
 
     def _evaluate_chain(self, result: str, names: Mapping[str, str]) -> list[str]:
-        """Lines that assign the effort of the motor at a given end of the step, without friction.
-
-        Args:
-            result: Name of the effort.
-            names: Names of the signals of controllers and stages, in the place of those of the chain.
-        """
+        """Lines that assign the effort of the motor at a given end of the step, without friction."""
         lines = [f"{result} = wp.float32(0.0)"]
         for where, law in self._chain:
             signals = {name: names.get(value, value) for name, value in law.signals.items()} | {"effort": result}

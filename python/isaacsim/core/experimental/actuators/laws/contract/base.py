@@ -44,12 +44,7 @@ class ParameterSource(Protocol):
         ...
 
     def assign(self, component: Component, attribute: str, values: object) -> None:
-        """Copy an array, one value per robot and target, into a parameter; it acts at the next step.
-
-        Raises:
-            TypeError: The values are no Warp array of the type of the parameter.
-            ValueError: The array has another length.
-        """
+        """Copy an array, one value per robot and target, into a parameter; it acts at the next step."""
         ...
 
 
@@ -194,8 +189,13 @@ class Component(NotCopied):
             setattr(self, name, given[name])
         present = {name: array for name, array in given.items() if array is not None}
         require_arrays(self, **present)
-        for reference, expected in list(present.items())[:1]:
-            require_same_shape(reference, expected, **present)
+        for name, array in present.items():
+            reference = next(iter(present))
+            if array.shape != present[reference].shape:
+                raise ValueError(
+                    f"{name} has shape {array.shape}: must be that of {reference}, {present[reference].shape}. "
+                    "Give one value per actuator."
+                )
 
     def __getattr__(self, name: str) -> wp.array:
         # reading a parameter that the plan owns materializes it
@@ -544,16 +544,6 @@ def _zeros(count: int, num_actuators: int, device: wp.DeviceLike) -> tuple[wp.ar
     return tuple(wp.zeros(num_actuators, dtype=wp.float32, device=device) for _ in range(count))
 
 
-def require_same_shape(reference: str, expected: wp.array, **arrays: wp.array | None) -> None:
-    """Raise a `ValueError` that names the first array with another shape than `reference`."""
-    for name, array in arrays.items():
-        if array is not None and array.shape != expected.shape:
-            raise ValueError(
-                f"{name} has shape {array.shape}: must be that of {reference}, {expected.shape}. "
-                "Give one value per actuator."
-            )
-
-
 def require_given(component: Component, *names: str) -> None:
     """Raise a `ValueError` that names the first of these parameters without an array."""
     require_arrays(component, **{name: getattr(component, name) for name in names})
@@ -608,11 +598,7 @@ def repeated(value: npt.ArrayLike, count: int, device: wp.DeviceLike, dtype: typ
 
 
 def resolved_scalars(config_type: type, args: Mapping[str, object]) -> dict[str, object]:
-    """Return `args` with the fallbacks of `config_type`, validated; keys of other names are dropped.
-
-    Raises:
-        ValueError: A value is out of range.
-    """
+    """Return `args` with the fallbacks of `config_type`, validated; keys of other names are dropped."""
     require_type("args", args, Mapping, "a dictionary")
     described = {name: one for name, one in parameters_of(config_type).items() if one.of_law}
     resolved = {name: args.get(name, one.fallback) for name, one in described.items()}

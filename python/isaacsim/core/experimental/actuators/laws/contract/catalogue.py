@@ -92,11 +92,7 @@ class Law:
 
     @property
     def component(self) -> type[Component]:
-        """The component class, loaded on first use.
-
-        Raises:
-            LookupError: The line has none.
-        """
+        """The component class, loaded on first use."""
         if self.name is None:
             raise LookupError(f"{self.config.__name__} has no component class of its own. Ask for `name` first.")
         return component_class(self.name)
@@ -271,11 +267,7 @@ def in_order(stages: Sequence[_Stage]) -> list[_Stage]:
 
 
 def register(schema: str, component_type: type[Component] | Resolver, kind: str) -> None:
-    """Register a component class, or a function that returns one, for prims with a schema of the host program.
-
-    Raises:
-        ValueError: It is neither, or the class is of another kind.
-    """
+    """Register a component class, or a function that returns one, for prims with a schema of the host program."""
     if isinstance(component_type, type):
         require_kind(component_type, kind)
     elif not callable(component_type):
@@ -294,15 +286,7 @@ def register(schema: str, component_type: type[Component] | Resolver, kind: str)
 
 
 def class_of(config: Config, checkpoint: Checkpoint | None = None) -> type[Component]:
-    """Return the component class that implements a config.
-
-    Args:
-        config: The config.
-        checkpoint: Its network, if it names one.
-
-    Raises:
-        ValueError: No class implements the config, or the host program's function refuses it.
-    """
+    """Return the component class that implements a config."""
     found = _line_of(type(config))
     if found is not None and found.name:
         return found.component
@@ -329,11 +313,7 @@ def class_of(config: Config, checkpoint: Checkpoint | None = None) -> type[Compo
 
 
 def build(config: Config, num_actuators: int, device: wp.DeviceLike, checkpoint: Checkpoint | None = None) -> Component:
-    """Return the component of `config` with each value repeated for `num_actuators` actuators.
-
-    Raises:
-        ValueError: No class implements the config, or the network in `checkpoint` cannot be used.
-    """
+    """Return the component of `config` with each value repeated for `num_actuators` actuators."""
     component_type: Any = class_of(config, checkpoint)
     if checkpoint is not None:
         return component_type(checkpoint)
@@ -345,11 +325,7 @@ def build(config: Config, num_actuators: int, device: wp.DeviceLike, checkpoint:
 def from_arguments(
     component_type: type[Component], values: Mapping[str, object], num_actuators: int, device: wp.DeviceLike
 ) -> Component:
-    """Return a component of a class with scalar arguments, each repeated for `num_actuators` actuators.
-
-    Raises:
-        ValueError: An argument is missing or out of range.
-    """
+    """Return a component of a class with scalar arguments, each repeated for `num_actuators` actuators."""
     from .base import repeated
 
     resolved: dict[str, Any] = component_type.resolve_arguments(dict(values))
@@ -370,11 +346,7 @@ def _line_of(config_type: type) -> Law | None:
 
 
 def require_kind(component_type: object, kind: str) -> None:
-    """Refuse an object that is no component class of a kind.
-
-    Raises:
-        ValueError: It is none.
-    """
+    """Refuse an object that is no component class of a kind."""
     from .base import Component
 
     is_component = isinstance(component_type, type) and issubclass(component_type, Component)

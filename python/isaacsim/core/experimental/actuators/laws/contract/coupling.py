@@ -20,9 +20,6 @@ def inertias_of(mass_matrix: np.ndarray, first: int = 0) -> tuple[np.ndarray, np
     Args:
         mass_matrix: Symmetric and positive definite, `(…, coordinates, coordinates)`, armatures included.
         first: Number of coordinates before the joints, those of a floating base.
-
-    Raises:
-        ValueError: It is not.
     """
     try:
         # fails unless it is positive definite

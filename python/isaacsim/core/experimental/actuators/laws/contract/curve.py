@@ -52,11 +52,7 @@ class Curved(Protocol):
 
 
 def curves_over(owner: str, curves: object) -> Mapping[str, str]:
-    """Return the input of each curve of a class, by name of the curve; names without an input run over the position.
-
-    Raises:
-        TypeError: An input is unknown.
-    """
+    """Return the input of each curve of a class, by name of the curve; names without an input run over the position."""
     if isinstance(curves, tuple):
         curves = dict.fromkeys(curves, "position")
     if not isinstance(curves, Mapping) or not set(curves.values()) <= set(OVER):
@@ -80,11 +76,7 @@ def prepare_curve(points: Sequence[float], values: Sequence[float]) -> np.ndarra
 
 
 def rows_of(component: Curved, name: str) -> np.ndarray:
-    """Return the prepared rows of a curve of a component.
-
-    Raises:
-        ValueError: There are no points, or not as many values; points decrease or are not finite; or a value is NaN.
-    """
+    """Return the prepared rows of a curve of a component."""
     points, values = (np.asarray(column, np.float64) for column in component.curve(name))
     with np.errstate(over="ignore"):
         marks = points.astype(np.float32)

@@ -12,12 +12,7 @@ from ...specs.arguments import require_type
 
 
 def device_of(given: Any) -> wp.Device:
-    """Return the Warp device of a name; None means Warp's current device.
-
-    Raises:
-        TypeError: The argument is no name.
-        ValueError: There is no such device.
-    """
+    """Return the Warp device of a name; None means Warp's current device."""
     if given is not None:
         require_type("device", given, (str, wp.Device), "the name of a device")
     start_warp()

@@ -40,12 +40,7 @@ _HOOKS = {"__getattr__", "__getattribute__", "__setattr__"}
 
 
 def adopt(component: object) -> object:
-    """Adopt a component of newton in place, and return it; return other objects unchanged.
-
-    Raises:
-        ValueError: It cannot be used.
-        NotImplementedError: Its class does not override an abstract method of newton.
-    """
+    """Adopt a component of newton in place, and return it; return other objects unchanged."""
     adopted = adopted_copy(component)
     if adopted is not component:
         vars(component).update(vars(adopted))
@@ -54,12 +49,7 @@ def adopt(component: object) -> object:
 
 
 def adopted_copy(component: object) -> object:
-    """Return an adopted copy of a component of newton, which stays unchanged; return other objects themselves.
-
-    Raises:
-        ValueError: It cannot be used.
-        NotImplementedError: Its class does not override an abstract method of newton.
-    """
+    """Return an adopted copy of a component of newton, which stays unchanged; return other objects themselves."""
     own = type(component)
     if (origin := _origin(own)) is None:
         return component
@@ -107,11 +97,7 @@ def peer_of(name: str, peer: object) -> Any:
 
 
 def parts_of(actuator: object) -> tuple[Any, list[Any], Any] | None:
-    """Return control law, limits and delay of an actuator of newton; None for other objects.
-
-    Raises:
-        ValueError: The actuator is in an effort mode that this package does not have.
-    """
+    """Return control law, limits and delay of an actuator of newton; None for other objects."""
     if not any(base.__name__ == "Actuator" and _is_newtons(base) for base in type(actuator).__mro__):
         return None
     held = vars(actuator)
@@ -189,11 +175,7 @@ def _computes_itself(component: object, theirs: type, ours: type[Component]) -> 
 
 @functools.cache
 def _adopting(own: type, theirs: type, ours: type[Component], native: bool) -> type:
-    """Return the class of adopted components of class `own`.
-
-    Raises:
-        NotImplementedError: The class does not override an abstract method of newton, which raises this when called.
-    """
+    """Return the class of adopted components of class `own`."""
     family = next(family for family in _FAMILIES.values() if issubclass(ours, family))
     abstract = [name for name in _ABSTRACT.get(ours, ()) if getattr(own, name) is getattr(theirs, name)]
     if abstract:

@@ -51,11 +51,7 @@ class Calls:
         self._calls: dict[tuple[int, ...], tuple[Callable[[], None], tuple[Array, ...]]] = {}
 
     def find(self, x: Array, y: Array, state_in: Sequence[Array], state_out: Sequence[Array]) -> Callable[[], None]:
-        """Return the call for these arrays.
-
-        Raises:
-            ValueError: By name: type, shape, layout or device of an array does not fit.
-        """
+        """Return the call for these arrays."""
         key = (id(x), id(y), *map(id, state_in), *map(id, state_out))
         if known := self._calls.get(key):
             return known[0]

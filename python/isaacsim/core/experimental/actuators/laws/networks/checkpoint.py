@@ -28,12 +28,7 @@ class Checkpoint:
 
 
 class CheckpointPath(str):
-    """The path of a file, with the checkpoint that was read from it, so that it is not read again.
-
-    Args:
-        path: The path.
-        checkpoint: The checkpoint.
-    """
+    """The path of a file, with the checkpoint that was read from it, so that it is not read again."""
 
     __slots__ = ("checkpoint",)
     checkpoint: Checkpoint

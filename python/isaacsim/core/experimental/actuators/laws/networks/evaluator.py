@@ -36,21 +36,12 @@ class Evaluator(Protocol):
             state_in: Recurrent state before, float32 `(num_layers, rows, hidden_size)` each: hidden and cell
                 state of an LSTM, hidden state of a GRU, none without recurrent layers.
             state_out: Recurrent state after; the same arrays as `state_in` update it in place.
-
-        Raises:
-            ValueError: By name: type, shape, layout or device of an array does not fit.
         """
         ...
 
 
 def make_evaluator(network: Network | TorchNetwork, rows: int, device: Device = "cpu") -> Evaluator:
-    """Return an evaluator of a network.
-
-    Args:
-        network: The network.
-        rows: Number of actuators.
-        device: Warp device of the arrays; "cpu" for NumPy arrays.
-    """
+    """Return an evaluator of a network."""
     if isinstance(network, TorchNetwork):
         return network.evaluator(rows, device)
     program = Program(network)

@@ -84,11 +84,7 @@ class Metadata:
 
 
 def check_metadata(metadata: Mapping[str, Any], network: Sizes) -> Metadata:
-    """Return the metadata that are used, with defaults; unknown keys are ignored.
-
-    Raises:
-        NetworkError: The value of a key is invalid, or does not fit the network.
-    """
+    """Return the metadata that are used, with defaults; unknown keys are ignored."""
     kind = metadata.get("model_type", network.kind)
     _must(kind in ("mlp", "lstm", "gru"), "model_type", kind, "be mlp, lstm or gru")
     _must(kind == network.kind, "model_type", kind, f"be {network.kind}, for the network is no {str(kind).upper()}")
@@ -234,15 +230,7 @@ def _scale(key: str, value: object) -> float:
 
 
 def read_json(text: bytes | str, what: str) -> Any:
-    """Return the JSON of an untrusted file.
-
-    Args:
-        text: UTF-8, 4 MB at most.
-        what: Name of the text in errors.
-
-    Raises:
-        NetworkError: It is no JSON, contains a name twice, is too long or too deeply nested.
-    """
+    """Return the JSON of an untrusted file."""
 
     def once(pairs: list[tuple[str, object]]) -> dict[str, object]:
         result = dict(pairs)
@@ -263,11 +251,7 @@ def read_json(text: bytes | str, what: str) -> Any:
 
 
 def read_sidecar(text: bytes | str, what: str) -> dict[str, object]:
-    """Return metadata in a JSON object, which is a file beside the checkpoint or part of it.
-
-    Raises:
-        NetworkError: It is no JSON object.
-    """
+    """Return metadata in a JSON object, which is a file beside the checkpoint or part of it."""
     metadata = read_json(text, what)
     if not isinstance(metadata, dict):
         raise NetworkError(f"{what} is a {type(metadata).__name__}: expected a JSON object. Write the file again.")
@@ -275,11 +259,7 @@ def read_sidecar(text: bytes | str, what: str) -> dict[str, object]:
 
 
 def read_properties(properties: Mapping[str, str]) -> dict[str, object]:
-    """Return metadata of a file that holds texts by name: `metadata` as JSON, or without it each as JSON or text.
-
-    Raises:
-        NetworkError: `metadata` is no JSON object.
-    """
+    """Return metadata of a file that holds texts by name: `metadata` as JSON, or without it each as JSON or text."""
     if "metadata" in properties:
         return read_sidecar(properties["metadata"], "metadata")
     result: dict[str, object] = {}
@@ -292,11 +272,7 @@ def read_properties(properties: Mapping[str, str]) -> dict[str, object]:
 
 
 def write_json(metadata: Mapping[str, object]) -> str:
-    """Return metadata as JSON.
-
-    Raises:
-        NetworkError: JSON cannot hold a value.
-    """
+    """Return metadata as JSON."""
     try:
         return json.dumps(dict(metadata), allow_nan=False)
     except (TypeError, ValueError) as error:

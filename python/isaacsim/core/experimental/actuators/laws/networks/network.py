@@ -123,10 +123,6 @@ class Network:
     Args:
         inputs: Width of the input.
         operations: Operations in the order of computation; the last one is the output, one number wide.
-
-    Raises:
-        NetworkError: A source comes after its use, widths do not fit, a number is not finite, recurrent layers are
-            not 0, 1, 2 … of one kind and size, or the output is wider than 1.
     """
 
     inputs: int

@@ -51,11 +51,7 @@ class NetworkLaw:
 
     @property
     def data(self) -> Network:
-        """The network as data, as plans and gradients need it.
-
-        Raises:
-            TypeError: Torch runs the network.
-        """
+        """The network as data, as plans and gradients need it."""
         if isinstance(self.network, Network):
             return self.network
         raise TypeError(f"{self.subject}: a network that Torch runs is no data here. Give an ONNX file.")
@@ -67,11 +63,7 @@ class NetworkLaw:
         return self.network.num_layers, rows, self.network.hidden_size
 
     def require_dt(self, dt: float | None) -> None:
-        """Refuse a physics step that the network was not trained for.
-
-        Raises:
-            ValueError: The step differs.
-        """
+        """Refuse a physics step that the network was not trained for."""
         if self.sample_dt is None:
             return
         if dt is None or not math.isclose(dt, self.sample_dt, rel_tol=_DT_RELATIVE, abs_tol=_DT_ABSOLUTE):

@@ -188,14 +188,7 @@ class NetworkRun:
         state: Sequence[wp.array],
         custom: wp.array | None = None,
     ) -> None:
-        """Compute `efforts`.
-
-        Args:
-            signals: Positions, velocities, and their targets.
-            indices: Indices of the actuators in each of them.
-            state: State before this step.
-            custom: The custom input, with the indices of velocities; None if the law has none.
-        """
+        """Compute `efforts`."""
         law, histories = self.law, [self._no_history] * 2
         if law.history:
             histories[: len(state)] = state
@@ -215,17 +208,7 @@ class NetworkRun:
         bad: wp.array | None = None,
         at: wp.array | None = None,
     ) -> None:
-        """Write the state after the computed step; an actuator with a fault keeps its state.
-
-        Args:
-            now: State before the step.
-            after: State that is written; may be the same.
-            bad: Fault codes of the signals, or None for none.
-            at: Indices of the actuators in these.
-
-        Raises:
-            RuntimeError: `compute` was not called since the last call.
-        """
+        """Write the state after the computed step; an actuator with a fault keeps its state."""
         if not self._is_computed:
             raise RuntimeError("update_state has nothing new: compute must run before it. Call compute.")
         self._is_computed = False

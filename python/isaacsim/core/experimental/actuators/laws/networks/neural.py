@@ -70,11 +70,7 @@ class NetworkState(Component.State):
     """True if its attributes are Torch tensors."""
 
     def reset(self, mask: wp.array | None = None) -> None:
-        """Zero the state of the actuators in `mask`, bool `(N,)`; of all by default.
-
-        Raises:
-            ValueError: The mask has another type or shape.
-        """
+        """Zero the state of the actuators in `mask`, bool `(N,)`; of all by default."""
         for name, array in vars(self).items():
             if array is None:
                 raise ValueError(f"{type(self).__name__} has no {name} to reset: must have one. Take state().")

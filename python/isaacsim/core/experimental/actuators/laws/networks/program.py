@@ -156,11 +156,7 @@ class Program:
 
 
 class _Columns:
-    """Columns behind the state, taken and released in pieces.
-
-    Args:
-        base: First of them.
-    """
+    """Columns behind the state, taken and released in pieces."""
 
     def __init__(self, base: int) -> None:
         self._base = self.count = base

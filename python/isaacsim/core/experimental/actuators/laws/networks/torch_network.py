@@ -39,16 +39,7 @@ _TRIED_ROWS = 3
 
 
 def load_with_torch(kind: str, data: bytes, given: Mapping[str, object]) -> tuple[TorchNetwork, dict[str, object]]:
-    """Load a trusted file with Torch, and return its network and metadata.
-
-    Args:
-        kind: Format, "torchscript", "pt2" or "state dict"; the last one for everything that `torch.save` wrote.
-        data: The file, which may do whatever a program can.
-        given: Metadata that go before the file's.
-
-    Raises:
-        NetworkError: Torch is not installed, cannot load the file, or the file holds no network that can be called.
-    """
+    """Load a trusted file with Torch, and return its network and metadata."""
     with needs("What is not recognised", "train", NetworkError):
         torch = _torch()
     with warnings.catch_warnings():
@@ -79,9 +70,6 @@ class TorchNetwork:
         module: A `torch.nn.Module`, put into float32 and evaluation mode.
         metadata: `model_type`; of an MLP `input_idx`, of a GRU `input_columns`; `num_layers` and `hidden_size` if
             the module has no LSTM or GRU that holds them.
-
-    Raises:
-        NetworkError: It cannot be called in this way, or computes one row from another.
     """
 
     def __init__(self, module: Module, metadata: Mapping[str, Any]) -> None:
@@ -107,19 +95,11 @@ class TorchNetwork:
         return self._module if str(device) == "cpu" else copy.deepcopy(self._module).to(device)
 
     def call(self, module: Module, x: Tensor, states: Sequence[Tensor]) -> tuple[Tensor, list[Tensor]]:
-        """Return output `(rows,)` and new states of a module of this network.
-
-        Raises:
-            NetworkError: The module returns something else.
-        """
+        """Return output `(rows,)` and new states of a module of this network."""
         return self._call(self._form, module, x, states)
 
     def traced(self) -> bytes:
-        """Return a TorchScript file of the operations of one call, as far as these do not depend on numbers.
-
-        Raises:
-            NetworkError: Torch cannot trace the module.
-        """
+        """Return a TorchScript file of the operations of one call, as far as these do not depend on numbers."""
         torch = _torch()
         x, states = self._example()
         rows_first, packed = self._form
@@ -161,11 +141,7 @@ class TorchNetwork:
         return x, [torch.zeros(self.num_layers, _TRIED_ROWS, self.hidden_size) for _ in range(self.num_states)]
 
     def _find_form(self) -> tuple[bool, bool]:
-        """Find the calling convention by trying: whether rows come first, and whether states are one argument.
-
-        Raises:
-            NetworkError: None of the known ways works, or one row's output depends on others or on earlier calls.
-        """
+        """Find the calling convention by trying: whether rows come first, and whether states are one argument."""
         x, states = self._example()
         packed = (True, False) if self.kind == "lstm" else (False,)
         problem: Exception | None = None

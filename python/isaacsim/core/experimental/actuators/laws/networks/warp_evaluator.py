@@ -394,13 +394,7 @@ def evaluate_kernel(
 
 
 class WarpEvaluator:
-    """Evaluates in Warp; allocates nothing after the first call with the same arrays.
-
-    Args:
-        program: The network.
-        rows: Number of actuators.
-        device: Warp device.
-    """
+    """Evaluates in Warp; allocates nothing after the first call with the same arrays."""
 
     name = "warp"
 

@@ -29,13 +29,7 @@ def differentiable_kernel() -> wp.Kernel:
 
 
 class DifferentiableEvaluator:
-    """Evaluates a network as `WarpEvaluator` does, and computes gradients of the last evaluation.
-
-    Args:
-        network: The network.
-        rows: Number of actuators.
-        device: Warp device.
-    """
+    """Evaluates a network as `WarpEvaluator` does, and computes gradients of the last evaluation."""
 
     name = "warp"
 

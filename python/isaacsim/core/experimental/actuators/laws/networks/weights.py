@@ -15,9 +15,6 @@ class Weights:
     """The trained weights of a network: weights and biases of its linear maps and recurrent layers.
 
     Names are those of the tensors in a file of `safetensors.write`: number of the operation and field, `1.weight`.
-
-    Args:
-        network: The network.
     """
 
     def __init__(self, network: Network) -> None:
@@ -49,11 +46,7 @@ class Weights:
         self.numbers = numbers
 
     def network(self) -> Network:
-        """Return the network with the current numbers.
-
-        Raises:
-            NetworkError: A number is not finite.
-        """
+        """Return the network with the current numbers."""
         operations = []
         for number, operation in enumerate(self._network.operations, 1):
             mine = {name: f"{number}.{name}" for name in _arrays_of(operation)}

@@ -92,30 +92,18 @@ class OwnArticulation(DofProperties):
         self._backend.silence(self._index(indices, dof_indices).ravel(), silent)
 
     def set_dof_gains(self, *_: object, **__: object) -> None:
-        """Refused: joint drives are the model's own actuators.
-
-        Raises:
-            HostError: Always.
-        """
+        """Refused: joint drives are the model's own actuators."""
         raise HostError(
             "gains of joint drives: these are the actuators of your MuJoCo model, several to a joint maybe. Write "
             "model.actuator_gainprm and model.actuator_biasprm."
         )
 
     def switch_dof_control_mode(self, *_: object, **__: object) -> None:
-        """Refused like `set_dof_gains`.
-
-        Raises:
-            HostError: Always.
-        """
+        """Refused like `set_dof_gains`."""
         self.set_dof_gains()
 
     def get_dof_indices(self, names: str | Sequence[str]) -> wp.array:
-        """Return the columns of the named joints, int32.
-
-        Raises:
-            ValueError: There is no such joint, or it turns or moves freely; the message lists those there are.
-        """
+        """Return the columns of the named joints, int32."""
         for name in [names] if isinstance(names, str) else names:
             if name in self._backend.other_joints:
                 raise ValueError(

@@ -445,11 +445,7 @@ FIRST = ("inspect", "lint", "run", "stability", "identify", "export")
 
 
 def choices(texts: Iterable[str]) -> dict[str, str]:
-    """Return the choices by variant set.
-
-    Raises:
-        ValueError: One is not of this form.
-    """
+    """Return the choices by variant set."""
     by_set = {}
     for text in texts:
         name, between, choice = text.partition("=")

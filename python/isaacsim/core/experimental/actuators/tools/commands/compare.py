@@ -74,11 +74,7 @@ def _file_and_name(text: str) -> tuple[Path, str | None]:
 
 
 def _by_index(first: Side, second: Side) -> Side:
-    """Return the second side with commands by the number of joints.
-
-    Raises:
-        ValueError: The sides have different numbers of joints.
-    """
+    """Return the second side with commands by the number of joints."""
     if len(first.joints) != len(second.joints):
         raise ValueError(
             f"--by-index: {second.file} has {len(second.joints)} joints: must have {len(first.joints)}, as "

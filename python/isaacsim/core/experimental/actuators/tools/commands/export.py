@@ -17,11 +17,7 @@ _QUANTITIES = {"kp": "stiffness", "kd": "damping", "max_effort": "effort"}
 
 
 def answer(arguments: Export) -> Answer:
-    """Answer `actuators export`.
-
-    Raises:
-        ValueError: The robot cannot be read, the target refuses it, or losses are allowed and forbidden.
-    """
+    """Answer `actuators export`."""
     if arguments.strict and arguments.lossy:
         raise ValueError("--strict, --lossy: must not be given together. Give one of them.")
     if not TARGETS[arguments.to].is_folder:

@@ -81,22 +81,14 @@ def answer(arguments: Identify) -> Answer:
 
 
 def _gains(arguments: Identify) -> bool | None:
-    """Return whether gains are fitted; None if that follows from the logs.
-
-    Raises:
-        ValueError: They are to be fitted and to be kept.
-    """
+    """Return whether gains are fitted; None if that follows from the logs."""
     if arguments.gains and arguments.keep_gains:
         raise ValueError("--gains, --keep-gains: must not be given together. Give one of them.")
     return True if arguments.gains else False if arguments.keep_gains else None
 
 
 def _pairs(option: str, texts: Sequence[str]) -> dict[str, tuple[float, float]]:
-    """Return pairs of numbers by name, from `name=1:2`.
-
-    Raises:
-        ValueError: Something else.
-    """
+    """Return pairs of numbers by name, from `name=1:2`."""
     pairs = {}
     for text in texts:
         name, _, pair = text.partition("=")

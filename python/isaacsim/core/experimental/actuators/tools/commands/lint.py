@@ -16,11 +16,7 @@ _FINDINGS = headings("file | rule | severity | where | problem | remedy")
 
 
 def answer(arguments: Lint) -> Answer:
-    """Answer `actuators lint`.
-
-    Raises:
-        ValueError: There is no file, there are several to correct, or one of unknown origin to correct.
-    """
+    """Answer `actuators lint`."""
     files = list(arguments.files)
     if not files:
         raise ValueError("no file to look at. Name a USD, MJCF or URDF file.")

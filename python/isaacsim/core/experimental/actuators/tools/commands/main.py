@@ -23,14 +23,7 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the console command `actuators`.
-
-    Args:
-        arguments: Without the name of the program; None means those of the process.
-
-    Returns:
-        Exit code: 0, 1 for a finding or an error, 2 for wrong arguments, 130 after Ctrl+C.
-    """
+    """Run the console command `actuators`."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words == ["--version"]:
         print(f"actuators {__version__}")

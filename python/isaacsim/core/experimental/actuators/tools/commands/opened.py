@@ -21,11 +21,7 @@ _NONE_FOUND, _VIBRATES = r"<.*>: no actuator found", r".* (will vibrate at dt|ma
 
 
 def simulate(arguments: Simulated, file: Path, dt: float | None = None, **options: Any) -> Simulation:
-    """Open the simulation of a file, with the placement of robots of a subcommand.
-
-    Raises:
-        ValueError: An initial position is not PATTERN=VALUE, or the file cannot be simulated.
-    """
+    """Open the simulation of a file, with the placement of robots of a subcommand."""
     keyframe = arguments.keyframe
     return Simulation(
         file,
@@ -39,11 +35,7 @@ def simulate(arguments: Simulated, file: Path, dt: float | None = None, **option
 
 
 def initial_positions(given: Sequence[str]) -> dict[str, float] | None:
-    """Return positions [rad or m] by pattern of joint names, of texts PATTERN=VALUE; None if there are none.
-
-    Raises:
-        ValueError: A text is no such pair.
-    """
+    """Return positions [rad or m] by pattern of joint names, of texts PATTERN=VALUE; None if there are none."""
     return dict(map(_position, given)) or None
 
 
@@ -69,17 +61,7 @@ class Opened:
 def opened(
     simulation: Simulation, path: str | None, config: Path | None = None, *, warn: bool = True
 ) -> Iterator[Opened]:
-    """Open the robots of a simulation with the actuators of its file or of a configuration.
-
-    Args:
-        simulation: The simulation; closed at the end.
-        path: Path of the robot, or of a prim above several equal ones; None means all.
-        config: File of motors by pattern of joint names, which replace the actuators of the file.
-        warn: Whether to warn of vibrations.
-
-    Raises:
-        ValueError: There is no robot at the path, robots differ, or actuators cannot be used.
-    """
+    """Open the robots of a simulation with the actuators of its file or of a configuration."""
     where = "/" if path is None else path
     with simulation, contextlib.ExitStack() as stack, warnings.catch_warnings():
         # subcommands have notes of their own for it

@@ -35,11 +35,7 @@ _QUANTITIES: dict[str, str] = dict.fromkeys(("position", "target", "error"), "po
 def run_graph(
     simulation: Simulation, frame_rate: float, steps: Iterable[int], watched: Sequence[str], picture: Path | None
 ) -> Answer:
-    """Run action graphs of a simulation before `play`, draw the watched ports into a picture, and return the results.
-
-    Raises:
-        GraphError: Graphs or ports cannot be used.
-    """
+    """Run action graphs of a simulation before `play`, draw the watched ports, and return the results."""
     with GraphRunner(simulation, frame_rate) as runner:
         robots = {path: simulation.articulation(path) for path in articulation_roots(simulation.stage)}
         watch = Watch(runner, robots, list(watched))
@@ -104,11 +100,7 @@ def _joints(robots: dict[str, PhysicsArticulation]) -> Iterator[dict[str, object
 
 
 class Watch:
-    """Positions of the first robot of each articulation, and numbers of ports by full path, over time.
-
-    Raises:
-        GraphError: There is no such port, or it holds no numbers.
-    """
+    """Positions of the first robot of each articulation, and numbers of ports by full path, over time."""
 
     def __init__(self, runner: GraphRunner, robots: dict[str, PhysicsArticulation], ports: list[str]) -> None:
         self._runner, self._robots = runner, robots

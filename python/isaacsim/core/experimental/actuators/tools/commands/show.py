@@ -213,11 +213,6 @@ def with_units(table: Table, quantities: Mapping[str, str], turns: Sequence[bool
     """Return a table with units: in its headings, or behind each number where joints of both kinds are.
 
     Rows for programs stay as they are.
-
-    Args:
-        table: A row for each joint, with headings without units.
-        quantities: Quantities by key of the column, fields of `Units`; other columns have none.
-        turns: For each row, True if its joint turns, False if it slides, None if that is unknown; None for all unknown.
     """
     there = {key: quantity for key, quantity in quantities.items() if key in table.columns}
     columns = {

@@ -72,20 +72,7 @@ def lab_motors(
     *,
     one_dry_friction: bool,
 ) -> LabMotors:
-    """Return the motors of groups.
-
-    Args:
-        groups: Cfgs by name of the group, ours or Isaac Lab's own, or Isaac Lab's cfg of the articulation.
-        names: Names of the robot's joints.
-        robot: Properties of the robot, from `compat.isaac_lab.groups.with_own_values`.
-        there: Those that joints without a motor have in the simulator, from `values_of` there.
-        rules: Which value applies where cfg and robot differ.
-        one_dry_friction: True for simulators whose static and dynamic friction are one.
-
-    Raises:
-        ValueError: A joint in two groups, a group without joints, or a value that cannot be used.
-        OSError: There is no such file of a network.
-    """
+    """Return the motors of groups."""
     problems: list[str] = []
     of_groups = joints_of_groups(groups_in(groups), names, problems)
     if problems:

@@ -60,9 +60,6 @@ def sweep(
         limits: Lowest and highest targets [rad or m], of the same shape.
         amplitude: Largest distance from there [rad or m], same shape; less where limits are near.
         seconds: Duration [s].
-
-    Raises:
-        ValueError: The duration or an amplitude is not a finite number > 0.
     """
     for name, value in (("seconds", seconds), ("amplitude", amplitude)):
         if not (np.isfinite(value).all() and np.all(np.asarray(value) > 0)):

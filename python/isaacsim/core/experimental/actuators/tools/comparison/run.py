@@ -101,12 +101,7 @@ class Run:
 
 
 def run(side: Side, plan: Plan) -> Run:
-    """Simulate a side that follows a plan, from its start.
-
-    Raises:
-        ValueError: The motors of the side do not fit together.
-        HostError: The simulator cannot have a property.
-    """
+    """Simulate a side that follows a plan, from its start."""
     with opened(side) as (simulation, robot, actuators):
         simulation.play()
         columns = [robot.dof_names.index(side.own(name)) for name in plan.joints]

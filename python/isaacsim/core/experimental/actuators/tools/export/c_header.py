@@ -31,11 +31,7 @@ _FUNCTION = re.compile(r"^(static inline [^(]*\(([^)]*)\) \{\n)(.*?^\})", re.MUL
 
 
 def c_text(robot: ExportedRobot, losses: Sequence[str]) -> str:
-    """Return the header, with what it does not say, a sentence each.
-
-    Raises:
-        ValueError: A motor has a law that the header cannot have; a line for each.
-    """
+    """Return the header, with what it does not say, a sentence each."""
     if problems := [why for joint in robot.joints for why in refused(joint)]:
         raise ValueError("\n".join(problems))
     return _Header(robot, losses).text()

@@ -88,11 +88,7 @@ class Translator:
     _sources: dict[str, Any] = field(default_factory=dict)
 
     def function(self, function: Any) -> Function:
-        """Return the twin of a `wp.func`.
-
-        Raises:
-            UnsupportedError: It says something that has no translation, or two functions share a name.
-        """
+        """Return the twin of a `wp.func`."""
         name = function.func.__name__
         name = f"law_{name}" if name in _IN_C else name
         if self._sources.setdefault(name, function.func) is not function.func:

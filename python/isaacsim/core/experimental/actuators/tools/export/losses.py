@@ -46,14 +46,7 @@ class Loss:
 def losses_of(
     robot: ExportedRobot, says: Set[str], with_gains: Set[str] = frozenset(), left: Set[str] = frozenset()
 ) -> list[Loss]:
-    """Return what is lost of a robot.
-
-    Args:
-        robot: The robot.
-        says: The `FEATURES` that the target can say, or that are not its business.
-        with_gains: Those that it can say only beside the gains of a PD law.
-        left: Those that are left to the robot.
-    """
+    """Return what is lost of a robot."""
     return [
         loss
         for joint in robot.joints

@@ -52,11 +52,7 @@ def mjcf_text(robot: ExportedRobot, losses: Sequence[str]) -> str:
 
 
 def fill(robot: ExportedRobot, document: Document, file: Path, folder: Path) -> list[str]:
-    """Put the motors into a model, see `Target.fill`.
-
-    Raises:
-        ValueError: The model lacks joints that have motors, or has some of another kind, or MuJoCo cannot open it.
-    """
+    """Put the motors into a model, see `Target.fill`."""
     # the only one that needs a simulator
     from ...simulators.mujoco.file_reader import sliding_joints
 
@@ -129,11 +125,7 @@ def _joints_of(root: Element) -> dict[str, Element]:
 
 
 def _replace_actuators(root: Element, actuators: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """Put actuators, attributes by joint, in place of those on their joints, whose names and order stay.
-
-    Returns:
-        Notes on the other actuators of the model, and on what refers to actuators.
-    """
+    """Put actuators, attributes by joint, in place of those on their joints, whose names and order stay."""
     own = _inside(root, "actuator")
     staying: list[Element] = []
     replaced: dict[str, Element] = {}

@@ -46,15 +46,6 @@ def module_text(
     """Return a module with `ACTUATORS`, a dictionary of cfgs by name, and `JOINT_NAMES`, the DOF order.
 
     Robots with intervals of identified values also get `EVENTS`, a dictionary of event terms by name.
-
-    Args:
-        robot: The robot.
-        losses: What it does not say, a sentence each.
-        package: Where the classes are.
-        names_field: Field with the names of joints, as regular expressions.
-        cfg_of: Returns the cfg of a joint; None if there is none.
-        events_of: Returns the events of a joint, given the number of its cfg.
-        imports: Lines that import what events are made of.
     """
     groups: dict[tuple[str, tuple[tuple[str, float | int], ...], str], list[ExportedJoint]] = {}
     for joint in robot.joints:

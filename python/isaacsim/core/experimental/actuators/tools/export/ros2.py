@@ -27,11 +27,7 @@ _PARAMETERS = "ros__parameters"
 
 
 def write_ros2(robot: ExportedRobot, out: Path, losses: Sequence[str]) -> None:
-    """Write the folder, with what it does not say, a sentence each; files of these names are replaced.
-
-    Raises:
-        OSError: A file cannot be written.
-    """
+    """Write the folder, with what it does not say, a sentence each; files of these names are replaced."""
     gains = {
         key: [_real(joint.value(name)) if joint.has_gains else math.nan for joint in robot.joints]
         for key, name in {"position": "kp", "velocity": "kd"}.items()

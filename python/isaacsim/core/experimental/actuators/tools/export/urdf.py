@@ -27,11 +27,7 @@ def urdf_text(robot: ExportedRobot, losses: Sequence[str]) -> str:
 
 
 def fill(robot: ExportedRobot, document: Document, file: Path, folder: Path) -> list[str]:
-    """Put limits and friction into a robot, see `Target.fill`.
-
-    Raises:
-        ValueError: The file lacks joints that have motors, or has some of another kind.
-    """
+    """Put limits and friction into a robot, see `Target.fill`."""
     root = root_of(document)
     moving = [one for one in children(root, "joint") if one.getAttribute("type") in _MOVING]
     elements = {one.getAttribute("name"): one for one in moving}

@@ -13,12 +13,7 @@ from .robot import ExportedJoint, ExportedRobot, text_of
 
 
 def read_xml(file: Path, *roots: str) -> Document:
-    """Return the content of a file, whose outermost element is one of `roots`, if any are given.
-
-    Raises:
-        ValueError: It is no XML, or of another kind.
-        FileNotFoundError: There is no such file.
-    """
+    """Return the content of a file, whose outermost element is one of `roots`, if any are given."""
     if not file.is_file():
         raise FileNotFoundError(f"{file}: no such file. Correct the path.")
     try:
@@ -117,11 +112,7 @@ def add_comments(document: Document, sentences: Sequence[str]) -> None:
 
 
 def driven(robot: ExportedRobot, file: Path, known: Collection[str]) -> list[ExportedJoint]:
-    """Return the joints of a robot that have motors.
-
-    Raises:
-        ValueError: Some are not among the joints of the file, `known`; the message has similar names.
-    """
+    """Return the joints of a robot that have motors."""
     joints = [joint for joint in robot.joints if joint.motor is not None]
     lacking = [joint.name for joint in joints if joint.name not in known]
     if lacking:

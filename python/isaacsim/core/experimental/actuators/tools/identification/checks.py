@@ -79,11 +79,7 @@ def check_log(log: MotorLog, limits: Mapping[str, tuple[float, float]] | None = 
 
 
 def time_problem(log: MotorLog) -> str | None:
-    """Return a sentence if the times of a log are no seconds, with the likely unit; None if they may be.
-
-    Args:
-        log: The log.
-    """
+    """Return a sentence if the times of a log are no seconds, with the likely unit; None if they may be."""
     # rounded times
     step, latest = log.dt / 1.001, float(np.abs(log.time).max())
     fits = [unit for unit, one in UNITS["s"].items() if one * step <= _SLOWEST and one * latest < _LATEST_STAMP]
@@ -116,11 +112,7 @@ def notes_on(log: MotorLog) -> list[str]:
 
 
 def notes_on_all(logs: Sequence[MotorLog]) -> list[str]:
-    """Return the notes on logs, one that several have once, with the first of them and their number.
-
-    Args:
-        logs: The logs.
-    """
+    """Return the notes on logs, one that several have once, with the first of them and their number."""
     sources: dict[str, list[str]] = {}
     for log in logs:
         for note in _notes_on(log):
@@ -335,12 +327,7 @@ def _resolution(position: np.ndarray) -> float:
 
 
 def noise_of(log: MotorLog, joint: int) -> float:
-    """Return the noise of the encoder of a joint, from its resolution and from rests [rad or m].
-
-    Args:
-        log: The log.
-        joint: Number of the joint.
-    """
+    """Return the noise of the encoder of a joint, from its resolution and from rests [rad or m]."""
     position, command = log.position[:, joint], log.command[:, joint]
     found = _resolution(position) / np.sqrt(12.0)
     if len(position) > _WINDOW + 3:

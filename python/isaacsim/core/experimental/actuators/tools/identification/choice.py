@@ -34,13 +34,7 @@ _PROMISES = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """The parameters to fit, and their first fit.
-
-    Args:
-        joints: The joints, which fit it.
-        cases: The logs, decoupled with the biases that were found.
-        fits: Fits with the first model of friction.
-    """
+    """The parameters to fit, and their first fit."""
 
     joints: Joints
     cases: list[Decoupled]

@@ -34,9 +34,6 @@ class CommandedRobot:
         dt: Time from one command to the next [s].
         engine: Simulator, as `Simulation` names it.
         initial_positions: Initial joint positions [rad or m] by pattern of joint names; None means those of the file.
-
-    Raises:
-        ValueError: The robot cannot be simulated with these motors.
     """
 
     def __init__(
@@ -89,9 +86,6 @@ class CommandedRobot:
             positions: First positions of the joints [rad or m], shape `(joints,)`; None means the initial ones.
             velocities: First velocities of the joints [rad/s or m/s], shape `(joints,)`; None means the initial ones.
             each: Called with the number of each sample, after its physics steps.
-
-        Raises:
-            SimulationDivergedError: The state is not finite any more.
         """
         self.begin(positions, velocities)
         return self.follow(command, each)

@@ -86,15 +86,7 @@ class Decoupled:
 
 
 class Links:
-    """The links of a robot, without its motors.
-
-    Args:
-        robot: Path of the robot file.
-        joints: Names of the joints of logs.
-
-    Raises:
-        ValueError: The robot floats, or lacks a joint.
-    """
+    """The links of a robot, without its motors."""
 
     def __init__(self, robot: str | os.PathLike[str], joints: Sequence[str]) -> None:
         self._simulation = Simulation(robot, num_envs=_COPIES)
@@ -169,14 +161,6 @@ class Links:
 
 
 def require_fixed_base(robot: str | os.PathLike[str], robots: PhysicsArticulation) -> None:
-    """Refuse a robot whose base floats.
-
-    Args:
-        robot: Path of its file.
-        robots: The articulation, in a simulation that plays.
-
-    Raises:
-        ValueError: It floats.
-    """
+    """Refuse a robot whose base floats."""
     if robots.get_mass_matrices().shape[-1] != robots.num_dofs:
         raise ValueError(f"{robot}: its base floats: must be fixed, as it is on a stand. Fix the base in the file.")

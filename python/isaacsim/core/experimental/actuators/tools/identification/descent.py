@@ -30,13 +30,7 @@ _STILL, _MOST = 1e-7, 60
 
 @dataclass(frozen=True, eq=False)
 class Box:
-    """Ranges of parameters, arrays of shape `(parameters,)`.
-
-    Args:
-        lower: Smallest values.
-        upper: Largest values.
-        scale: Typical sizes of a change.
-    """
+    """Ranges of parameters, arrays of shape `(parameters,)`."""
 
     lower: np.ndarray
     upper: np.ndarray
@@ -66,9 +60,6 @@ def least_squares(function: Callable[[np.ndarray], Evaluated], start: np.ndarray
         start: First parameters, shape `(parameters,)`; those out of range are put into it.
         box: Ranges of the parameters.
         tolerance: Share of the sum of squares below which a gain does not matter.
-
-    Raises:
-        ModuleNotFoundError: scipy is not installed.
     """
     with needs("identification", "identify"):
         from scipy.optimize import least_squares as trust_region

@@ -48,16 +48,7 @@ class Part:
 
 
 class Draft:
-    """An excitation that is made smaller and slower until it holds.
-
-    Args:
-        robot: Path of the robot file.
-        plan: What is wanted.
-        limits: Limits of the joints.
-
-    Raises:
-        ValueError: The plan has too few seconds.
-    """
+    """An excitation that is made smaller and slower until it holds."""
 
     def __init__(self, robot: str | os.PathLike[str], plan: ExcitationPlan, limits: Limits) -> None:
         self._robot, self._plan, self._limits = robot, plan, limits
@@ -156,22 +147,14 @@ class Draft:
         ]
 
     def require_rest(self, motion: Motion) -> None:
-        """Refuse a robot that breaks a limit where it begins, at rest, which nothing can reduce.
-
-        Raises:
-            ValueError: It does.
-        """
+        """Refuse a robot that breaks a limit where it begins, at rest, which nothing can reduce."""
         breaks = broken(motion, self._limits, slice(0, self._rest), self._limits.start, 0.0)
         # a joint whose motor is too weak falls, and so is fast, too
         for one in sorted(breaks, key=lambda one: one.limit != "effort"):
             raise ValueError(f"{self._robot}: at rest in the first pose, {one.words}: must hold. {REMEDY}")
 
     def reduce(self, breaks: Sequence[tuple[str, Break]]) -> None:
-        """Make smaller or slower what breaks a limit.
-
-        Raises:
-            ValueError: Something breaks a limit that cannot be smaller.
-        """
+        """Make smaller or slower what breaks a limit."""
         worst: dict[tuple[str, int | None], Break] = {}
         for kind, one in breaks:
             if one.over > (worst[kind, one.joint].over if (kind, one.joint) in worst else 0.0):

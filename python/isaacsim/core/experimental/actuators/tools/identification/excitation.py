@@ -114,11 +114,7 @@ def excitation(
 
 
 def _held(commanded: CommandedRobot, draft: Draft, joints: Sequence[str], told: Progress) -> tuple[np.ndarray, Motion]:
-    """Return commands under which no limit breaks, and the motion; the draft is reduced until there are.
-
-    Raises:
-        ValueError: Nothing that can be reduced helps.
-    """
+    """Return commands under which no limit breaks, and the motion; the draft is reduced until there are."""
     left = 1.0
     command = draft.command()
     motion = moved(commanded, command, joints)
@@ -136,11 +132,7 @@ def _held(commanded: CommandedRobot, draft: Draft, joints: Sequence[str], told: 
 def _require_following(
     robot: str | os.PathLike[str], joints: Sequence[str], command: np.ndarray, positions: np.ndarray
 ) -> None:
-    """Refuse joints that do not follow their commands, as without gains.
-
-    Raises:
-        ValueError: One moves by less than a tenth of what its commands do.
-    """
+    """Refuse joints that do not follow their commands, as without gains."""
     follows = np.ptp(positions, axis=0) >= _FOLLOWS * np.ptp(command, axis=0)
     if still := [name for name, one in zip(joints, follows, strict=True) if not one]:
         raise ValueError(
@@ -152,11 +144,7 @@ def _require_following(
 def _joints_of(
     robot: str | os.PathLike[str], patterns: Sequence[str], motors: Mapping[str, MotorConfig]
 ) -> tuple[str, ...]:
-    """Return the joints that move.
-
-    Raises:
-        ValueError: A pattern matches none with a motor, or there is none.
-    """
+    """Return the joints that move."""
     for pattern in patterns:
         if not any(re.fullmatch(pattern, name) for name in motors):
             raise ValueError(

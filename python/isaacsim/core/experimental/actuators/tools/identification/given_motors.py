@@ -14,16 +14,7 @@ from ...specs.motors import MotorConfig, with_friction_stage
 def given_motors(
     robot: str | os.PathLike[str], motors: Mapping[str, MotorConfig] | None, joints: Sequence[str]
 ) -> dict[str, MotorConfig]:
-    """Return a motor for each joint, friction as a stage of theirs, and those of other joints that have one.
-
-    Args:
-        robot: Path of the robot file.
-        motors: Motors by pattern of joint names; None means those of the file.
-        joints: Names of the joints that must have one.
-
-    Raises:
-        ValueError: A joint has none with a control law.
-    """
+    """Return a motor for each joint, friction as a stage of theirs, and those of other joints that have one."""
     with Simulation(robot) as simulation:
         names = list(simulation.articulation("/").dof_names)
         found = motors_of_robot(simulation, friction_stages=True) if motors is None else motors

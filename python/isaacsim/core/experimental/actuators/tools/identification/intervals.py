@@ -105,18 +105,7 @@ class Intervals:
 def find_intervals(
     joints: Joints, model: str, fits: Sequence[Fit], cases: Sequence[Decoupled], mass_error: float
 ) -> Intervals:
-    """Return the intervals of fits.
-
-    Args:
-        joints: The joints.
-        model: Name of the model of friction.
-        fits: Fits to all logs.
-        cases: The logs.
-        mass_error: Standard deviation of a factor that all masses have in common, such as 0.02.
-
-    Raises:
-        ModuleNotFoundError: scipy is not installed.
-    """
+    """Return the intervals of fits."""
     columns = range(len(fits))
     tells = {id(case): [case.log.duration >= SHORTEST and case.log.moves(j) for j in columns] for case in cases}
     logs = np.sum(list(tells.values()), axis=0).tolist()

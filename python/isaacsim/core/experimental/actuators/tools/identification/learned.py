@@ -54,17 +54,7 @@ def unfit(motor: MotorConfig, cases: Sequence[Decoupled]) -> str:
 
 
 def left_over(motor: MotorConfig, cases: Sequence[Decoupled], joint: int, values: Mapping[str, float]) -> ActuatorLog:
-    """Return the efforts that a motor leaves, along logs where the joint moves.
-
-    Args:
-        motor: The motor.
-        cases: The logs.
-        joint: Number of the joint in the logs.
-        values: Armature, delay and encoder bias.
-
-    Raises:
-        ValueError: The joint hardly moves.
-    """
+    """Return the efforts that a motor leaves, along logs where the joint moves."""
     rows = np.concatenate([_left_over(motor, case, joint, values) for case in cases], 1)
     if rows.shape[1] < _FEWEST:
         raise ValueError(
@@ -105,18 +95,7 @@ def _efforts(arrays: ActuatedArrays, given: np.ndarray, inertia: np.ndarray, loa
 
 
 def with_network(motor: MotorConfig, left: ActuatorLog, path: Path, seed: int) -> MotorConfig:
-    """Return a motor whose controller is a network of its gains and what they leave.
-
-    Args:
-        motor: The motor.
-        left: Efforts that it leaves.
-        path: File for the network, `.safetensors`; an existing one is replaced.
-        seed: Seed of the training.
-
-    Raises:
-        ValueError: There is too little to learn from.
-        ModuleNotFoundError: Torch is not installed.
-    """
+    """Return a motor whose controller is a network of its gains and what they leave."""
     epochs = -(-_SEEN // left.steps)
     trained = train_actuator(
         left, "mlp", input_idx=(0,), epochs=epochs, patience=epochs // 2, seed=seed, progress=False
@@ -178,15 +157,7 @@ class Learning:
         folder.mkdir(exist_ok=True)
 
     def learned(self, motors: Mapping[str, MotorConfig], fits: Sequence[Fit]) -> Learned:
-        """Return motors with the networks that make positions on the logs held out clearly better.
-
-        Args:
-            motors: Identified motors by joint name.
-            fits: Their fits.
-
-        Raises:
-            ModuleNotFoundError: Torch is not installed.
-        """
+        """Return motors with the networks that make positions on the logs held out clearly better."""
         found, notes, files, errors = dict(motors), list[str](), list[Path](), list[tuple[float, float]]()
         for bench, fit in zip(self._benches, fits, strict=True):
             before, motor = self._errors(bench, fit.values), motors[bench.joint]
@@ -221,14 +192,7 @@ def with_networks(
     fits: Sequence[Fit],
     replays_of: Callable[[Mapping[str, MotorConfig]], list[Replay]],
 ) -> Identified:
-    """Return what was identified with the networks that pay, in the whole robot as well; they are a model of their own.
-
-    Args:
-        found: The result without networks.
-        learning: What learns them.
-        fits: Fits of the joints.
-        replays_of: Simulates the whole robot with motors of its joints under all logs.
-    """
+    """Return what was identified with the networks that pay, as a model of their own, in the whole robot as well."""
     learned = learning.learned({name: found.motors[name] for name in found.joints}, fits)
     parameters = next(one.parameters for one in found.models if one.name == found.chosen)
     model = ModelScore(f"{found.chosen}, and networks", parameters, learned.training, learned.validation)

@@ -16,10 +16,6 @@ def motion_of(positions: np.ndarray, dt: float) -> tuple[np.ndarray, np.ndarray]
     Args:
         positions: Positions, evenly sampled, shape `(samples, joints)`.
         dt: Time between samples [s].
-
-    Raises:
-        ModuleNotFoundError: scipy is not installed.
-        ValueError: Fewer samples than a window has.
     """
     with needs("identification", "identify"):
         from scipy.signal import savgol_filter

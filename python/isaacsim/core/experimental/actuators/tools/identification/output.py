@@ -99,11 +99,7 @@ def default_output(robot: str | os.PathLike[str]) -> Path:
 
 
 def require_output(robot: str | os.PathLike[str], path: Path) -> None:
-    """Refuse a file that `save_identified` cannot write, before anything is identified.
-
-    Raises:
-        ValueError: The path has another ending, or it is a layer and the robot is no USD file.
-    """
+    """Refuse a file that `save_identified` cannot write, before anything is identified."""
     ending, model = path.suffix.lower(), Path(robot)
     if ending not in (*_LAYERS, *ENDINGS):
         raise ValueError(f"{path}: must end in {', '.join((*_LAYERS, *ENDINGS))}. Rename it.")

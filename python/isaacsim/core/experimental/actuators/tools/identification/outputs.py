@@ -42,14 +42,7 @@ def further_columns(log: MotorLog) -> tuple[str, ...]:
 
 
 def unused(log: MotorLog, joint: int, name: str, simulated: Collection[str]) -> str:
-    """Return why a fit does not use a column of a log; empty if it does.
-
-    Args:
-        log: The log.
-        joint: Number of the joint in the log.
-        name: Name of the column.
-        simulated: Columns that the motor of the joint simulates.
-    """
+    """Return why a fit does not use a column of a log; empty if it does."""
     if name == "velocity":
         return "it follows from positions"
     if name == "volts" and len(log.joints) > 1:

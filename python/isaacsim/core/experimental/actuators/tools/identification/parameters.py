@@ -127,15 +127,7 @@ def _numbers() -> dict[str, dict[str, Parameter]]:
 
 
 def rule_of(name: str, bounds: tuple[float, float] | None = None) -> Fitted:
-    """Return the line of a parameter, or that of any number of a stage by its kind and field.
-
-    Args:
-        name: A name of `PARAMETERS`, or such as `electrical.inductance`.
-        bounds: Smallest and largest value; required for what is not in the table.
-
-    Raises:
-        ValueError: No such parameter, or one without bounds.
-    """
+    """Return the line of a parameter, or that of any number of a stage by its kind and field."""
     if name in PARAMETERS:
         rule = PARAMETERS[name]
         return rule if bounds is None else dataclasses.replace(rule, bounds=bounds)
@@ -221,11 +213,7 @@ def value_of(motor: MotorConfig, name: str) -> float:
 
 
 def with_values(motor: MotorConfig, values: Mapping[str, float]) -> MotorConfig:
-    """Return a motor with these parameters, and the stages that they need.
-
-    Raises:
-        ValueError: A gain or a value of the winding, where the motor has no such stage.
-    """
+    """Return a motor with these parameters, and the stages that they need."""
     changed = dataclasses.replace(motor, clamping=list(motor.clamping), others=list(motor.others))
     # a breakaway is on top of a Coulomb level, and a spring takes the armature and turns the encoder to the rotor
     for name in sorted(values, key=lambda one: (one == "breakaway") - (one in SPRING)):
@@ -284,11 +272,7 @@ def _set(motor: MotorConfig, name: str, value: float) -> None:
 
 
 def _made(motor: MotorConfig, name: str, rule: Fitted) -> Config:
-    """Return the stage that a motor lacks.
-
-    Raises:
-        ValueError: It cannot be made.
-    """
+    """Return the stage that a motor lacks."""
     if rule.law is EncoderConfig:
         # rollouts have the velocity of the joint; without an encoder a controller sees the rotor
         is_elastic = isinstance(transmission_among(motor.stages), ElasticTransmissionConfig)

@@ -42,11 +42,6 @@ class Shipped:
     """Replays of the logs that judge motors, with motors that nothing changes, in a thread beside other work.
 
     Use it as a context manager. It opens the robots itself, not in its thread: simulations are opened one by one.
-
-    Args:
-        robot: Path of the robot file.
-        motors: Motors by joint name.
-        logs: The logs.
     """
 
     def __init__(
@@ -62,11 +57,7 @@ class Shipped:
             self._close = stack.pop_all().close
 
     def errors(self) -> np.ndarray:
-        """Wait for the end, and return the mean absolute position error of each joint [rad or m].
-
-        Raises:
-            SimulationDivergedError: The state of a robot is not finite any more.
-        """
+        """Wait for the end, and return the mean absolute position error of each joint [rad or m]."""
         return np.mean([one.errors for one in self._replays.result()], axis=0)
 
     def close(self) -> None:

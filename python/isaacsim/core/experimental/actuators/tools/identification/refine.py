@@ -28,17 +28,7 @@ def refined(
     cases: Sequence[Decoupled],
     rounds: int,
 ) -> tuple[list[Fit], list[Replay]]:
-    """Return fits whose whole robot has the smallest error on the logs that they are fitted to, and its replays.
-
-    Args:
-        joints: The joints.
-        replays_of: Simulates the whole robot with fits under all logs: those that they are fitted to, in their order,
-            and those that are held out.
-        model: Name of the model of friction.
-        fits: Fits of the joints by themselves.
-        cases: The logs that they are fitted to.
-        rounds: Largest number of rounds; it ends earlier when the error does not fall any more.
-    """
+    """Return fits whose whole robot has the smallest error on the logs that they are fitted to, and its replays."""
     best, least = (fits, list[Replay]()), float("inf")
     for count in range(rounds + 1):
         replays = replays_of(fits)

@@ -51,14 +51,7 @@ class Replaying:
         self._commanded.begin(log.position[0] - self._bias, velocity)
 
     def follow(self, each: Callable[[int], None] | None = None) -> Replay:
-        """Follow the commands of the log, once and in any thread.
-
-        Args:
-            each: Called with the number of each sample, after its physics steps.
-
-        Raises:
-            SimulationDivergedError: The state is not finite any more.
-        """
+        """Follow the commands of the log, once and in any thread."""
         positions = self._commanded.follow(self._log.command, each)
         return Replay(self._log, positions + self._bias, self._held_out, self._turns)
 

@@ -32,15 +32,7 @@ _LEAST, _LEAST_SHARE = 1e-5, 1e-3
 
 
 class Residuals:
-    """Residuals of a joint on the logs in which it moves.
-
-    Args:
-        rollout: Its rollout.
-        cases: The logs.
-        joint: Number of the joint in the logs.
-        left_out: Columns to leave out, each with the reason.
-        part: Which samples count.
-    """
+    """Residuals of a joint on the logs in which it moves."""
 
     def __init__(
         self,
@@ -104,12 +96,7 @@ class Residuals:
     def by_column(
         self, values: Sequence[Mapping[str, float]], names: Sequence[str] | None = None
     ) -> dict[str, np.ndarray]:
-        """Return residuals in the unit of each column, `(variants, points)`, by its name; NaN after a fault.
-
-        Args:
-            values: Values of parameters of each variant.
-            names: Names of columns; None means all.
-        """
+        """Return residuals in the unit of each column, `(variants, points)`, by its name; NaN after a fault."""
         names = (POSITION, *self.columns) if names is None else names
         parts = [
             {name: _averaged(one)[:, kept] for name, one in columns.items()}

@@ -65,9 +65,6 @@ class Rollout:
         variants: Number of variants, of all logs that are simulated side by side.
         columns: Columns of logs to simulate, and `power`; those that the motor has are `outputs`.
         longest: Longest physics step [s]; None means that of replays.
-
-    Raises:
-        ValueError: The motor has a law that the native core does not compute, or is not installed.
     """
 
     def __init__(
@@ -127,14 +124,8 @@ class Rollout:
     ) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the positions that encoders measure, and outputs right after each sample; NaN after a fault.
 
-        As many logs of equal time steps as there is room for are simulated side by side.
-
-        Args:
-            cases: The logs.
-            column: Number of the joint in the logs.
-            values: Values of the parameters of each variant, at most as many as there are; the settings of a log
-                override them.
-            outputs: Names of some of `outputs`.
+        As many logs of equal time steps as there is room for are simulated side by side; settings of a log override
+        values.
 
         Returns:
             Positions `(variants, samples)` and outputs `(outputs, variants, samples)` of each log.

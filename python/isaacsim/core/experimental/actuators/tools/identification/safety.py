@@ -66,12 +66,7 @@ class Limits:
 
 
 def limits_of(commanded: CommandedRobot, joints: Sequence[str]) -> Limits:
-    """Return the limits of the joints that get commands: those of the robot file and of the motors, the smaller ones.
-
-    Args:
-        commanded: The robot, before it moves.
-        joints: Names of these joints.
-    """
+    """Return the limits of the joints that get commands: the smaller ones of robot file and motors."""
     robots, at = commanded.robots, commanded.columns
 
     def read(array: Any) -> np.ndarray:
@@ -247,11 +242,7 @@ def _complete(values: np.ndarray, count: int) -> np.ndarray:
 
 
 class Contacts:
-    """Links that touch each other and did not at first.
-
-    Args:
-        simulation: A simulation with MuJoCo that plays.
-    """
+    """Links that touch each other and did not at first."""
 
     def __init__(self, simulation: Any) -> None:
         self._simulation, self._model = simulation, simulation.model

@@ -13,16 +13,7 @@ _T = TypeVar("_T")
 
 
 def each(function: Callable[[int], _T], count: int, on_ray: bool = False) -> list[_T]:
-    """Return the results of a function for the numbers 0 … count - 1.
-
-    Args:
-        function: It must not change anything; on Ray it is copied to other processes.
-        count: Number of calls.
-        on_ray: Whether to call it on the cluster at `RAY_ADDRESS`, or without one in processes of this machine.
-
-    Raises:
-        ModuleNotFoundError: Ray is not installed.
-    """
+    """Return the results of a function for the numbers 0 … count - 1."""
     if not on_ray:
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             return list(pool.map(function, range(count)))

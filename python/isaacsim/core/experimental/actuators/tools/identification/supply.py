@@ -40,24 +40,14 @@ class SharedSupply:
 
 
 def require_volts(logs: Sequence[MotorLog]) -> None:
-    """Refuse logs of several joints of which some have volts and some have none.
-
-    Raises:
-        ValueError: They do.
-    """
+    """Refuse logs of several joints of which some have volts and some have none."""
     having = [log.source for log in logs if "volts" in log.signals]
     if len(logs[0].joints) > 1 and having and len(having) < len(logs):
         raise ValueError(f"volts: {', '.join(having)}: must be in all logs or in none. Leave the column out.")
 
 
 def shared_supply(benches: Sequence[Bench], fits: Sequence[Fit], cases: Sequence[Decoupled]) -> SharedSupply | None:
-    """Return the supply of joints that were simulated with its measured voltage; None if logs do not tell it.
-
-    Args:
-        benches: The joints.
-        fits: Their fits.
-        cases: The logs.
-    """
+    """Return the supply of joints that were simulated with its measured voltage; None if logs do not tell it."""
     volts, currents = list[np.ndarray](), list[np.ndarray]()
     for case in cases:
         measured = case.log.signals["volts"].mean(1)

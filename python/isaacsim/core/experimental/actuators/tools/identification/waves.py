@@ -139,10 +139,6 @@ def steps(span: Span, pace: np.ndarray) -> np.ndarray:
 def holds(span: Span, pace: np.ndarray) -> np.ndarray:
     """Return slow moves between levels with rests at each; every joint has its own order of levels.
 
-    Args:
-        span: Its duration, and more.
-        pace: Not used: holds are slow anyway.
-
     Returns:
         Positions between -1 and 1, shape `(samples, joints)`.
     """

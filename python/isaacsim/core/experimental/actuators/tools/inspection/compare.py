@@ -41,9 +41,6 @@ def differences(first: Sequence[InspectedRobot], second: Sequence[InspectedRobot
     """Return the differences; robots are matched by path, or if each file has one, and joints by name.
 
     Numbers are equal within the precision of files. The source of a value does not matter.
-
-    Raises:
-        TypeError: They are no lists of robots.
     """
     _require_robots("first", first)
     _require_robots("second", second)

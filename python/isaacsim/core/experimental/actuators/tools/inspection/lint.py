@@ -77,19 +77,6 @@ def fix(
     """Write an overlay of a USD file with the corrections that need no guess.
 
     The file itself is never written. No overlay is written if nothing can be corrected.
-
-    Args:
-        file: A USD file.
-        overlay: Path of the layer, `.usda`, `.usd` or `.usdc`; an existing file is replaced.
-        dt: As for `lint`.
-
-    Returns:
-        The corrected findings, and the remaining ones.
-
-    Raises:
-        ValueError: The file is no USD file, or the overlay is part of it or has no extension of USD.
-        HostError: A prim is part of an instance and cannot be edited.
-        OSError: The overlay cannot be written.
     """
     path, place = path_of("file", file), path_of("overlay", overlay)
     if path.suffix.lower() in MODEL_FILES:

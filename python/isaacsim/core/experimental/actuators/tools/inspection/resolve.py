@@ -89,15 +89,6 @@ def resolve(file: str | os.PathLike[str], config: Motors | None = None) -> list[
     """Return for each joint the values in the file, in a configuration, and as applied after play.
 
     The file is opened with MuJoCo and `ArticulationActuators`, or its `from_configs` for a configuration.
-
-    Args:
-        file: Path of a USD, MJCF or URDF file.
-        config: Motors by pattern of joint names, for every robot of the file; None means the file's own actuators.
-
-    Raises:
-        FileNotFoundError: No such file.
-        ValueError: The file cannot be simulated, or its actuators or the motors cannot be used.
-        HostError: The simulator is not installed.
     """
     path = path_of("file", file)
     robots = inspect_robots(path)
@@ -317,16 +308,7 @@ class GroupedValue:
 
 
 def resolve_groups(file: str | os.PathLike[str]) -> list[GroupedValue]:
-    """Return the resolution table of the groups that a stage keeps, by the rules of Isaac Lab's documentation.
-
-    Args:
-        file: Path of a USD file that `compat.isaac_lab.to_usd` wrote groups into.
-
-    Raises:
-        FileNotFoundError: No such file.
-        ValueError: The file has no groups, or cannot be simulated.
-        HostError: The simulator is not installed.
-    """
+    """Return the resolution table of the groups that a stage keeps, by the rules of Isaac Lab's documentation."""
     path, rows = path_of("file", file), list[GroupedValue]()
     with warnings.catch_warnings():
         # joints in no group are not in the table either

@@ -43,9 +43,6 @@ def lint_untrusted(
         dt: Physics step [s], see `lint`.
         seconds: Time limit of the child [s].
         memory: Limit of the child's address space [bytes]; Windows has none.
-
-    Raises:
-        RuntimeError: `lint` raises an error in the child; the message is the same.
     """
     path = path_of("file", file)
     with tempfile.TemporaryDirectory(prefix="actuators-") as folder:

@@ -41,11 +41,7 @@ class FrequencyResponse:
 
 
 def draw_bode(found: FrequencyResponse) -> Figure:
-    """Draw magnitude and phase of open and closed loop, with both margins.
-
-    Raises:
-        ModuleNotFoundError: Matplotlib is missing.
-    """
+    """Draw magnitude and phase of open and closed loop, with both margins."""
     drawn, (magnitude, phase) = panels(10, 7, f"{found.joint}: frequency response", rows=2)
     curves = {"open loop": (found.open_loop, BLUE), "target to position": (found.closed_loop, RED)}
     levels, phases = [], []

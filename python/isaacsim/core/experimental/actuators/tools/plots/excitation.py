@@ -50,11 +50,7 @@ class Prediction:
 
 
 def draw_prediction(found: Prediction) -> Figure:
-    """Draw command and predicted position of each joint, and speeds and efforts as shares of their limits.
-
-    Raises:
-        ModuleNotFoundError: Matplotlib is missing.
-    """
+    """Draw command and predicted position of each joint, and speeds and efforts as shares of their limits."""
     count = len(found.joints)
     drawn, axes = panels(11, 1.9 * count + 4.4, found.title, rows=count + 2, heights=[*[1.9] * count, 2.0, 2.0])
     for column, joint in enumerate(found.joints):

@@ -75,11 +75,7 @@ class TwoMotions:
 
 
 def draw_comparison(found: Comparison) -> Figure:
-    """Draw target, measured and simulated position of each joint over time, and the error below.
-
-    Raises:
-        ModuleNotFoundError: Matplotlib is missing.
-    """
+    """Draw target, measured and simulated position of each joint over time, and the error below."""
     drawn, axes = _panels(found)
     errors = 1000 * (found.simulated - found.measured)
     curves = (found.command, "target", GREY), (found.measured, "measured", RED), (found.simulated, "simulated", BLUE)
@@ -92,11 +88,7 @@ def draw_comparison(found: Comparison) -> Figure:
 
 
 def draw_two_motions(found: TwoMotions) -> Figure:
-    """Draw target and both positions of each joint over time, and the differences below.
-
-    Raises:
-        ModuleNotFoundError: Matplotlib is missing.
-    """
+    """Draw target and both positions of each joint over time, and the differences below."""
     drawn, axes = _panels(found)
     curves = (found.target, "target", GREY), (found.first, found.names[0], BLUE), (found.second, found.names[1], RED)
     for column, joint, units, position, below in _positions(found, axes, curves):

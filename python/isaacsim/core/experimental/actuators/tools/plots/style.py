@@ -48,11 +48,7 @@ _RESTS, _LONGER = 0.02, 1.6
 
 
 def figure(width: float, height: float, headline: str | None = None) -> Figure:
-    """Return an empty figure of a size in inches, which belongs to no window and to no state of pyplot.
-
-    Raises:
-        ModuleNotFoundError: Matplotlib is missing.
-    """
+    """Return an empty figure of a size in inches, which belongs to no window and to no state of pyplot."""
     with needs("A plot", "examples"):
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
@@ -81,9 +77,6 @@ def panels(
         rows: Number of rows of panels.
         columns: Number of columns of panels.
         heights: Relative heights of the rows.
-
-    Raises:
-        ModuleNotFoundError: Matplotlib is missing.
     """
     drawn = figure(width, height, headline)
     grid = drawn.subplots(rows, columns, sharex="col", sharey="row", squeeze=False, height_ratios=heights)
@@ -199,10 +192,6 @@ def label_ends(panel: Axes, labels: Sequence[tuple[np.ndarray, str, object]]) ->
 
     Labels are in the order of the ends, also of ends beyond the panel; those of equal ends keep their order, the first
     on top.
-
-    Args:
-        panel: The panel, with final limits.
-        labels: Values, label and color of each curve.
     """
     ends = []
     # Matplotlib computes scales on request
@@ -264,12 +253,7 @@ def separate(places: Sequence[float], apart: float) -> np.ndarray:
 
 
 def save(drawn: Figure, path: str | os.PathLike[str] | None) -> Figure:
-    """Write a figure to a file, with an extension that Matplotlib knows; None writes none. Returns the figure.
-
-    Raises:
-        OSError: The file cannot be written; no part of it remains.
-        ValueError: Matplotlib does not know the extension.
-    """
+    """Write a figure to a file, with an extension that Matplotlib knows; None writes none. Returns the figure."""
     if path is not None:
         require_picture(path)
         # some formats raise other errors on a full disk
@@ -281,13 +265,7 @@ def save(drawn: Figure, path: str | os.PathLike[str] | None) -> Figure:
 
 
 def require_picture(path: str | os.PathLike[str]) -> None:
-    """Raise if no picture could be saved to a path.
-
-    Raises:
-        OSError: No file can be written there.
-        ValueError: Matplotlib does not know the extension.
-        ModuleNotFoundError: Matplotlib is missing.
-    """
+    """Raise if no picture could be saved to a path."""
     with needs("A plot", "examples"):
         from matplotlib.backends.backend_agg import FigureCanvasAgg
     require_place(path_of("path", path))

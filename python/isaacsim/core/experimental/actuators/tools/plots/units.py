@@ -40,12 +40,7 @@ def unit_of(unit: str, turns: bool | None) -> str:
 
 
 def units_of(turns: Iterable[bool | None] | None) -> Units:
-    """Return the units of joints that share a plot.
-
-    Args:
-        turns: For each joint, True if it turns and False if it slides; None for an unknown kind, of one joint or of
-            all.
-    """
+    """Return the units of joints that share a plot."""
     kinds = set(turns if turns is not None else [None])
     if kinds == {True}:
         return TURNING

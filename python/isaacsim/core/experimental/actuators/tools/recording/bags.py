@@ -57,11 +57,7 @@ class Bag:
         return dict(self._topics)
 
     def messages(self, topic: str) -> list[tuple[int, Any]]:
-        """Return the messages of a topic, each with the time at which it was recorded [ns].
-
-        Raises:
-            ValueError: A message is broken, or its type is neither one of ROS 2 nor described in the bag.
-        """
+        """Return the messages of a topic, each with the time at which it was recorded [ns]."""
         with _parsing(self._path):
             wanted = [one for one in self._reader.connections if one.topic == topic]
             for one in wanted:
@@ -86,16 +82,7 @@ class Bag:
 
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[Bag]:
-    """Open a bag for a `with` block.
-
-    Args:
-        path: The folder of a bag, or a file `.mcap` or `.db3`.
-
-    Raises:
-        ValueError: It is no bag, or a broken one.
-        OSError: There is no such file.
-        ModuleNotFoundError: rosbags is missing.
-    """
+    """Open a bag for a `with` block."""
     with needs("A ROS 2 bag", "bags"):
         from rosbags.rosbag2 import Reader  # pyright: ignore[reportMissingImports]
         from rosbags.typesys import Stores, get_typestore  # pyright: ignore[reportMissingImports]
@@ -115,10 +102,6 @@ def save_mcap(path: Path, steps: np.ndarray, subject: Subject, arrays: Mapping[s
     Topics are `/joint_states`, with positions, velocities and efforts of the motors, and `/joint_commands`, with the
     targets; of several robots those below `/robot_0` and so on, with the name of the robot as `frame_id`. Other signals
     are left out.
-
-    Raises:
-        ValueError: No position, velocity, effort or target was recorded.
-        ModuleNotFoundError: rosbags is missing.
     """
     with needs("An MCAP file", "bags"):
         from rosbags.rosbag2 import StoragePlugin, Writer  # pyright: ignore[reportMissingImports]

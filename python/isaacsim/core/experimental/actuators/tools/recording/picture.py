@@ -37,9 +37,6 @@ def draw(
         shown: Arrays by name, `(steps, joints)`.
         max_efforts: Plain limits, `(joints,)`, NaN for none.
         turns: For each joint, True if it turns and False if it slides; None if that is unknown.
-
-    Raises:
-        ModuleNotFoundError: Matplotlib is missing.
     """
     efforts = "computed_efforts", "motor_efforts", "applied_efforts", "passive_efforts", "limited_by"
     rows = [

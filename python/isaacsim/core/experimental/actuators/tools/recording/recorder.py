@@ -51,10 +51,6 @@ class Recorder(NotCopied):
         joints: Joints to record, as the assembly numbers them.
         turns: Which joints turn, by column, if that is known.
         path: File in which the recording is saved at the end; Ctrl+C ends the block then, not the program.
-
-    Raises:
-        ValueError: An unknown signal, a capacity below 1, nothing to record, or a file that is no recording.
-        OSError: The file could not be written.
     """
 
     _INSTEAD = "Copy or pickle the Recording that its block gives."
@@ -143,11 +139,7 @@ class Recorder(NotCopied):
         return True
 
     def before(self) -> None:
-        """Read the arrays that the step overwrites.
-
-        Raises:
-            RuntimeError: The step is being captured in a CUDA graph, or the block was not entered.
-        """
+        """Read the arrays that the step overwrites."""
         device = self._assembly.device
         if not device.is_cpu and device.is_capturing:
             raise RuntimeError(

@@ -443,12 +443,7 @@ class Recording:
 
 
 def writable(path: str | os.PathLike[str]) -> Path:
-    """Return the path of a recording that can be saved there.
-
-    Raises:
-        ValueError: The name has another extension.
-        OSError: It is a folder, or its own folder is not there or not to be written.
-    """
+    """Return the path of a recording that can be saved there."""
     _by_extension(path, _WRITERS)
     require_place(Path(path))
     return Path(path)

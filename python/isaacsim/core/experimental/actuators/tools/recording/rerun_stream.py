@@ -84,9 +84,6 @@ def send(stream: object, steps: np.ndarray, subject: Subject, arrays: Mapping[st
     """Send numbers at every step, on the timelines `time` and `step`; limits, faults and sticking only on a change.
 
     The stream is a `rerun.RecordingStream`, or None for the current one; `steps` are seconds, and `time` is an array.
-
-    Raises:
-        ModuleNotFoundError: rerun-sdk is missing.
     """
     rerun = _rerun()
     if not len(steps):

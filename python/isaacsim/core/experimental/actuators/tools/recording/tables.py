@@ -54,27 +54,12 @@ def save_parquet(path: Path, steps: np.ndarray, subject: Subject, arrays: Mappin
 
 
 def load_parquet(path: Path) -> Found:
-    """Read what `save_parquet` wrote.
-
-    Raises:
-        ValueError: It is something else, or a line is missing or comes twice.
-        ModuleNotFoundError: pyarrow is missing.
-    """
+    """Read what `save_parquet` wrote."""
     return recording_of(path, parquet_columns(path, REMEDY))
 
 
 def parquet_columns(path: Path, rule: str, names: Sequence[str] | None = None) -> dict[str, np.ndarray]:
-    """Return the columns of a Parquet file by name.
-
-    Args:
-        path: The file.
-        rule: What the file must be, and the remedy; the end of the error.
-        names: Names of the columns to read, of those that are there; None means all.
-
-    Raises:
-        ValueError: It is no Parquet file.
-        ModuleNotFoundError: pyarrow is missing.
-    """
+    """Return the columns of a Parquet file by name."""
     arrow = _arrow()
     with path.open("rb") as file:
         try:
@@ -114,15 +99,7 @@ def _table(steps: np.ndarray, subject: Subject, arrays: Mapping[str, np.ndarray]
 
 
 def recording_of(path: Path, columns: Mapping[str, Any]) -> Found:
-    """Return the recording in columns, whose lines are in any order.
-
-    Args:
-        path: The file, for errors.
-        columns: Values of a line per step, robot and joint, by the names that `save_csv` and `save_parquet` write.
-
-    Raises:
-        ValueError: It is none, or a line is missing or comes twice.
-    """
+    """Return the recording in columns, whose lines are in any order."""
     if missing := [name for name in _REQUIRED if name not in columns]:
         raise ValueError(f"{path} has no {', '.join(missing)}: {REMEDY}")
     try:

@@ -56,9 +56,6 @@ def frequency_response(
         velocity_weight: Velocity weight of the simulator, see `stability_of`.
         timing: When the joint is measured and its effort acts; None for at once.
         implicit: The joint as an implicit one; None for an explicit one.
-
-    Raises:
-        ValueError: There is no gain, or the inertia or step is not > 0.
     """
     kp, kd, ki = gains
     if not (inertia > 0 and dt > 0 and max(kp, kd, ki) > 0):

@@ -142,11 +142,7 @@ def may_be_implicit(actuator: Actuator) -> bool:
 
 
 def mode_of(stages: Iterable[object]) -> ImplicitConfig | None:
-    """Return the effort mode among configs, or None if there is none.
-
-    Raises:
-        ValueError: It is beside a stage that acts late, or a transmission.
-    """
+    """Return the effort mode among configs, or None if there is none."""
     given = list(stages)
     config = _mode_of(given)
     if config is None:

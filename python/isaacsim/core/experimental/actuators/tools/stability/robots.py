@@ -51,12 +51,7 @@ class ClosedLoops:
         return self._has_matrices and self._dt is not None
 
     def stability(self, rows: np.ndarray, dt: float | None) -> Stability:
-        """Return the stability margins of some robots.
-
-        Raises:
-            HostError: Physics does not run, or the simulator does not provide mass matrices with armatures or its step.
-            ValueError: `dt` is not a finite number > 0.
-        """
+        """Return the stability margins of some robots."""
         robots = self._robots.articulation
         if not self._has_matrices:
             raise HostError(

@@ -211,9 +211,6 @@ class Mechanics:
         robot: Name of the robot.
         velocity_weight: Weight of the velocity after the step in the position update, see `stability_of`.
         turns: For each joint, True if it turns and False if it slides; None if that is unknown.
-
-    Raises:
-        ValueError: `velocity_weight` is not in 0.5 … 1, or the mass matrix is not positive definite.
     """
 
     mass_matrix: np.ndarray

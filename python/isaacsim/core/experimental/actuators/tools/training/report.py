@@ -29,12 +29,7 @@ class Curves:
 
 
 def write_report(folder: Path, content: dict[str, Any], curves: Curves) -> Path:
-    """Write picture and errors; see `TrainedActuator.report`.
-
-    Raises:
-        ModuleNotFoundError: Matplotlib is missing.
-        OSError: One of them cannot be written.
-    """
+    """Write picture and errors; see `TrainedActuator.report`."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in (("training.json", json.dumps(content, indent=1)), ("training.md", _page(content))):
         with whole_file(folder / name) as written:

@@ -54,12 +54,7 @@ def plot_bode(
 
 
 def loop_response(actuators: ArticulationActuators, joint: str, *, robot: int = 0) -> FrequencyResponse:
-    """Return the frequency response of the loop of a joint.
-
-    Raises:
-        ValueError: No actuator drives such a joint, its law has no gains, or there is no such robot.
-        HostError: Physics does not run, or the simulator does not provide mass matrices or its step.
-    """
+    """Return the frequency response of the loop of a joint."""
     actuator, column = find_actuator(actuators, joint)
     table = actuators.stability(indices=[robot])
     if joint in table.unknown:

@@ -91,9 +91,6 @@ def envelope(
         dt: Physics step [s].
         drive_limit: Largest effort of the joint's own drive [N·m or N].
         turns: Whether the joint turns; else it slides; None if that is unknown.
-
-    Raises:
-        ValueError: No actuator drives such a joint, or there is no such robot.
     """
     actuator, column = find_actuator(actuators, joint)
     stages = [one_joint(stage, actuator, robot, column) for stage in actuator.after_controller]

@@ -47,10 +47,6 @@ def step_response(
         amplitude: Amplitude of the jump [rad or m], less if a limit is near.
         seconds: Duration after the jump [s].
         open_actuators: Returns the actuators of the robot at a path; default those of its file.
-
-    Raises:
-        ValueError: No actuator drives the joint, or it is passive.
-        RuntimeError: The robot diverged, or the motor had a fault.
     """
     if not callable(open_simulation):
         raise TypeError(f"open_simulation = {shown(open_simulation)}: must be a function. Give one that opens a file.")

@@ -66,9 +66,6 @@ def sine(room: Room, amplitude: np.ndarray | float, frequency: float) -> Targets
         room: Positions and limits of the joints.
         amplitude: Largest one [rad or m], a number or one per DOF.
         frequency: [Hz].
-
-    Raises:
-        ValueError: A number is negative or not finite.
     """
     _require(amplitude, frequency)
     lower, upper = room.within()
@@ -86,9 +83,6 @@ def step(room: Room, amplitude: np.ndarray | float, at: float = STEP_AT) -> Targ
         room: Positions and limits of the joints.
         amplitude: Largest jump [rad or m], a number or one per DOF.
         at: Time of the step [s].
-
-    Raises:
-        ValueError: The amplitude is negative or not finite.
     """
     _require(amplitude, 0.0)
     pose, (lower, upper) = room.pose, room.within()
@@ -119,10 +113,6 @@ def from_csv(path: Path, names: Sequence[str], room: Room) -> tuple[Targets, flo
 
     Returns:
         The targets, and the time of the last line [s].
-
-    Raises:
-        ValueError: The file has other content; the message names the line or column.
-        OSError: It cannot be read.
     """
     head, table = _table(path)
     head = [name if name in names else name.removesuffix(_OF_EXCITE) for name in head]

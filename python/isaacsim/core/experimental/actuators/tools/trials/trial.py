@@ -105,11 +105,7 @@ def room_of(robots: PhysicsArticulation) -> Room:
 
 
 def steps_in(seconds: float, dt: float) -> int:
-    """Return the number of physics steps in a duration [s].
-
-    Raises:
-        ValueError: They are more than a thousand million, which no computer records.
-    """
+    """Return the number of physics steps in a duration [s]."""
     if not seconds / dt <= MOST_STEPS:
         raise ValueError(f"seconds = {seconds:g}: must be at most {MOST_STEPS:g} steps of {dt:g} s. Give less.")
     return round(seconds / dt)

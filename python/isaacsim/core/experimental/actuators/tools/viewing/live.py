@@ -266,11 +266,7 @@ class Live:
         self.articulation.set_dof_position_targets([[value]], dof_indices=[column])
 
     def set_gain(self, column: int, name: str, value: float) -> None:
-        """Set a gain of a joint of this robot only.
-
-        Raises:
-            ValueError: The joint has no such gain, or the value breaks the rule of the parameter.
-        """
+        """Set a gain of a joint of this robot only."""
         joint = self._joint(column)
         if name not in joint.gains:
             raise ValueError(f"{name} of {joint.name}: must be a gain of its actuator. Choose another.")

@@ -28,14 +28,7 @@ def host_names(given: Sequence[str]) -> set[str]:
 
 
 def refusal(hosts: Sequence[str], origins: Sequence[str], own: str, allowed: Collection[str]) -> str | None:
-    """Return why a request is refused, or None.
-
-    Args:
-        hosts: Host headers of the request.
-        origins: Its Origin headers.
-        own: Name or address of the server.
-        allowed: Further names of the server, or of hosts whose pages may connect; see `host_names`.
-    """
+    """Return why a request is refused, or None."""
     try:
         (host,) = hosts
         name, port = _place(f"//{host}")

@@ -538,11 +538,7 @@ def _index(options: Sequence[str], value: object) -> int:
 
 
 def _open_server(host: str, port: int, allowed: set[str]) -> viser.ViserServer:
-    """Return a server that rejects the requests that `refusal` refuses.
-
-    Raises:
-        HostError: viser serves in an unknown way, and would answer all requests.
-    """
+    """Return a server that rejects the requests that `refusal` refuses."""
     with _opening, _checking(host, allowed) as checked:
         server = viser.ViserServer(host=host, port=port, label="live view", verbose=False)
     if not checked:

@@ -16,11 +16,7 @@ class NodeActuators(ArticulationActuators):
         return [names[column] for column in self.actuated_dof_indices]
 
     def require_running(self) -> None:
-        """Raise what stopped automatic stepping, if anything did.
-
-        Raises:
-            HostError: Naming the robot, the error and the remedy.
-        """
+        """Raise what stopped automatic stepping, if anything did."""
         if (error := self._attachment.error) is not None:
             what = f"{type(error).__name__}: {error}"
             raise HostError(

@@ -33,11 +33,7 @@ def keep_registered(ext_id: str, manager: Any) -> None:
 
 
 def register_if_missing(ext_id: str) -> Literal["no OmniGraph", "found", "registered"]:
-    """Register the node of an extension, `name-version`, unless OmniGraph knows it.
-
-    Returns:
-        What was the case: there is no OmniGraph, it knows the node already, or the node was registered now.
-    """
+    """Register the node of an extension, `name-version`, unless OmniGraph knows it."""
     try:
         import omni.graph.core as og  # pyright: ignore[reportMissingImports]
         import omni.graph.tools.ogn as ogn  # pyright: ignore[reportMissingImports]

@@ -50,11 +50,7 @@ def read_ogn(file: Path) -> NodeDescription:
 
 
 def parse_ogn(text: str, where: str) -> NodeDescription:
-    """Return the description in the text of an `.ogn` file; messages begin with `where`.
-
-    Raises:
-        ValueError: It does not hold one node, or a port has no type, an unknown one, or a default of another type.
-    """
+    """Return the description in the text of an `.ogn` file; messages begin with `where`."""
     nodes = _without_comments(json.loads(text))
     if len(nodes) != 1:
         raise ValueError(f"{where}: {len(nodes)} nodes: must hold exactly one. Give each a file of its own.")
@@ -63,11 +59,7 @@ def parse_ogn(text: str, where: str) -> NodeDescription:
 
 
 def describe(name: str, keys: dict[str, Any], where: str) -> NodeDescription:
-    """Return the description of a node type that has the keys of an `.ogn` file; messages begin with `where`.
-
-    Raises:
-        ValueError: A port has no type, an unknown one, or a default of another type.
-    """
+    """Return the description of a node type that has the keys of an `.ogn` file; messages begin with `where`."""
     ports = {}
     for group in GROUPS:
         for port_name, declared in keys.get(group, {}).items():

@@ -68,11 +68,7 @@ class OgnType:
         return np.full(size, "", object)
 
     def convert(self, value: object) -> Any:
-        """Return a value as nodes see it: a Python scalar or string, a tuple of paths, or an array of its own.
-
-        Raises:
-            ValueError: It is of another type.
-        """
+        """Return a value as nodes see it: a Python scalar or string, a tuple of paths, or an array of its own."""
         if self.base in _OPEN:
             return value.copy() if isinstance(value, np.ndarray) else value
         if self.base == "execution":

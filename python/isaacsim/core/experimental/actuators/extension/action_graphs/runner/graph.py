@@ -50,14 +50,7 @@ class Graph(Scope):
         return any(getattr(one, "DEMANDS_PHYSICS_STEPS", False) for one in classes)
 
     def evaluate(self, clock: Clock | None = None) -> None:
-        """Run what the events start. Errors of nodes are logged, each once, and kept in `errors`.
-
-        Args:
-            clock: The time that nodes see; None means that of before.
-
-        Raises:
-            GraphError: Nodes run more than 20 000 times; the evaluation ends there.
-        """
+        """Run what the events start. Errors of nodes are logged, each once, and kept in `errors`."""
         self.clock = clock or self.clock
         self.evaluations += 1
         self._runs = 0
@@ -66,27 +59,12 @@ class Graph(Scope):
             self.pulses += self._run_from(event)
 
     def read(self, attribute: str) -> Any:
-        """Return the value of a node's port as it is now.
-
-        Args:
-            attribute: Full path, `/World/ActionGraph/ArticulationActuators.outputs:appliedEfforts` for instance.
-
-        Raises:
-            GraphError: There is no such node or port.
-        """
+        """Return the value of a node's port as it is now."""
         node, port = self._find(attribute)
         return node.db.read(port)
 
     def write(self, attribute: str, value: object) -> None:
-        """Set an input that no wire sets.
-
-        Args:
-            attribute: Full path, `/World/ActionGraph/Targets.inputs:positionCommand` for instance.
-            value: Of the port's type.
-
-        Raises:
-            GraphError: There is no such input, a wire sets it, or the value is of another type.
-        """
+        """Set an input that no wire sets."""
         node, port = self._find(attribute)
         if not port.startswith("inputs:") or port in node.wires:
             source, output = node.wires.get(port, (node, ""))

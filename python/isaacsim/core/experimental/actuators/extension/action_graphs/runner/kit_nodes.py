@@ -267,12 +267,7 @@ _SELECTION = {"targetPrim": "target", "robotPath": "string", "jointNames": "toke
 
 
 def _selected_joints(db: Database) -> tuple[PhysicsArticulation, np.ndarray]:
-    """Return the articulation and the columns that `_SELECTION` picks: by name, else by index, else all.
-
-    Raises:
-        ValueError: There is no such robot or joint, or none is named.
-        HostError: No simulation is open.
-    """
+    """Return the articulation and the columns that `_SELECTION` picks: by name, else by index, else all."""
     paths = db.inputs.robotPath or list(db.inputs.targetPrim)
     if not paths:
         raise ValueError("robotPath is empty, and so is targetPrim: one must name the robot. Set robotPath.")

@@ -42,15 +42,7 @@ def has_graphs(source: str | os.PathLike[str] | Stage) -> bool:
 
 
 def load_graphs(source: str | os.PathLike[str] | Stage) -> list[Graph]:
-    """Return the action graphs of a USD file or stage, in stage order.
-
-    Args:
-        source: Path of a USD file, or a stage.
-
-    Raises:
-        FileNotFoundError: No such file.
-        GraphError: Listing every problem of every graph.
-    """
+    """Return the action graphs of a USD file or stage, in stage order."""
     issues: list[str] = []
     graphs = [_graph(prim, issues) for prim in read_graphs(open_stage(source))]
     if issues:

@@ -30,19 +30,7 @@ class Asked:
 
 
 def pairs_of(name: str, given: Sequence[str]) -> dict[str, str]:
-    """Return the values of words such as `command=/x` by what stands before the sign; by an empty name without one.
-
-    Args:
-        name: Name of the option, for the error.
-        given: The words.
-
-    Raises:
-        ValueError: A value is empty, or two words have the same name.
-
-    Example:
-        >>> pairs_of("units", ["degrees", "gripper=percent"])
-        {'': 'degrees', 'gripper': 'percent'}
-    """
+    """Return the values of words such as `command=/x` by what stands before the sign; by an empty name without one."""
     pairs: dict[str, str] = {}
     for word in given:
         left, sign, right = word.partition("=")

@@ -15,18 +15,7 @@ _ANY_JOINT = "{joint}"
 
 
 def with_columns(table: Table, asked: Asked) -> Table:
-    """Return a table with columns under the names of logs, in SI.
-
-    Args:
-        table: The table.
-        asked: Joints of the robot, and `columns`: name and unit of a column, `name:unit`, by what it is: `time`,
-            `joint`, a signal, or `<joint>/<signal>`. An empty name is the usual one. `{joint}` in a name stands for
-            each joint.
-
-    Raises:
-        ValueError: The robot has no such joint, a log no such signal, the table no such column, or the column no such
-            unit; or it is of a signal of one of several joints, and does not tell of which.
-    """
+    """Return a table with columns under the names of logs, in SI."""
     if not asked.columns:
         return table
     is_long = "joint" in table.columns or "joint" in asked.columns

@@ -16,12 +16,7 @@ _Line = tuple[int, list[str]]
 
 
 def read_csv(path: Path) -> Table:
-    """Read a table with a line of names, after lines that start with `#`.
-
-    Raises:
-        ValueError: It is no text with commas, a name comes twice, or a line has more or fewer cells than names.
-        OSError: The file cannot be read.
-    """
+    """Read a table with a line of names, after lines that start with `#`."""
     lines = _lines(path)
     start = next((row for row, (_, line) in enumerate(lines) if not line[0].startswith("#")), len(lines))
     settings, skipped = _settings(lines[:start])

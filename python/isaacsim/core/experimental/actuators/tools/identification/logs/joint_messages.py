@@ -48,9 +48,6 @@ def samples_of(kind: str, messages: Sequence[tuple[int, object]], joints: Sequen
         kind: The type, one of `COMMANDS`.
         messages: Time of the recording [ns] and content of each.
         joints: Names of the joints of messages that have none.
-
-    Raises:
-        ValueError: A message has more or fewer numbers than joints, or is a trajectory of several points.
     """
     samples = []
     for number, (time, message) in enumerate(messages):

@@ -34,18 +34,7 @@ _MOST_BYTES = 10_000_000
 
 
 def read_dataset(folder: Path, asked: Asked) -> list[MotorLog]:
-    """Read the logs in a dataset, one per episode.
-
-    Args:
-        folder: The folder of the dataset.
-        asked: Joints, and units of their positions, see `conversion`.
-
-    Raises:
-        ValueError: It is no dataset, or one without names; none of its joints are those of the robot; the unit of a
-            joint is not told, unknown, or needs a calibration; or a file lacks a column or has another shape.
-        OSError: A file cannot be read.
-        ModuleNotFoundError: pyarrow is missing.
-    """
+    """Read the logs in a dataset, one per episode."""
     names = {signal: _names(folder, feature) for signal, feature in _FEATURES.items()}
     there = _joints(folder, names, asked.joints)
     conversions = _conversions(folder, there, asked)
@@ -95,11 +84,7 @@ def _flat(names: Any) -> list[str]:
 
 
 def _columns(folder: Path) -> dict[str, np.ndarray]:
-    """Return the columns of all files, one after the other.
-
-    Raises:
-        ValueError: There is no file, or one lacks a column.
-    """
+    """Return the columns of all files, one after the other."""
     wanted = (*_FEATURES.values(), *_OTHERS)
     files = sorted(folder.glob("data/**/*.parquet"))
     if not files:
@@ -112,11 +97,7 @@ def _columns(folder: Path) -> dict[str, np.ndarray]:
 
 
 def _matrix(folder: Path, feature: str, rows: np.ndarray, width: int) -> np.ndarray:
-    """Return a column of lists as numbers, `(frames, width)`.
-
-    Raises:
-        ValueError: A list has another length.
-    """
+    """Return a column of lists as numbers, `(frames, width)`."""
     for place, row in enumerate(rows):
         if np.shape(row) != (width,):
             rule = f"must have {width}, as {INFO} names them. Record the dataset again"

@@ -11,15 +11,7 @@ from .table import Table, column_of
 
 
 def widened(table: Table, joints: Sequence[str]) -> Table:
-    """Return a table with a row per sample and joint as one with a row per sample.
-
-    Args:
-        table: The table, with a column `joint` of names. Each joint has the same times, in the same order.
-        joints: Names of the joints of the robot; rows of others are left out.
-
-    Raises:
-        ValueError: The table has no time, none of the joints, or joints at different times; or a cell is no number.
-    """
+    """Return a table with a row per sample and joint as one with a row per sample."""
     time, rows = table.time, _rows(table, joints)
     names = [name for signal in SIGNALS if (name := column_of(table.columns, "", signal))]
     times = {joint: table.numbers(time, here) for joint, here in rows.items()}

@@ -14,15 +14,7 @@ from .table import RULE, Table, split_settings
 
 
 def read_npz(path: Path) -> Table | Found:
-    """Read columns, or matrices `(samples, joints)` and `joints`; scalars are settings.
-
-    Returns:
-        The table, or the recording that `Recording.save` wrote.
-
-    Raises:
-        ValueError: It is no such file, or a matrix has another shape.
-        OSError: The file cannot be read.
-    """
+    """Read columns, or matrices `(samples, joints)` and `joints`; scalars are settings."""
     arrays = arrays_in(path, RULE)
     if "clamps" in arrays:
         return load_npz(path)

@@ -26,18 +26,7 @@ _ELECTRICAL = ("current", "volts", "temperature")
 
 
 def recorded(path: Path, found: Found, settings: Mapping[str, float], asked: Asked) -> MotorLog:
-    """Return the log of a robot of a recording.
-
-    Args:
-        path: The file.
-        found: The recording.
-        settings: Values of parameters during it.
-        asked: Joints, and the number of the robot.
-
-    Raises:
-        ValueError: There is no such robot, or none was chosen of several; the recording has none of the joints, or
-            lacks a signal.
-    """
+    """Return the log of a robot of a recording."""
     steps, subject, arrays = found
     robot = _robot(path, subject, asked.robot)
     there = [joint for joint in asked.joints if joint in subject.joints]

@@ -26,16 +26,6 @@ def read_bag(path: Path, asked: Asked) -> list[MotorLog]:
     A row is a message of measured positions that has all joints of the robot that any of them has. Each command holds
     until the next one of its joint. Times are those of the headers where all messages of both topics have one, else
     those of the recording for both: two clocks would shift commands against positions.
-
-    Args:
-        path: The folder of a bag, or a file `.mcap` or `.db3`.
-        asked: Joints and topics. Joints without commands are left out, and told in a warning.
-
-    Raises:
-        ValueError: It is no bag, or a broken one; the topics are not clear, see `choose`; messages tell no positions of
-            joints of the robot; or fewer than two of them come after the first commands.
-        OSError: There is no such file.
-        ModuleNotFoundError: rosbags is missing.
     """
     with opened(path) as bag:
         chosen = choose(path, bag.topics, asked.topics)
@@ -51,11 +41,7 @@ def read_bag(path: Path, asked: Asked) -> list[MotorLog]:
 
 
 def _samples(path: Path, bag: Bag, topic: Chosen, joints: Sequence[str]) -> list[Sample]:
-    """Return the samples of a topic that have positions, with those joints of the robot that they have, in its order.
-
-    Raises:
-        ValueError: There are none, or a message is invalid.
-    """
+    """Return the samples of a topic that have positions, with their joints in the order of the robot."""
     messages = bag.messages(topic.name)
     try:
         samples = samples_of(topic.kind, messages, topic.joints)
@@ -71,11 +57,7 @@ def _samples(path: Path, bag: Bag, topic: Chosen, joints: Sequence[str]) -> list
 
 
 def _commands(path: Path, topic: str, commanded: Sequence[Sample], joints: Sequence[str]) -> dict[str, list[Sample]]:
-    """Return the samples that command each joint, those without any left out.
-
-    Raises:
-        ValueError: No joint has commands.
-    """
+    """Return the samples that command each joint, those without any left out."""
     commands = {joint: mine for joint in joints if (mine := [one for one in commanded if joint in one.joints])}
     if not commands:
         named = ", ".join(commanded[0].joints)
@@ -95,11 +77,7 @@ def _clock(samples: Sequence[Sample]) -> _Clock:
 def _during(
     path: Path, rows: Sequence[Sample], commands: Mapping[str, Sequence[Sample]], clock: _Clock
 ) -> tuple[np.ndarray, list[Sample]]:
-    """Return times [ns], rising, and rows from the first command of each joint on; of equal times the first row.
-
-    Raises:
-        ValueError: They are fewer than two.
-    """
+    """Return times [ns], rising, and rows from the first command of each joint on; of equal times the first row."""
     times, first = np.unique([clock(one) for one in rows], return_index=True)
     start = max(min(map(clock, mine)) for mine in commands.values())
     kept = times >= start

@@ -22,13 +22,6 @@ def conversion(joint: str, asked: Asked) -> Convert:
     """Return what makes positions of a joint [rad] of those in its unit.
 
     With calibrations, degrees are those of LeRobot and turn with the drive mode of the servo; else they are plain.
-
-    Args:
-        joint: Name of the joint.
-        asked: Units and calibrations of the joints.
-
-    Raises:
-        ValueError: No unit is given, there is none of that name, or it needs a calibration and the joint has none.
     """
     unit, calibration = asked.units.get(joint, asked.units.get("", "")), asked.calibration.get(joint)
     if unit not in _KNOWN:

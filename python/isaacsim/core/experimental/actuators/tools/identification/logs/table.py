@@ -49,26 +49,14 @@ class Table:
 
     @property
     def time(self) -> str:
-        """Name of the column of times.
-
-        Raises:
-            ValueError: There is none.
-        """
+        """Name of the column of times."""
         if (found := next((name for name in _TIMES if name in self.columns), None)) is None:
             listed = ", ".join(self.columns) or "none"
             raise ValueError(f"{self.path} has columns {listed}: must have time. Add it, or give columns.")
         return found
 
     def numbers(self, name: str, rows: np.ndarray | None = None) -> np.ndarray:
-        """Return a column as numbers, in SI.
-
-        Args:
-            name: Name of the column.
-            rows: Numbers of the rows; None means all.
-
-        Raises:
-            ValueError: A cell is empty or no finite number; the error has its place.
-        """
+        """Return a column as numbers, in SI."""
         column, source = self.columns[name], self.sources.get(name, Source(name, 1.0))
         at = range(len(column)) if rows is None else rows.tolist()
         cells = column if rows is None else [column[row] for row in at]
@@ -109,13 +97,7 @@ def split_settings(words: Mapping[str, object]) -> tuple[dict[str, float], list[
 
 
 def column_of(names: Iterable[str], prefix: str, signal: str) -> str | None:
-    """Return the column of a signal, such as `hip/position` or `hip/position [rad]`; None if there is none.
-
-    Args:
-        names: Names of columns.
-        prefix: What stands before the name of the signal, such as `hip/`.
-        signal: Name of the signal.
-    """
+    """Return the column of a signal, such as `hip/position` or `hip/position [rad]`; None if there is none."""
     plain = f"{prefix}{signal}"
     spelled = (plain, *(f"{plain} [{unit}]" for unit in SIGNALS[signal].split(" or ")))
     return next((name for name in spelled if name in names), None)

@@ -18,13 +18,7 @@ _REMEDY = "Give --topics command=/NAME position=/NAME"
 
 @dataclass(frozen=True)
 class Chosen:
-    """The topic of a role.
-
-    Args:
-        name: Its name.
-        kind: Type of its messages.
-        joints: Names of the joints of messages that have none.
-    """
+    """The topic of a role."""
 
     name: str
     kind: str
@@ -37,15 +31,6 @@ def choose(path: Path, topics: Mapping[str, Topic], given: Mapping[str, str]) ->
     Without choice of the caller the positions are those of the only topic of joint states, or of the only one called
     `joint_states`, and the commands those of the only other topic that may have some. Joint states with `state` in
     their name are no commands.
-
-    Args:
-        path: The bag, for errors.
-        topics: Topics of the bag.
-        given: Topics that the caller chose, by role; `/x:hip,knee` also has the joints of messages without names.
-
-    Raises:
-        ValueError: There is no topic for a role, or several; a chosen one is not there or has messages of another type;
-            or messages have no names of joints and none are given.
     """
     if unknown := ", ".join(role for role in given if role not in _KINDS):
         raise ValueError(f"topics = {unknown}: must be of {' and '.join(REQUIRED)}. {_REMEDY}.")

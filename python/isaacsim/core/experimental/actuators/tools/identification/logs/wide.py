@@ -17,16 +17,7 @@ _Places = dict[tuple[str, str], str]
 
 
 def wide(table: Table, joints: Sequence[str]) -> MotorLog:
-    """Return the log in a table with a row per sample; a warning names what is not read.
-
-    Args:
-        table: The table.
-        joints: Names of the joints of the robot. Those of them that are in the table are read, in this order.
-
-    Raises:
-        ValueError: The table has no time, none of the joints, or lacks a required column; a cell is no number; columns
-            have different lengths; or the log is invalid, see `MotorLog`.
-    """
+    """Return the log in a table with a row per sample; a warning names what is not read."""
     time, places = table.time, _places(table.columns, joints)
     there = _joints(table, places, joints)
     names = [name for name in SIGNALS if all((joint, name) in places for joint in there)]
