@@ -72,6 +72,25 @@ class ClosedLoops:
         others = tuple(self._chatter(rows)), tuple(self._springs(rows, step))
         return Stability(step, joints, whole, unknown, self._left_out, *others, tuple(self._sensed))
 
+    @property
+    def joints(self) -> list[str]:
+        """Names of the joints with gains, which the loops have in this order."""
+        return self._names_where(self._known)
+
+    @property
+    def viscous(self) -> np.ndarray:
+        """Viscous friction of these joints, `(robots, joints)`."""
+        return (self._property("viscous_friction") + self._of_friction("viscous"))[:, self._known]
+
+    def loops(self, rows: np.ndarray) -> list[Loop]:
+        """Return the loops of some robots in their present pose, with viscous friction."""
+        known, modes, viscous = self._known, self._implicit(rows), self.viscous
+        each = zip(rows, self._inverses(rows), self._velocity_weights(rows).tolist(), strict=True)
+        return [
+            Loop(inverse, self._gains[:, row, known], weight, self._timing[row, known], modes[at, known], viscous[row])
+            for at, (row, inverse, weight) in enumerate(each)
+        ]
+
     def _tables(self, rows: np.ndarray, step: float) -> Iterator[Stability]:
         """Iterate over the stability of each robot; equal robots are computed once."""
         known, paths = self._known, list(self._robots.articulation.paths)
@@ -171,13 +190,9 @@ class ClosedLoops:
 
     def _is_first_stable(self, dt: float) -> bool:
         """Return True if the first robot is stable without integrals, with or without its viscous friction."""
-        first = np.zeros(1, int)
-        gains = self._gains[:, 0, self._known] * [[1.0], [1.0], [0.0]]
-        viscous = self._property("viscous_friction") + self._of_friction("viscous")
-        damped = gains + [[0.0], [1.0], [0.0]] * viscous[0, self._known]
-        inverse, weight = self._inverses(first)[0], float(self._velocity_weights(first)[0])
-        when = self._timing[0, self._known], self._implicit(first)[0, self._known]
-        return any(Loop(inverse, either, weight, *when).is_stable(dt) for either in (gains, damped))
+        (loop,) = self.loops(np.zeros(1, int))
+        gains = loop.gains * [[1.0], [1.0], [0.0]]
+        return any(loop.changed(gains, viscous=friction).is_stable(dt) for friction in (None, np.zeros(len(gains[0]))))
 
     # inside
 

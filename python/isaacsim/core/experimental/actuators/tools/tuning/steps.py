@@ -1,0 +1,117 @@
+"""Steps of each joint of a robot in simulation, with gravity, from several poses."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+
+from ...base.errors import SimulationDivergedError
+from ...specs.motors import MotorConfig
+from ..progress import Progress
+from ..stability.buzz import buzz
+from .plant import SETTLED, by_pattern, named, opened
+from .tuned import TunedJoint, Wish
+
+OVERSHOOT: Final = 0.05
+"""Overshoot that a damping ratio of 1 may show, of the step."""
+# settling time that is as asked, of what was asked
+_SLOWER = 1.3
+
+
+def verified(
+    robot: str | os.PathLike[str],
+    motors: Mapping[str, MotorConfig],
+    rows: Sequence[TunedJoint],
+    step_of: Sequence[float],
+    source: tuple[int, int, float],
+    told: Progress,
+) -> tuple[list[TunedJoint], list[str], dict[str, tuple[np.ndarray, np.ndarray]]]:
+    """Return the rows with what steps of each joint show, one joint after the other, warnings, and the steps."""
+    poses, seed, dt = source
+    lengths = [round(min(max(2.5 * row.settling, 0.15), 2.0) / dt) for row in rows]
+    rest = round(max(1.0, min(4.0, 3.0 * max(row.settling for row in rows))) / dt)
+    starts = rest + np.cumsum([0, *lengths])
+    with opened(robot, by_pattern(motors), dt, poses, seed) as (simulation, robots, actuators):
+        columns = [list(robots.dof_names).index(row.joint) for row in rows]
+        targets = robots.get_dof_position_targets().numpy().copy()
+        posed, lower = targets[:, columns].copy(), robots.get_dof_limits()[0].numpy()[:, columns]
+        upper = robots.get_dof_limits()[1].numpy()[:, columns]
+        # towards the limit that is farther away
+        sizes = np.where(upper - posed >= posed - lower, step_of, -np.asarray(step_of))
+        with actuators.record(["positions", "motor_efforts", "limited_by"]) as log:
+            try:
+                simulation.step(rest)
+                for j, row in enumerate(rows):
+                    told(f"simulating steps of {row.joint}", 0.4 + 0.6 * j / len(rows))
+                    targets[:, columns[j]] += sizes[:, j]
+                    robots.set_dof_position_targets(targets)
+                    simulation.step(lengths[j])
+                simulation.step(rest)
+            except SimulationDivergedError as error:
+                return list(rows), [f"The simulation diverges: {error}"], {}
+            faults = [f"The motors had {len(found)} faults: {found[0]}." for found in [actuators.faults] if found]
+        at = [log.joints.index(row.joint) for row in rows]
+        positions, efforts = log.positions[:, :, at].astype(float), log.motor_efforts[:, :, at].astype(float)
+        limited = log.limited_by[:, :, at] != ""
+    resting = slice(-rest * 2 // 3, None)
+    tones = [buzz(positions[resting, pose], dt, threshold=1e-4) for pose in range(poses)]
+    measured, responses = [], {}
+    for j, row in enumerate(rows):
+        window = slice(starts[j], starts[j + 1])
+        before = positions[starts[j] - 1, :, j]
+        # a motor that gravity overcomes follows nothing
+        held = ~limited[starts[j] - 1, :, j] & ~limited[starts[j + 1] - 1, :, j]
+        found, curves = _measured((positions[window, :, j] - before)[:, held] / sizes[held, j], dt)
+        found |= {
+            "saturated": dt * float(limited[window, :, j].sum(axis=0)[held].max(initial=0.0)),
+            "sag": float(np.abs(before - posed[:, j])[held].max(initial=0.0)),
+            "chatter": max((one.amplitude for tone in tones for one in tone if one.joint == j), default=0.0),
+            "effort_noise": float(efforts[resting, :, j].std(axis=0)[held].max(initial=0.0)),
+            "poses": float(held.sum()),
+        }
+        measured.append(dataclasses.replace(row, measured=found))
+        responses[row.joint] = np.arange(len(curves)) * dt, curves
+    return measured, faults, responses
+
+
+def _measured(steps: np.ndarray, dt: float) -> tuple[dict[str, float], np.ndarray]:
+    """Return rise time, overshoot and settling time of steps `(samples, poses)`, the worst, and the steps up to 1.
+
+    They are measured against where they come to rest, which gravity lets be below the target.
+    """
+    final = steps[-max(1, len(steps) // 10) :].mean(axis=0)
+    # what friction or limits hold moves nowhere
+    steps = steps[:, np.abs(final) > 0.3]
+    curves = steps / final[np.abs(final) > 0.3]
+    if not curves.size:
+        return {"rise": math.nan, "overshoot": math.nan, "settling": math.nan}, curves
+    late = np.abs(curves - 1.0) > SETTLED
+    settling = len(curves) - np.argmax(late[::-1], axis=0)
+    rise = np.argmax(curves > 0.9, axis=0) - np.argmax(curves > 0.1, axis=0)
+    overshoot = np.maximum(curves.max(axis=0) - 1.0, 0.0)
+    return {
+        "rise": dt * float(rise.max()),
+        "overshoot": float(overshoot.max()),
+        "settling": dt * float(np.where(late.any(axis=0), settling, 0).max()),
+    }, curves
+
+
+def not_shown(rows: Sequence[TunedJoint], ask: Wish) -> list[str]:
+    """Return what steps in simulation miss of what was asked for."""
+    most, said = OVERSHOOT if (ask.ratio() or 0.0) >= 1.0 else math.inf, []
+    if far := [f"{row.joint} {row.measured['overshoot']:.0%}" for row in rows if row.measured["overshoot"] > most]:
+        said.append(f"Overshoot above {most:.0%} in simulation: {named(far)}.")
+    if slow := [
+        f"{row.joint} {row.measured['settling']:.2g} s"
+        for row in rows
+        if ask.settle is not None and row.measured["settling"] > _SLOWER * ask.settle and row.verdict != "missed"
+    ]:
+        said.append(f"Settled later than {_SLOWER:g} times what was asked, in simulation: {named(slow)}.")
+    if loud := [f"{row.joint} {row.measured['chatter']:.1g}" for row in rows if row.measured["chatter"] > 0.0]:
+        said.append(f"Chatters at rest, in simulation: {named(loud)}.")
+    return said
