@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 
 from ...files.motor_files.files import load_motors
 from ..identification.output import require_output, save_found
-from ..plots.style import require_picture
+from ..plots.step_response import draw_step_bands
+from ..plots.style import require_picture, save
 from ..plots.units import units_of
 from ..tuning.plant import named, round_to
 from ..tuning.tune import GAIN_MARGIN, PHASE_MARGIN, tune
@@ -18,7 +19,7 @@ from .arguments import Tune
 from .show import progress_bar
 
 _JOINT = headings(
-    "joint | kp | kd | bandwidth: up to [Hz] | overshoot: over shoot | settling: rests in [s] | margins | word: why"
+    "joint | kp | kd | bandwidth: up to\n[Hz] | overshoot: over\nshoot | settling: rests\nin [s] | margins | word: why"
 )
 _MOST_WARNINGS = 5
 
@@ -29,6 +30,8 @@ def answer(arguments: Tune) -> Answer:
     if out is not None:
         require_output(arguments.robot, out)
     if arguments.plot is not None:
+        if arguments.quick:
+            raise ValueError("--plot, --quick: must not be given together, as a plot shows simulated steps.")
         require_picture(arguments.plot)
     motors = None if arguments.config is None else load_motors(arguments.config)
     with progress_bar("reading the robot", hidden=arguments.json) as progress:
@@ -53,11 +56,14 @@ def answer(arguments: Tune) -> Answer:
     notes = [*found.missed, *found.warnings]
     more = 0 if arguments.json else len(notes) - _MOST_WARNINGS
     notes = [*notes[:_MOST_WARNINGS], f"{more} more with --json."] if more > 0 else notes
-    notes += _bounds(found.joints)
+    notes += _reasons(found.joints) if arguments.explain else _bounds(found.joints)
     if out is not None:
         headline = _headline(found, arguments)
         save_found(found.robot, [row.joint for row in found.joints], found.motors, out, headline.splitlines())
         notes.append(f"The motors are in {out}.")
+    if arguments.plot is not None:
+        save(draw_step_bands(found.responses), arguments.plot)
+        notes.append(f"The plot is in {arguments.plot}.")
     return Answer([_table(found, arguments)], notes, found.is_wrong)
 
 
@@ -94,6 +100,13 @@ def _headline(found: Tuned, arguments: Tune) -> str:
         return f"{first}\nNot simulated: overshoot and settling times are predicted."
     overshoot, settling = (max(one[name] for one in seen) for name in ("overshoot", "settling"))
     return f"{first}\nSimulated from other poses: overshoot up to {overshoot:.0%}, settled within {settling:.2g} s."
+
+
+def _reasons(rows: Sequence[TunedJoint]) -> Iterator[str]:
+    """Yield why gains are judged as they are, of the first joint of each verdict."""
+    for word in dict.fromkeys(row.verdict for row in rows if row.reason):
+        mine = [row for row in rows if row.verdict == word]
+        yield f"{word.capitalize()}: {named([row.joint for row in mine])}. Of {mine[0].joint}, {mine[0].reason}."
 
 
 def _bounds(rows: Sequence[TunedJoint]) -> Iterator[str]:

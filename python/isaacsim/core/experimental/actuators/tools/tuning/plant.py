@@ -26,14 +26,13 @@ from ...specs.motors import MotorConfig
 from ...specs.patterns import pattern_of
 from ...specs.transmission import ElasticTransmissionConfig
 from ..feedback import config_of, largest_efforts, of_passive_stages
+from ..plots.step_response import SETTLED
 from ..stability.frequency import CIRCLE, joint_loops, margins
 from ..stability.implicit import Implicit
 from ..stability.loop import Loop
 from ..stability.timing import Timing
 from ..trials.trial import room_of
 
-SETTLED: Final = 0.02
-"""Share of a step within which it has settled."""
 LATER: Final = 1.2
 """Factor of the gains that are stable with one more step of latency, for poses that were not looked at."""
 LEFT: Final = 0.1

@@ -12,13 +12,16 @@ import numpy as np
 
 from ...base.errors import SimulationDivergedError
 from ...specs.motors import MotorConfig
+from ..plots.step_response import Response
 from ..progress import Progress
 from ..stability.buzz import buzz
-from .plant import SETTLED, by_pattern, named, opened
+from .plant import by_pattern, named, opened
 from .tuned import TunedJoint, Wish
 
 OVERSHOOT: Final = 0.05
 """Overshoot that a damping ratio of 1 may show, of the step."""
+# share of a step that counts as a motion
+_MOVES = 0.3
 # settling time that is as asked, of what was asked
 _SLOWER = 1.3
 
@@ -62,11 +65,12 @@ def verified(
     tones = [buzz(positions[resting, pose], dt, threshold=1e-4) for pose in range(poses)]
     measured, responses = [], {}
     for j, row in enumerate(rows):
-        window = slice(starts[j], starts[j + 1])
+        # with the last position before it
+        window = slice(starts[j] - 1, starts[j + 1])
         before = positions[starts[j] - 1, :, j]
         # a motor that gravity overcomes follows nothing
         held = ~limited[starts[j] - 1, :, j] & ~limited[starts[j + 1] - 1, :, j]
-        found, curves = _measured((positions[window, :, j] - before)[:, held] / sizes[held, j], dt)
+        found, curves = steps_of(positions[window, :, j][:, held] / sizes[held, j], dt)
         found |= {
             "saturated": dt * float(limited[window, :, j].sum(axis=0)[held].max(initial=0.0)),
             "sag": float(np.abs(before - posed[:, j])[held].max(initial=0.0)),
@@ -79,26 +83,22 @@ def verified(
     return measured, faults, responses
 
 
-def _measured(steps: np.ndarray, dt: float) -> tuple[dict[str, float], np.ndarray]:
-    """Return rise time, overshoot and settling time of steps `(samples, poses)`, the worst, and the steps up to 1.
+def steps_of(steps: np.ndarray, dt: float) -> tuple[dict[str, float], np.ndarray]:
+    """Return rise time, overshoot and settling time of steps `(samples, poses)`, the worst, and the steps from 0 to 1.
 
     They are measured against where they come to rest, which gravity lets be below the target.
     """
-    final = steps[-max(1, len(steps) // 10) :].mean(axis=0)
+    time, none = np.arange(len(steps)) * dt, np.zeros(len(steps))
+    each = [Response(time, 1.0 * (time > 0.0), step, none) for step in steps.T]
     # what friction or limits hold moves nowhere
-    steps = steps[:, np.abs(final) > 0.3]
-    curves = steps / final[np.abs(final) > 0.3]
-    if not curves.size:
-        return {"rise": math.nan, "overshoot": math.nan, "settling": math.nan}, curves
-    late = np.abs(curves - 1.0) > SETTLED
-    settling = len(curves) - np.argmax(late[::-1], axis=0)
-    rise = np.argmax(curves > 0.9, axis=0) - np.argmax(curves > 0.1, axis=0)
-    overshoot = np.maximum(curves.max(axis=0) - 1.0, 0.0)
-    return {
-        "rise": dt * float(rise.max()),
-        "overshoot": float(overshoot.max()),
-        "settling": dt * float(np.where(late.any(axis=0), settling, 0).max()),
-    }, curves
+    moved = [one for one in each if abs(one.final - one.start) > _MOVES]
+    worst = {
+        "rise": max((one.rise_time or 0.0 for one in moved), default=math.nan),
+        "overshoot": max((one.overshoot or 0.0 for one in moved), default=math.nan),
+        "settling": max((time[-1] if (t := one.settling_time) is None else t for one in moved), default=math.nan),
+    }
+    curves = [(one.position - one.start) / (one.final - one.start) for one in moved]
+    return {name: float(value) for name, value in worst.items()}, np.array(curves).T.reshape(len(steps), -1)
 
 
 def not_shown(rows: Sequence[TunedJoint], ask: Wish) -> list[str]:

@@ -44,7 +44,8 @@ _CHATTER = 0.05
 _OF_SPRING = 0.5
 # poses over which inertias are taken, at least, and rounds in which gains are lowered, at most
 _POSES, _ROUNDS = 200, 16
-_LATE = 1e-9
+# time to settle that is none [s], and tolerance of times
+_FALLS, _LATE = 60.0, 1e-9
 # of `--rule armature`: natural frequency [Hz], and share of the effort limit in an action of 1
 _NATURAL, _ACTION = 10.0, 0.25
 
@@ -221,7 +222,7 @@ def tune(
         ValueError: A number is out of range, two wishes exclude each other, or no joint has a law with gains.
 
     Example:
-        >>> found = tune("data/robots/pendulum.usda", bandwidth=2.0, poses=5)
+        >>> found = tune("data/robots/pendulum.usda", bandwidth=1.5, poses=5)
         >>> (hinge,) = found.joints
         >>> hinge.bound, found.is_wrong, hinge.gain_margin > 2
         ('asked', False, True)
@@ -305,7 +306,7 @@ class _Tuner:
         for joint in range(count):
             row = self._row(joint, gains[:, joint], gain[joint], phase[joint])
             if ask.rule:
-                words = "rule", "", 1.0, self._word(row) if self._is_beyond(row) else "by rule"
+                words = "rule", "", 1.0, self._word(joint, row)[0] if self._is_beyond(row) else "by rule"
             elif is_asked[joint] and self._has(row):
                 words = "asked", "", 1.0, "as asked"
             else:
@@ -327,8 +328,9 @@ class _Tuner:
             bound, remedy, more = bound_of(plant, joint, self._ask, kp)
             # beside what is there, not beside the best
             more *= kp / max(row.kp, 1e-12)
-            word = self._word(row, kp)
-            rows.append(dataclasses.replace(row, bound=bound, remedy=remedy, more=more, verdict=word))
+            word, reason = self._word(joint, dataclasses.replace(row, bound=bound), kp)
+            words = {"bound": bound, "remedy": remedy, "more": more, "verdict": word, "reason": reason}
+            rows.append(dataclasses.replace(row, **words))
         self._warn(rows, bool(gains[2].any()))
         return rows
 
@@ -336,9 +338,11 @@ class _Tuner:
         """Return what was asked for and cannot be had, with the best there is; and gains beyond the margins."""
         said = []
         if short := [row for row in rows if row.verdict == "missed"]:
+            ways = {True: lambda row: f"{row.bandwidth:.2g} Hz", False: lambda row: f"{row.settling:.2g} s"}
+            best = [f"{row.joint} {ways[self._ask.bandwidth is not None](row)}" for row in short]
+            # gravity pulls harder than these gains
             best = [
-                f"{row.joint} {row.bandwidth:.2g} Hz" if self._ask.bandwidth else f"{row.joint} {row.settling:.2g} s"
-                for row in short
+                f"{row.joint} falls" if row.settling > _FALLS else one for row, one in zip(short, best, strict=True)
             ]
             said.append(f"Cannot be had, with the best there is: {named(best)}.")
         if beyond := [row.joint for row in rows if self._is_beyond(row)]:
@@ -359,17 +363,28 @@ class _Tuner:
     def _is_beyond(row: TunedJoint) -> bool:
         return row.gain_margin < 0.995 * GAIN_MARGIN or row.phase_margin < 0.995 * PHASE_MARGIN
 
-    def _word(self, row: TunedJoint, best: float = math.inf) -> str:
-        """Return the verdict on gains that are there, beside the best proportional gain."""
-        if row.gain_margin < 1.0:
-            return "vibrates"
+    def _word(self, joint: int, row: TunedJoint, best: float = math.inf) -> tuple[str, str]:
+        """Return the verdict on gains that are there, beside the best proportional gain, and why."""
+        plant, step = self._plant, self._plant.step(joint, self._ask.step)
         if row.gain_margin < GAIN_MARGIN:
-            return "beyond the margin"
-        if row.damping_ratio[0] < 0.4 or row.phase_margin < PHASE_MARGIN:
-            return "underdamped"
+            word = "vibrates" if row.gain_margin < 1.0 else "beyond the margin"
+            light = f"kd·dt is {row.kd * plant.dt / row.inertia[0]:.2g} of its inertia with all other joints free"
+            return word, f"its gains may be {row.gain_margin:.2g} times as much until it vibrates, as {light}"
+        if row.damping_ratio[0] < 0.4:
+            needed = float(plant.damping(joint, np.array([row.kp]), 0.6)[0] - plant.viscous[joint])
+            heavy = f"where its inertia is {row.inertia[2]:.2g}"
+            return (
+                "underdamped",
+                f"its damping ratio is {row.damping_ratio[0]:.2g} {heavy}; kd = {needed:.2g} makes it 0.6",
+            )
+        if row.phase_margin < PHASE_MARGIN:
+            return "underdamped", f"with the other loops closed its phase margin is {row.phase_margin:.0f}°: lower kp"
         if row.saturated > self._ask.saturation:
-            return "stiff"
-        return "soft" if row.kp < 0.2 * best else "good"
+            left = f"and gravity leaves {plant.available[joint]:.2g}"
+            return "stiff", f"a step of {step:g} asks for an effort of {row.kp * step:.2g}, {left}"
+        if row.kp < 0.2 * best:
+            return "soft", f"its kp is {row.kp / best:.0%} of what the {row.bound} allows"
+        return "good", ""
 
     def _row(self, joint: int, gains: np.ndarray, gain: float, phase: float) -> TunedJoint:
         plant, (kp, kd, ki) = self._plant, gains.tolist()

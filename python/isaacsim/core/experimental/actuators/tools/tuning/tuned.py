@@ -46,7 +46,8 @@ class TunedJoint:
         remedy: What would have to change for more, in words; empty for nothing.
         more: By how much kp could then be larger, a factor; 1 for nothing.
         verdict: `as asked`, `best`, `missed`, or of gains that are judged: `good`, `soft`, `stiff`, `underdamped`,
-            `beyond the margin`.
+            `beyond the margin`, `vibrates`.
+        reason: Why, of gains that are judged.
         integral_max: Bound of the integral against windup [rad·s or m·s]; infinite without an integral.
         action_scale: Of a policy, `0.25·effort_limit/kp` [rad or m]; with `rule="armature"`, else NaN.
         turns: True if the joint turns, False if it slides.
@@ -75,6 +76,7 @@ class TunedJoint:
     remedy: str
     more: float
     verdict: str
+    reason: str = ""
     integral_max: float = math.inf
     action_scale: float = math.nan
     turns: bool | None = None
