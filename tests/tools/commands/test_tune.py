@@ -43,6 +43,17 @@ def test_motors_are_read_back(name, tmp_path, capsys) -> None:
     assert main(["tune", *robot, *QUICK, "--explain"]) == 0
 
 
+def test_motors_of_the_catalogue(tmp_path, capsys) -> None:
+    """For a robot without motors: limit and armature are those of the motor, and gains follow from them."""
+    out = tmp_path / "motors.yaml"
+    given = ["--motor", "unitree_go1_hip", "--settle", "0.5", "-o", str(out)]
+    assert main(["tune", str(ROBOTS / "pendulum.usda"), *QUICK, *given]) == 0
+    (motor,) = aa.load_motors(out).values()
+    figures = aa.motor_figures("unitree_go1_hip")
+    assert (motor.clamping[0].max_effort, motor.armature) == (figures.max_torque, figures.armature)
+    assert motor.controller.kp > 10.0 and "As asked" in capsys.readouterr().out
+
+
 def test_plot_has_a_band_of_each_joint(tmp_path, capsys) -> None:
     """Of the steps that were simulated."""
     assert main(["tune", ARM, "--poses", "3", "--plot", str(tmp_path / "tune.png")]) == 0

@@ -219,6 +219,9 @@ class Tune(Arguments):
     """File of the motors: a USD layer over the robot, or a motor file, .yaml, .toml or .json."""
     config: Path | None = None
     """Motors by pattern of joint names, .yaml, .yml, .toml or .json; default: those of the robot file."""
+    motor: tuple[str, ...] = ()
+    """Motors of the catalogue instead, for a robot that has none yet, such as `dynamixel_xl330`, or
+    `.*_knee/unitree_go1_knee` of some joints."""
     bandwidth: float | None = None
     """Frequency up to which joints follow within 3 dB in all poses [Hz]."""
     settle: float | None = None
@@ -354,6 +357,8 @@ class Excite(Arguments):
     """Patterns of whole names of joints that move; the others hold their pose. Default: all with a motor."""
     kinds: tuple[Literal["chirp", "multisine", "steps", "holds"], ...] = ()
     """Motions one after the other; default: all four."""
+    tune: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Small steps alone, of 0.05 rad or m, with which a robot shows what its gains do."""
     seconds: float = 40.0
     """Duration of the whole [s]."""
     rate: float = 200.0

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ...files.motor_files.files import load_motors
+from ...specs.motors import MotorConfig
 from ..identification.output import require_output, save_found
 from ..plots.step_response import draw_step_bands
 from ..plots.style import require_picture, save
@@ -33,7 +34,13 @@ def answer(arguments: Tune) -> Answer:
         if arguments.quick:
             raise ValueError("--plot, --quick: must not be given together, as a plot shows simulated steps.")
         require_picture(arguments.plot)
+    if arguments.motor and arguments.config is not None:
+        raise ValueError("--motor, --config: must not be given together. Give one of them.")
     motors = None if arguments.config is None else load_motors(arguments.config)
+    if arguments.motor:
+        parts = (one.rpartition("/") for one in arguments.motor)
+        # the gains follow
+        motors = {pattern or ".*": MotorConfig.from_catalogue(name, kp=0.0, kd=0.0) for pattern, _, name in parts}
     with progress_bar("reading the robot", hidden=arguments.json) as progress:
         found = tune(
             arguments.robot,
