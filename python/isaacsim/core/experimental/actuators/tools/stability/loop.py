@@ -14,7 +14,8 @@ well, see `timing.py`; and the map is that of all physics steps until the rates 
 of the end of the step, see `implicit.py`; it is stable at any gains if its inertia is not over-estimated, and loads are
 not followed too fast.
 
-Gravity, friction, contacts and undriven joints are ignored. So are delays of commands, which apply to targets and
+Viscous friction and springs of gears can be in the map; the tables of `stability` leave them out. Gravity, other
+friction, contacts and undriven joints are ignored. So are delays of commands, which apply to targets and
 feedforward and not to feedback, and clamps, which turn growth into a vibration of constant amplitude.
 """
 
@@ -22,9 +23,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any, cast
 
 import numpy as np
 
+from ...laws.transmission_elastic import spring_step
 from ...specs.arguments import number_of
 from .implicit import Implicit
 from .timing import Timing
@@ -55,6 +58,7 @@ class StepMatrix:
         timing: When joints are measured and efforts act.
         implicit: Joints with an effort at the end of the step; None for no such joint.
         viscous: Viscous friction, which acts at the end of the step, `(J,)`; None for none.
+        springs: Springs between rotor and joint, see `Loop`; None for none.
     """
 
     def __init__(
@@ -65,9 +69,10 @@ class StepMatrix:
         timing: Timing,
         implicit: Implicit | None = None,
         viscous: np.ndarray | None = None,
+        springs: np.ndarray | None = None,
     ) -> None:
         self._gains, self._dt, self._weight = gains, dt, weight
-        self._viscous = viscous
+        self._viscous, self._springs = viscous, np.zeros((5, gains.shape[1])) if springs is None else springs
         joints, timing = gains.shape[1], timing.resolved(dt)
         periods = timing.periods(dt)
         self._times, self._pattern = periods * dt, timing.pattern(dt)
@@ -85,16 +90,22 @@ class StepMatrix:
         # without the load, what else moved the joint in the step before stands for it
         self._recalling = np.flatnonzero(implicit.mask & (implicit.load_shares > 0.0))
         self._found = implicit.load_shares[self._recalling, None]
+        self._sprung = np.flatnonzero(self._springs[0])
         some = (self._summing, self._differing, self._filtering, self._holding, *3 * (self._recalling,))
         every = np.arange(joints)
-        groups = (every, every, *some, self._asked.joints, self._acting.joints)
+        groups = (every, every, *some, self._asked.joints, self._acting.joints, *4 * (self._sprung,))
         self._owners, added = np.concatenate(groups), every
         ends = np.cumsum([*map(len, groups), len(added)])
         parts = np.split(np.eye(ends[-1], dtype=np.result_type(gains, float)), ends[:-1])
         self._position, self._velocity, self._integral, self._last, self._filtered, self._held, *past = parts
         self._velocity_before, self._effort_before, self._load_before, self._past_asked, *past = past
         # efforts that are added where loops are opened
-        self._past_acting, self._added = past
+        self._past_acting, self._rotor, self._rotor_velocity, self._last_velocity, self._spring, self._added = past
+        # behind a spring a controller has the rotor, unless its encoder is at the joint
+        self._seen, self._seen_velocity = self._position.copy(), self._velocity.copy()
+        at_rotor = self._springs[4, self._sprung] == 0.0
+        self._seen[self._sprung[at_rotor]] = self._rotor[at_rotor]
+        self._seen_velocity[self._sprung[at_rotor]] = self._rotor_velocity[at_rotor]
 
     def repeated(self, inverse: np.ndarray) -> tuple[np.ndarray, int]:
         """Return the map of all physics steps until everything is repeated, and their number."""
@@ -132,7 +143,7 @@ class StepMatrix:
         """Return the map of one physics step in which some joints compute, a mask `(J,)`, and what these return."""
         kp, kd, ki = self._gains
         measured = self._measured()
-        asked = -(kp + self._times * ki)[:, None] * self._position - kd[:, None] * measured
+        asked = -(kp + self._times * ki)[:, None] * self._seen - kd[:, None] * measured
         asked[self._summing] += ki[self._summing, None] * self._integral
         load = self._load()
         at_end, seen = self._at_end(load)
@@ -144,6 +155,7 @@ class StepMatrix:
         held[self._holding[waiting]] = self._held[waiting]
         effort = self._acting.result(held, self._past_acting)
         effort[self._ending] = at_end + self._added[self._ending]
+        effort[self._sprung], rotor_velocity = self._through_springs(inverse, effort)
         pushing = self._dt * inverse
         velocity = self._velocity + pushing @ effort
         if self._viscous is not None:
@@ -154,7 +166,7 @@ class StepMatrix:
         shifted = self._asked.shifted(asked, self._past_asked)
         remembered = (
             np.where(due[self._summing, None], summed, self._integral),
-            np.where(due[self._differing, None], self._position[self._differing], self._last),
+            np.where(due[self._differing, None], self._seen[self._differing], self._last),
             np.where(due[self._filtering, None], measured[self._filtering], self._filtered),
             held[self._holding],
             self._velocity[self._recalling],
@@ -162,8 +174,33 @@ class StepMatrix:
             load[self._recalling],
             np.where(due[self._asked.joints, None], shifted, self._past_asked),
             self._acting.shifted(held, self._past_acting),
+            self._rotor + self._dt * rotor_velocity,
+            rotor_velocity,
+            self._velocity[self._sprung],
+            effort[self._sprung],
         )
         return np.vstack([position, velocity, *remembered, self._added]), returned
+
+    def _through_springs(self, inverse: np.ndarray, effort: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return efforts of springs at their joints, and velocities of rotors after the step, by the law of springs.
+
+        The law is linear without backlash: three motions of 1 show it. The load is that of the step before.
+        """
+        step, sprung = self._dt, self._sprung
+        made = np.zeros((2, 3, len(sprung)))
+        for at, joint in enumerate(sprung):
+            stiffness, damping, rotor, drag = self._springs[:4, joint]
+            masses = rotor + step * drag, 1.0 / inverse[joint, joint]
+            for motion, (push, pull, stretch) in enumerate(np.eye(3)):
+                given = push, masses[0], pull, masses[1], stretch, step, step * stiffness, damping, 0.0
+                made[:, motion, at] = cast(Any, spring_step)(*map(float, given))
+        inertia = (1.0 / np.diag(inverse))[sprung, None]
+        pushed = self._springs[2, sprung, None] * self._rotor_velocity + step * effort[sprung]
+        gained = self._velocity[sprung] - self._last_velocity
+        pulled = inertia * (self._velocity[sprung] + gained) - step * self._spring
+        motions = np.stack([pushed, pulled, self._rotor - self._position[sprung]])
+        efforts, velocities = np.einsum("omj,mjs->ojs", made, motions)
+        return efforts, velocities
 
     def _load(self) -> np.ndarray:
         """Return the velocities that joints gain in the step by what else moves them, as far as it is found."""
@@ -184,14 +221,14 @@ class StepMatrix:
         stiffness = kp + step * ki
         pulled = ki * integral[ending] - stiffness * (self._position[ending] + step * free) - kd * free
         effort = pulled / (1.0 + yielding * (kd + step * stiffness))
-        seen = self._position.copy()
+        seen = self._seen.copy()
         seen[ending] += step * (free + yielding * effort)
         return effort, seen
 
     def _measured(self) -> np.ndarray:
         """Return the rows of the velocities that a controller measures."""
-        measured = self._velocity.copy()
-        moved = self._position[self._differing] - self._last
+        measured = self._seen_velocity.copy()
+        moved = self._seen[self._differing] - self._last
         measured[self._differing] = moved / self._times[self._differing, None]
         share = self._shares[self._filtering, None]
         measured[self._filtering] = (1.0 - share) * self._filtered + share * measured[self._filtering]
@@ -236,6 +273,9 @@ class Loop:
         timing: When joints are measured and efforts act; None for at once.
         implicit: Joints with an effort at the end of the step; None for no such joint.
         viscous: Viscous friction of joints, which the simulator computes at the end of the step, `(J,)`; None for none.
+        springs: Springs between rotor and joint, `(5, J)`: stiffness, 0 for none, and damping; inertia and viscous
+            friction of the rotor, all at the joint; and 1 where the controller measures the joint, not the rotor. None
+            for none. Backlash is ignored.
     """
 
     def __init__(
@@ -246,11 +286,13 @@ class Loop:
         timing: Timing | None = None,
         implicit: Implicit | None = None,
         viscous: np.ndarray | None = None,
+        springs: np.ndarray | None = None,
     ) -> None:
         self.inverse, self.gains, self.weight = inverse, gains, velocity_weight
         self.timing = Timing.prompt(len(inverse)) if timing is None else timing
         self.implicit = Implicit.none(len(inverse)) if implicit is None else implicit
         self.viscous = np.zeros(len(inverse)) if viscous is None else viscous
+        self.springs = np.zeros((5, len(inverse))) if springs is None else springs
         # a joint without gains closes no loop, and is free
         self._used = np.flatnonzero(gains.any(axis=0))
 
@@ -273,12 +315,13 @@ class Loop:
         """Return the loop of one joint alone."""
         one = slice(at, at + 1)
         of_joint = self.gains[:, one], self.weight, self.timing[one], self.implicit[one], self.viscous[one]
+        of_joint = *of_joint, self.springs[:, one]
         return Loop(self.inverse[one, one], *of_joint)
 
     def with_implicit(self, chosen: np.ndarray) -> Loop:
         """Return the loop in which other joints, a mask `(J,)`, are implicit as well."""
         implicit = self.implicit.with_coupled(self.inverse, chosen)
-        return Loop(self.inverse, self.gains, self.weight, self.timing, implicit, self.viscous)
+        return Loop(self.inverse, self.gains, self.weight, self.timing, implicit, self.viscous, self.springs)
 
     def changed(
         self, gains: np.ndarray | None = None, armature: np.ndarray | None = None, viscous: np.ndarray | None = None
@@ -289,12 +332,12 @@ class Loop:
             inverse = np.linalg.solve(np.eye(len(inverse)) + inverse * armature, inverse)
             implicit = implicit.moved(self.inverse, inverse)
         gains, viscous = self.gains if gains is None else gains, self.viscous if viscous is None else viscous
-        return Loop(inverse, gains, self.weight, self.timing, implicit, viscous)
+        return Loop(inverse, gains, self.weight, self.timing, implicit, viscous, self.springs)
 
     def _matrix(self, dt: float) -> tuple[StepMatrix, np.ndarray]:
         """Return the map of a physics step of the joints that close a loop, and their inverse mass matrix."""
         used = self._used
-        parts = self.timing[used], self.implicit[used], self.viscous[used]
+        parts = self.timing[used], self.implicit[used], self.viscous[used], self.springs[:, used]
         return StepMatrix(self.gains[:, used], dt, self.weight, *parts), self.inverse[np.ix_(used, used)]
 
     def opened(self, dt: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -317,7 +360,7 @@ class Loop:
         if added is not None:
             before, inverse = inverse, np.linalg.solve(unit + inverse * added[used], inverse)
             implicit = implicit.moved(before, inverse)
-        parts = self.timing[used], implicit, self.viscous[used]
+        parts = self.timing[used], implicit, self.viscous[used], self.springs[:, used]
         matrix = StepMatrix(factor * self.gains[:, used], dt, self.weight, *parts)
         with np.errstate(over="ignore", invalid="ignore"):
             after, steps = matrix.repeated(inverse)

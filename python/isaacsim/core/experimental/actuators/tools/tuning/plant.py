@@ -33,7 +33,7 @@ from ..stability.loop import Loop
 from ..stability.timing import Timing
 from ..trials.trial import room_of
 
-LATER: Final = 1.2
+LATER: Final = 1.1
 """Factor of the gains that are stable with one more step of latency, for poses that were not looked at."""
 LEFT: Final = 0.1
 """Share of the effort limit that gravity may leave at least."""
@@ -149,6 +149,7 @@ class Plant:
     gravity: np.ndarray
     slopes: np.ndarray
     armature: np.ndarray
+    rotor: np.ndarray
     effort_limit: np.ndarray
     friction: np.ndarray
     quantum: np.ndarray
@@ -159,7 +160,9 @@ class Plant:
     planes: dict[Any, Plane] = field(default_factory=dict[Any, Plane])
 
     def __post_init__(self) -> None:
-        free, held = (np.array([getattr(loop, name) for loop in self.loops]) for name in ("inertias", "held_inertias"))
+        # behind a spring, the rotor is no part of the mass matrix, and moves with the joint all the same
+        free = np.array([loop.inertias for loop in self.loops]) + self.rotor
+        held = np.array([loop.held_inertias for loop in self.loops]) + self.rotor
         # in steps, so that legs which differ by their random poses alone have the same gains
         free, held = (_STEP ** turn(np.log(one) / math.log(_STEP)) for turn, one in ((np.floor, free), (np.ceil, held)))
         # rounding puts a single joint a little above itself
@@ -276,15 +279,13 @@ def plant_of(
         return np.array([float(found[one]) for one in joints])
 
     rotor, spring = of_motors(lambda one: _rotor(one, count)), of_motors(lambda one: _stiffness(one, count))
-    # behind a spring, the rotor is no part of the mass matrix, and moves with the joint all the same
-    loops = [loop.changed(armature=rotor) for loop in loops] if rotor.any() else loops
     spread = np.array([_spread(motors, one) for one in joints]).T
     if spread.any():
         ends = [loop.changed(armature=part) for part in spread for loop in loops]
         # those that are closed together first
         loops = [*loops[:closed], *ends[:closed], *ends[count : count + closed], *loops[closed:], *ends]
         closed *= 3
-    highest = np.max([loop.held_inertias for loop in loops], axis=0)
+    highest = np.max([loop.held_inertias for loop in loops], axis=0) + rotor
     friction = np.max([one.numpy()[0, columns] for one in robots.get_dof_friction_properties()[:2]], axis=0)
     quantum, timing = of_motors(_resolution), loops[0].timing
     period = timing.periods(dt) * dt
@@ -295,6 +296,7 @@ def plant_of(
         robots.get_dof_gravity_compensation_forces().numpy()[:, columns].astype(float),
         robots.gravity_slopes()[:, columns].astype(float),
         armature + rotor,
+        rotor,
         of_motors(lambda one: largest_efforts(one, count)[0]),
         friction + of_motors(lambda one: of_passive_stages(one, "coulomb", count)[0]),
         quantum + of_motors(_velocity_resolution) * ~timing.differences * timing.filter_shares(dt),

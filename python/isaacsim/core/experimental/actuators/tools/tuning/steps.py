@@ -20,6 +20,8 @@ from .tuned import TunedJoint, Wish
 
 OVERSHOOT: Final = 0.05
 """Overshoot that a damping ratio of 1 may show, of the step."""
+# frequency of the sine that all joints follow together [Hz]
+_SINE = 0.5
 # share of a step that counts as a motion
 _MOVES = 0.3
 # settling time that is as asked, of what was asked
@@ -55,13 +57,19 @@ def verified(
                     robots.set_dof_position_targets(targets)
                     simulation.step(lengths[j])
                 simulation.step(rest)
+                # then all at once
+                middle, wave = targets.copy(), np.sin(2.0 * math.pi * _SINE * np.arange(round(1.0 / (_SINE * dt))) * dt)
+                for share in wave:
+                    targets[:, columns] = middle[:, columns] + share * sizes
+                    robots.set_dof_position_targets(targets)
+                    simulation.step()
             except SimulationDivergedError as error:
                 return list(rows), [f"The simulation diverges: {error}"], {}
             faults = [f"The motors had {len(found)} faults: {found[0]}." for found in [actuators.faults] if found]
         at = [log.joints.index(row.joint) for row in rows]
         positions, efforts = log.positions[:, :, at].astype(float), log.motor_efforts[:, :, at].astype(float)
         limited = log.limited_by[:, :, at] != ""
-    resting = slice(-rest * 2 // 3, None)
+    resting, swinging = slice(starts[-1] + rest // 3, starts[-1] + rest), slice(starts[-1] + rest, None)
     tones = [buzz(positions[resting, pose], dt, threshold=1e-4) for pose in range(poses)]
     measured, responses = [], {}
     for j, row in enumerate(rows):
@@ -71,11 +79,13 @@ def verified(
         # a motor that gravity overcomes follows nothing
         held = ~limited[starts[j] - 1, :, j] & ~limited[starts[j + 1] - 1, :, j]
         found, curves = steps_of(positions[window, :, j][:, held] / sizes[held, j], dt)
+        swings = (positions[swinging, :, j] - positions[swinging.start - 1, :, j]) / sizes[:, j]
         found |= {
             "saturated": dt * float(limited[window, :, j].sum(axis=0)[held].max(initial=0.0)),
             "sag": float(np.abs(before - posed[:, j])[held].max(initial=0.0)),
             "chatter": max((one.amplitude for tone in tones for one in tone if one.joint == j), default=0.0),
             "effort_noise": float(efforts[resting, :, j].std(axis=0)[held].max(initial=0.0)),
+            "sine_error": float(np.abs(swings[:, held] - wave[:, None]).mean(axis=0).max(initial=0.0)),
             "poses": float(held.sum()),
         }
         measured.append(dataclasses.replace(row, measured=found))

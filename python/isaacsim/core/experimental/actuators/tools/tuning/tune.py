@@ -164,7 +164,7 @@ def _settled(plant: Plant, gains: np.ndarray) -> tuple[np.ndarray, np.ndarray, n
         # a loop with gain to spare lacks damping
         damped = np.where(gain > 1.3 * GAIN_MARGIN, 1.0, slower)
         factors = np.where(short, np.stack([slower * damped, damped, slower * slower * damped]), 1.0)
-        later = np.where(growth > 1.0, np.clip(0.99 / growth, 0.8, 0.98), 1.0)
+        later = np.where(growth > 1.0, np.clip(1.0 / np.sqrt(growth), 0.92, 0.99), 1.0)
         gains = gains * np.minimum(factors, np.stack([later * later, later, later**3]))
         gain, phase = _closed(plant, gains)
     return gains, gain, phase
