@@ -144,7 +144,7 @@ def _later(loop: Loop, dt: float) -> np.ndarray:
         dt
     )
     values, modes = np.linalg.eig(after)
-    growing, found = np.abs(values) > 1.0, np.ones(len(loop.inertias))
+    growing, found = np.abs(values) > 1.0 + _LATE, np.ones(len(loop.inertias))
     # the velocities, by energy
     speeds = np.abs(modes[len(used) : 2 * len(used), growing]) * np.sqrt(loop.held_inertias[used])[:, None]
     takes_part = speeds > 0.4 * speeds.max(axis=0, initial=0.0)
@@ -154,20 +154,24 @@ def _later(loop: Loop, dt: float) -> np.ndarray:
 
 def _settled(plant: Plant, gains: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return gains that keep their margins in all poses, and are stable there a step later, and these margins."""
-    gain, phase = _closed(plant, gains)
     for _ in range(_ROUNDS):
-        growth = np.max([_later(loop.changed(gains), plant.dt) for loop in plant.loops[: plant.closed]], axis=0)
-        short = (gain < GAIN_MARGIN) | (phase < PHASE_MARGIN)
-        if not (short | (growth > 1.0)).any():
-            break
-        slower = np.clip(np.minimum(gain / GAIN_MARGIN, 1.0 - (PHASE_MARGIN - phase) / 90.0), 0.7, 0.98)
-        # a loop with gain to spare lacks damping
-        damped = np.where(gain > 1.3 * GAIN_MARGIN, 1.0, slower)
-        factors = np.where(short, np.stack([slower * damped, damped, slower * slower * damped]), 1.0)
-        later = np.where(growth > 1.0, np.clip(1.0 / np.sqrt(growth), 0.92, 0.99), 1.0)
-        gains = gains * np.minimum(factors, np.stack([later * later, later, later**3]))
         gain, phase = _closed(plant, gains)
-    return gains, gain, phase
+        short = (gain < GAIN_MARGIN) | (phase < PHASE_MARGIN)
+        if short.any():
+            slower = np.clip(np.minimum(gain / GAIN_MARGIN, 1.0 - (PHASE_MARGIN - phase) / 90.0), 0.7, 0.98)
+            # a loop with gain to spare lacks damping
+            damped = np.where(gain > 1.3 * GAIN_MARGIN, 1.0, slower)
+            gains = gains * np.where(short, np.stack([slower * damped, damped, slower * slower * damped]), 1.0)
+            continue
+        before, growing = gains, plant.loops[: plant.closed]
+        while growing:
+            growths = [_later(loop.changed(gains), plant.dt) for loop in growing]
+            growing = [loop for loop, growth in zip(growing, growths, strict=True) if growth.max() > 1.0]
+            later = np.clip(np.max(growths, axis=0) ** -0.5, 0.92, 0.99)
+            gains = gains * np.where(np.max(growths, axis=0) > 1.0, np.stack([later**2, later, later**3]), 1.0)
+        if (gains == before).all():
+            break
+    return gains, *_closed(plant, gains)
 
 
 def tune(

@@ -52,8 +52,8 @@ class TunedJoint:
         action_scale: Of a policy, `0.25·effort_limit/kp` [rad or m]; with `rule="armature"`, else NaN.
         turns: True if the joint turns, False if it slides.
         measured: What the simulation showed, by name: `rise`, `settling` [s], `overshoot`, `sag`, `saturated` [s],
-            `chatter`, `effort_noise`, and `sine_error`, the mean error of a sine of 0.5 Hz of all joints at once, of its
-            amplitude; the worst over poses. Empty if it was not simulated.
+            `chatter`, `effort_noise`, and `sine_error`, the mean error of a sine of 0.5 Hz of all joints together, of
+            its size; the worst over poses. Empty if it was not simulated.
     """
 
     joint: str
