@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from ...files.motor_files.files import load_motors
 from ...specs.motors import MotorConfig
-from ..identification.output import require_output, save_found
+from ..identification.output import require_output, save_with_comments
 from ..plots.step_response import draw_step_bands
 from ..plots.style import require_picture, save
 from ..plots.units import units_of
@@ -38,11 +38,11 @@ def answer(arguments: Tune) -> Answer:
         raise ValueError("--motor, --config: must not be given together. Give one of them.")
     motors = None if arguments.config is None else load_motors(arguments.config)
     if arguments.motor:
-        parts = (one.rpartition("/") for one in arguments.motor)
+        parts = (text.rpartition("/") for text in arguments.motor)
         # the gains follow
         motors = {pattern or ".*": MotorConfig.from_catalogue(name, kp=0.0, kd=0.0) for pattern, _, name in parts}
     with progress_bar("reading the robot", hidden=arguments.json) as progress:
-        found = tune(
+        tuned = tune(
             arguments.robot,
             motors,
             bandwidth=arguments.bandwidth,
@@ -60,24 +60,24 @@ def answer(arguments: Tune) -> Answer:
             dt=arguments.dt,
             progress=progress,
         )
-    notes = [*found.missed, *found.warnings]
+    notes = [*tuned.missed, *tuned.warnings]
     more = 0 if arguments.json else len(notes) - _MOST_WARNINGS
     notes = [*notes[:_MOST_WARNINGS], f"{more} more with --json."] if more > 0 else notes
-    notes += _reasons(found.joints) if arguments.explain else _bounds(found.joints)
+    notes += _reasons(tuned.joints) if arguments.explain else _bounds(tuned.joints)
     if out is not None:
-        headline = _headline(found, arguments)
-        save_found(found.robot, [row.joint for row in found.joints], found.motors, out, headline.splitlines())
+        headline = _headline(tuned, arguments)
+        save_with_comments(tuned.robot, [row.joint for row in tuned.joints], tuned.motors, out, headline.splitlines())
         notes.append(f"The motors are in {out}.")
     if arguments.plot is not None:
-        save(draw_step_bands(found.responses), arguments.plot)
+        save(draw_step_bands(tuned.responses), arguments.plot)
         notes.append(f"The plot is in {arguments.plot}.")
-    return Answer([_table(found, arguments)], notes, found.is_wrong)
+    return Answer([_table(tuned, arguments)], notes, tuned.is_wrong)
 
 
-def _table(found: Tuned, arguments: Tune) -> Table:
-    rows = [dataclasses.asdict(row) for row in found.joints]
+def _table(tuned: Tuned, arguments: Tune) -> Table:
+    rows = [dataclasses.asdict(row) for row in tuned.joints]
     shown = []
-    for row in found.joints:
+    for row in tuned.joints:
         seen = {name: row.measured.get(name, getattr(row, name)) for name in ("overshoot", "settling")}
         word = row.verdict if arguments.explain or row.bound == "rule" else row.bound
         numbers = {"kp": row.kp, "kd": row.kd, "bandwidth": round_to(row.bandwidth, 2)}
@@ -86,26 +86,26 @@ def _table(found: Tuned, arguments: Tune) -> Table:
             {"joint": row.joint, **numbers, "overshoot": f"{seen['overshoot']:.0%}", "margins": margins, "word": word}
             | {"settling": round_to(seen["settling"], 2)}
         )
-    units = units_of([row.turns for row in found.joints])
-    title = f"{_headline(found, arguments)}\nkp [{units.stiffness}], kd [{units.damping}]; the worst of all poses."
+    units = units_of([row.turns for row in tuned.joints])
+    title = f"{_headline(tuned, arguments)}\nkp [{units.stiffness}], kd [{units.damping}]; the worst of all poses."
     return Table("joints", _JOINT, rows, title, shown)
 
 
-def _headline(found: Tuned, arguments: Tune) -> str:
+def _headline(tuned: Tuned, arguments: Tune) -> str:
     """Return the verdict, and how far it was verified."""
-    count, counts = len(found.joints), Counter(row.verdict for row in found.joints)
+    count, counts = len(tuned.joints), Counter(row.verdict for row in tuned.joints)
     margins = f"gain margin ≥ {GAIN_MARGIN:g} and phase margin ≥ {PHASE_MARGIN:g}° in {arguments.poses} poses"
     if arguments.explain or arguments.rule:
         what = "Gains that are there" if arguments.explain else f"Gains by --rule {arguments.rule}"
         first = f"{what}: {', '.join(f'{number} {word}' for word, number in counts.most_common())} of {count} joints."
-    elif found.missed:
+    elif tuned.missed:
         first = f"Missed, see below: {count - counts['missed']} of {count} joints as asked, {margins}."
     else:
         first = f"{'As asked' if counts['as asked'] else 'The best there is'}, with {margins}."
-    seen = [row.measured for row in found.joints if row.measured]
+    seen = [row.measured for row in tuned.joints if row.measured]
     if not seen:
         return f"{first}\nNot simulated: overshoot and settling times are predicted."
-    overshoot, settling = (max(one[name] for one in seen) for name in ("overshoot", "settling"))
+    overshoot, settling = (max(steps[name] for steps in seen) for name in ("overshoot", "settling"))
     return f"{first}\nSimulated from other poses: overshoot up to {overshoot:.0%}, settled within {settling:.2g} s."
 
 

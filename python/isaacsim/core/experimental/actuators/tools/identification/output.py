@@ -44,10 +44,10 @@ def save_identified(identified: Identified, path: str | os.PathLike[str]) -> Non
         OSError: The file cannot be written.
     """
     motors = {pattern_of(name): motor for name, motor in identified.motors.items()}
-    save_found(identified.robot, identified.joints, motors, path, summary(identified))
+    save_with_comments(identified.robot, identified.joints, motors, path, summary(identified))
 
 
-def save_found(
+def save_with_comments(
     robot: str | os.PathLike[str],
     joints: Sequence[str],
     motors: Mapping[str, MotorConfig],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import math
 import os
 import re
@@ -24,7 +25,6 @@ from ...specs.encoder import EncoderConfig
 from ...specs.joint_side import gains_at_joint, ratio_of
 from ...specs.motors import MotorConfig
 from ...specs.patterns import pattern_of
-from ...specs.transmission import ElasticTransmissionConfig
 from ..feedback import config_of, largest_efforts, of_passive_stages
 from ..plots.step_response import SETTLED
 from ..stability.frequency import CIRCLE, joint_loops, margins
@@ -55,7 +55,7 @@ class Plane:
 
     def __init__(self, dt: float, weight: float, timing: Timing, implicit: Implicit) -> None:
         self._dt = dt
-        frequency, ratio = (one.ravel() for one in np.meshgrid(_PLANE[0] / dt, _PLANE[1], indexing="ij"))
+        frequency, ratio = map(np.ravel, np.meshgrid(_PLANE[0] / dt, _PLANE[1], indexing="ij"))
         gains = np.array([frequency**2, 2.0 * ratio * frequency, 0.0 * ratio])
         opened, followed = joint_loops(gains, dt, weight, timing, implicit)
         maps, states = _maps(gains, dt, weight, timing, implicit)
@@ -63,7 +63,7 @@ class Plane:
         errors, times = _steps(maps, states, np.where(is_stable, _leaps(gains, step), 1), step)
         # a step later it has to be stable, too; an effort at the end of the step is not late
         later = maps if implicit.mask[0] else _maps(LATER * gains, dt, weight, timing.later(dt), implicit)[0]
-        found = np.where(is_stable, margins(opened), 0.0)
+        gain, phase = np.where(is_stable, margins(opened), 0.0)
         falls = np.abs(followed) < math.sqrt(0.5)
         # the last fall, for a resonance has several
         last = falls.shape[1] - np.argmax(~falls[:, ::-1], axis=1) - 1
@@ -74,14 +74,14 @@ class Plane:
         itae = (np.abs(errors) * np.arange(errors.shape[1])).sum(axis=1) * times**2
         values = {
             "late": 1.0 * (_radii(later) < 1.0),
-            "gain": np.minimum(found[0], 100.0),
-            "phase": np.minimum(found[1], 180.0),
+            "gain": np.minimum(gain, 100.0),
+            "phase": np.minimum(phase, 180.0),
             "overshoot": np.where(is_stable, errors.max(axis=1), 9.0),
             "settling": np.where(is_stable, settling * frequency, 1e6),
             "itae": np.where(is_stable, itae * frequency**2, 1e9),
             "bandwidth": np.where(is_stable, bandwidth / frequency, 1e-6),
         }
-        self._values = {name: one.reshape(len(_PLANE[0]), -1) for name, one in values.items()}
+        self._values = {name: value.reshape(len(_PLANE[0]), -1) for name, value in values.items()}
 
     def at(self, name: str, frequency: np.ndarray, ratio: np.ndarray) -> np.ndarray:
         """Return a value, interpolated; times in seconds."""
@@ -90,7 +90,7 @@ class Plane:
         for value, axis in zip((frequency * self._dt, ratio), _PLANE, strict=True):
             place = np.log(np.maximum(value, 1e-12) / axis[0]) / math.log(axis[1] / axis[0])
             places.append(np.clip(place, 0.0, len(axis) - 1.001))
-        (row, column), (down, right) = zip(*((one.astype(int), one % 1.0) for one in places), strict=True)
+        (row, column), (down, right) = zip(*((place.astype(int), place % 1.0) for place in places), strict=True)
         above = grid[row, column] * (1 - right) + grid[row, column + 1] * right
         below = grid[row + 1, column] * (1 - right) + grid[row + 1, column + 1] * right
         power = {"settling": -1.0, "itae": -2.0, "bandwidth": 1.0}.get(name, 0.0)
@@ -164,13 +164,15 @@ class Plant:
         free = np.array([loop.inertias for loop in self.loops]) + self.rotor
         held = np.array([loop.held_inertias for loop in self.loops]) + self.rotor
         # in steps, so that legs which differ by their random poses alone have the same gains
-        free, held = (_STEP ** turn(np.log(one) / math.log(_STEP)) for turn, one in ((np.floor, free), (np.ceil, held)))
+        free, held = (
+            _STEP ** turn(np.log(value) / math.log(_STEP)) for turn, value in ((np.floor, free), (np.ceil, held))
+        )
         # rounding puts a single joint a little above itself
         self.lowest, self.held = np.minimum(free, held).min(axis=0), held
-        self.lightest, self.highest, self.nominal = (one(held, axis=0) for one in (np.min, np.max, np.median))
+        self.lightest, self.highest, self.nominal = (of(held, axis=0) for of in (np.min, np.max, np.median))
         # the slope of gravity is a stiffness, and those of the spread are those of the poses
         slopes = np.resize(self.slopes, held.shape)
-        order = [np.argsort(one, axis=0)[[0, -1]] for one in (held, slopes, slopes / held)]
+        order = [np.argsort(value, axis=0)[[0, -1]] for value in (held, slopes, slopes / held)]
         self.extreme = np.concatenate(order)
         self.pulls = np.take_along_axis(slopes, self.extreme, axis=0), np.take_along_axis(held, self.extreme, axis=0)
         self.viscous = self.loops[0].viscous
@@ -186,7 +188,7 @@ class Plant:
         if without == "physics step":
             dt = dt / 2.0
         if implicit.mask[0]:
-            stepped = [one.implicit.inertias[joint] / one.inertias[joint] for one in self.loops]
+            stepped = [each.implicit.inertias[joint] / each.inertias[joint] for each in self.loops]
             implicit = Implicit.of_joint(round(float(np.median(stepped)), 1), float(implicit.load_shares[0]))
         key = dt, timing.values.tobytes(), implicit.values.tobytes()
         if key not in self.planes:
@@ -196,7 +198,7 @@ class Plant:
     def values(self, joint: int, kp: np.ndarray, kd: np.ndarray, without: str = "") -> dict[str, np.ndarray]:
         """Return the worst over all inertias of a joint with each of some gains; kd with the friction of the joint."""
         plane = self.plane(joint, without)
-        stiffness, inertia = (one[:, joint, None] for one in self.pulls)
+        stiffness, inertia = (values[:, joint, None] for values in self.pulls)
         looped = np.geomspace(self.lowest[joint], self.highest[joint], 6)[:, None]
         if without == "inertia range":
             looped = inertia = np.array([[self.nominal[joint]]])
@@ -207,13 +209,13 @@ class Plant:
             frequency = np.sqrt(stiff / each)
             return of(plane.at(name, frequency, kd / (2.0 * each * frequency)), axis=0)
 
-        found = {name: worst(name, np.min, 0.0 * looped, looped) for name in ("late", "gain", "phase")}
+        shown = {name: worst(name, np.min, 0.0 * looped, looped) for name in ("late", "gain", "phase")}
         moves = {"overshoot": np.max, "settling": np.max, "itae": np.mean, "bandwidth": np.min}
-        return found | {name: worst(name, of, stiffness, inertia) for name, of in moves.items()}
+        return shown | {name: worst(name, of, stiffness, inertia) for name, of in moves.items()}
 
     def damping(self, joint: int, kp: np.ndarray, ratio: np.ndarray | float) -> np.ndarray:
         """Return the damping with which a ratio is that of all poses at least."""
-        stiffness, inertia = (one[:, joint, None] for one in self.pulls)
+        stiffness, inertia = (values[:, joint, None] for values in self.pulls)
         return 2.0 * ratio * np.sqrt(np.maximum(kp + stiffness, kp) * inertia).max(axis=0)
 
     def saturated(self, joint: int, kp: np.ndarray, kd: np.ndarray, step: float) -> np.ndarray:
@@ -267,29 +269,33 @@ def plant_of(
     """Return the robot in the poses of all copies, the first of which are closed together."""
     owner, count = actuators._loops(), len(robots.paths)
     names, joints = list(robots.dof_names), owner.joints
-    columns = [names.index(one) for one in joints]
+    columns = [names.index(joint) for joint in joints]
     loops = owner.loops(np.arange(count))
     armature = robots.get_dof_armatures().numpy()[0, columns].astype(float)
 
     def of_motors(read: Any) -> np.ndarray:
-        found = dict.fromkeys(joints, 0.0)
+        values = dict.fromkeys(joints, 0.0)
         for actuator in actuators.actuators:
             mine = actuator.dof_names
-            found |= dict(zip(mine, np.broadcast_to(read(actuator), len(mine)), strict=True))
-        return np.array([float(found[one]) for one in joints])
+            values |= dict(zip(mine, np.broadcast_to(read(actuator), len(mine)), strict=True))
+        return np.array([float(values[joint]) for joint in joints])
 
-    rotor, spring = of_motors(lambda one: _rotor(one, count)), of_motors(lambda one: _stiffness(one, count))
-    spread = np.array([_spread(motors, one) for one in joints]).T
+    stiffness, _, rotor, *_ = loops[0].springs
+    spread = np.array([_spread(motors, joint) for joint in joints]).T
     if spread.any():
         ends = [loop.changed(armature=part) for part in spread for loop in loops]
         # those that are closed together first
         loops = [*loops[:closed], *ends[:closed], *ends[count : count + closed], *loops[closed:], *ends]
         closed *= 3
     highest = np.max([loop.held_inertias for loop in loops], axis=0) + rotor
-    friction = np.max([one.numpy()[0, columns] for one in robots.get_dof_friction_properties()[:2]], axis=0)
-    quantum, timing = of_motors(_resolution), loops[0].timing
+    friction = np.max([level.numpy()[0, columns] for level in robots.get_dof_friction_properties()[:2]], axis=0)
+    noise, resolution, of_register = (
+        of_motors(functools.partial(_of_encoder, parameter=name))
+        for name in ("noise", "resolution", "velocity_resolution")
+    )
+    timing = loops[0].timing
     period = timing.periods(dt) * dt
-    quantum = np.where(timing.differences, quantum / period, 0.0) * timing.filter_shares(dt)
+    quantum = np.where(timing.differences, (resolution + 2.0 * noise) / period, of_register) * timing.filter_shares(dt)
     return Plant(
         joints,
         loops,
@@ -297,44 +303,21 @@ def plant_of(
         robots.gravity_slopes()[:, columns].astype(float),
         armature + rotor,
         rotor,
-        of_motors(lambda one: largest_efforts(one, count)[0]),
-        friction + of_motors(lambda one: of_passive_stages(one, "coulomb", count)[0]),
-        quantum + of_motors(_velocity_resolution) * ~timing.differences * timing.filter_shares(dt),
-        np.where(spring > 0.0, np.sqrt(spring / highest), np.inf),
+        of_motors(lambda actuator: largest_efforts(actuator, count)[0]),
+        friction + of_motors(lambda actuator: of_passive_stages(actuator, "coulomb", count)[0]),
+        quantum,
+        np.where(stiffness > 0.0, np.sqrt(stiffness / highest), np.inf),
         np.array([robots.dof_types[column] is DofType.Rotation for column in columns]),
         dt,
         closed,
     )
 
 
-def _config(actuator: Actuator, kind: type) -> Any:
-    """Return the config of an actuator of a kind; None for none."""
-    return next((one for one in map(config_of, actuator.stages) if isinstance(one, kind)), None)
-
-
-def _of_first(value: Any, actuator: Actuator) -> np.ndarray:
-    """Return a value for the joints of the first robot."""
-    return np.broadcast_to(np.asarray(value, float), actuator.num_actuators)[: len(actuator.dof_names)]
-
-
-def _rotor(actuator: Actuator, count: int) -> Any:
-    spring = _config(actuator, ElasticTransmissionConfig)
-    return 0.0 if spring is None else _of_first(np.square(spring.ratio) * spring.rotor_inertia, actuator)
-
-
-def _stiffness(actuator: Actuator, count: int) -> Any:
-    spring = _config(actuator, ElasticTransmissionConfig)
-    return 0.0 if spring is None else _of_first(spring.stiffness, actuator)
-
-
-def _resolution(actuator: Actuator) -> Any:
-    encoder = _config(actuator, EncoderConfig)
-    return 0.0 if encoder is None else _of_first(encoder.resolution + 2.0 * np.asarray(encoder.noise), actuator)
-
-
-def _velocity_resolution(actuator: Actuator) -> Any:
-    encoder = _config(actuator, EncoderConfig)
-    return 0.0 if encoder is None else _of_first(encoder.velocity_resolution, actuator)
+def _of_encoder(actuator: Actuator, parameter: str) -> Any:
+    """Return a parameter of the encoder of each joint of the first robot; 0 without one."""
+    encoder = next((config for config in map(config_of, actuator.stages) if isinstance(config, EncoderConfig)), None)
+    values = np.asarray(0.0 if encoder is None else getattr(encoder, parameter), float)
+    return np.broadcast_to(values, actuator.num_actuators)[: len(actuator.dof_names)]
 
 
 def _spread(motors: Mapping[str, MotorConfig], joint: str) -> tuple[float, float]:
@@ -348,7 +331,7 @@ def _of(value: Any, joint: str) -> Any:
     """Return the value of a joint of one by pattern."""
     if not isinstance(value, Mapping):
         return value
-    return next((one for pattern, one in value.items() if re.fullmatch(pattern, joint)), value)
+    return next((number for pattern, number in value.items() if re.fullmatch(pattern, joint)), value)
 
 
 def with_law(
@@ -358,19 +341,20 @@ def with_law(
     with Simulation(robot, dt, fixed_base=True) as simulation:
         robots: Any = simulation.articulation("/")
         names, follow = list(robots.dof_names), getattr(robots, "following_dofs", set)()
-        found = motors_of_robot(simulation) if motors is None else dict(motors)
-        if not any(motor.controller is not None for motor in found.values()):
+        known = motors_of_robot(simulation) if motors is None else dict(motors)
+        if not any(motor.controller is not None for motor in known.values()):
             simulation.play()
             limits = dict(zip(names, robots.get_dof_max_efforts().numpy()[0].tolist(), strict=True))
-            bare = [one for one in names if one not in follow and not any(re.fullmatch(two, one) for two in found)]
-            limited = {one: [MaxEffortClampingConfig("joint")] * math.isfinite(limits[one]) for one in bare}
-            found |= {pattern_of(one): MotorConfig(clamping=limited[one]) for one in bare}
+            driven = [joint for joint in names if any(re.fullmatch(pattern, joint) for pattern in known)]
+            bare = [joint for joint in names if joint not in (*driven, *follow)]
+            limited = {joint: [MaxEffortClampingConfig("joint")] * math.isfinite(limits[joint]) for joint in bare}
+            known |= {pattern_of(joint): MotorConfig(clamping=limited[joint]) for joint in bare}
             law = PDControlConfig(kp=0.0, kd=0.0)
-            found = {one: dataclasses.replace(motor, controller=law) for one, motor in found.items()}
+            known = {pattern: dataclasses.replace(motor, controller=law) for pattern, motor in known.items()}
     return {
         name: _alone(motor, name)
         for name in names
-        for pattern, motor in found.items()
+        for pattern, motor in known.items()
         if name not in follow and re.fullmatch(pattern, name)
     }
 
@@ -379,7 +363,7 @@ def _alone(motor: MotorConfig, joint: str) -> MotorConfig:
     """Return the motor of one joint of a motor of several, whose numbers may be by pattern."""
 
     def of_joint(config: Any) -> Any:
-        numbers = {one.name: _of(getattr(config, one.name), joint) for one in dataclasses.fields(config)}
+        numbers = {field.name: _of(getattr(config, field.name), joint) for field in dataclasses.fields(config)}
         return dataclasses.replace(config, **numbers | ({"intervals": config.intervals} if config is motor else {}))
 
     parts: dict[str, Any] = {name: list(map(of_joint, getattr(motor, name))) for name in ("clamping", "others")}
@@ -396,7 +380,7 @@ def with_gains(motor: MotorConfig, gains: tuple[float, float, float], integral_m
     """
     law: Any = motor.controller
     ratio = float(ratio_of(motor))
-    kp, kd, ki = (round_to(one / ratio**2) for one in gains)
+    kp, kd, ki = (round_to(gain / ratio**2) for gain in gains)
     if ki:
         law = PIDControlConfig(kp=kp, ki=ki, kd=kd, integral_max=integral_max, const_effort=law.const_effort)
         return dataclasses.replace(motor, controller=law)

@@ -34,7 +34,7 @@ def verified(
     rows: Sequence[TunedJoint],
     step_of: Sequence[float],
     source: tuple[int, int, float],
-    told: Progress,
+    report: Progress,
 ) -> tuple[list[TunedJoint], list[str], dict[str, tuple[np.ndarray, np.ndarray]]]:
     """Return the rows with what steps of each joint show, one joint after the other, warnings, and the steps."""
     poses, seed, dt = source
@@ -52,7 +52,7 @@ def verified(
             try:
                 simulation.step(rest)
                 for j, row in enumerate(rows):
-                    told(f"simulating steps of {row.joint}", 0.4 + 0.6 * j / len(rows))
+                    report(f"simulating steps of {row.joint}", 0.4 + 0.6 * j / len(rows))
                     targets[:, columns[j]] += sizes[:, j]
                     robots.set_dof_position_targets(targets)
                     simulation.step(lengths[j])
@@ -65,7 +65,9 @@ def verified(
                     simulation.step()
             except SimulationDivergedError as error:
                 return list(rows), [f"The simulation diverges: {error}"], {}
-            faults = [f"The motors had {len(found)} faults: {found[0]}." for found in [actuators.faults] if found]
+            faults = [
+                f"The motors had {len(latched)} faults: {latched[0]}." for latched in [actuators.faults] if latched
+            ]
         at = [log.joints.index(row.joint) for row in rows]
         positions, efforts = log.positions[:, :, at].astype(float), log.motor_efforts[:, :, at].astype(float)
         limited = log.limited_by[:, :, at] != ""
@@ -78,17 +80,17 @@ def verified(
         before = positions[starts[j] - 1, :, j]
         # a motor that gravity overcomes follows nothing
         held = ~limited[starts[j] - 1, :, j] & ~limited[starts[j + 1] - 1, :, j]
-        found, curves = steps_of(positions[window, :, j][:, held] / sizes[held, j], dt)
+        shown, curves = steps_of(positions[window, :, j][:, held] / sizes[held, j], dt)
         swings = (positions[swinging, :, j] - positions[swinging.start - 1, :, j]) / sizes[:, j]
-        found |= {
+        shown |= {
             "saturated": dt * float(limited[window, :, j].sum(axis=0)[held].max(initial=0.0)),
             "sag": float(np.abs(before - posed[:, j])[held].max(initial=0.0)),
-            "chatter": max((one.amplitude for tone in tones for one in tone if one.joint == j), default=0.0),
+            "chatter": max((tone.amplitude for of_pose in tones for tone in of_pose if tone.joint == j), default=0.0),
             "effort_noise": float(efforts[resting, :, j].std(axis=0)[held].max(initial=0.0)),
             "sine_error": float(np.abs(swings[:, held] - wave[:, None]).mean(axis=0).max(initial=0.0)),
             "poses": float(held.sum()),
         }
-        measured.append(dataclasses.replace(row, measured=found))
+        measured.append(dataclasses.replace(row, measured=shown))
         responses[row.joint] = np.arange(len(curves)) * dt, curves
     return measured, faults, responses
 
@@ -101,13 +103,15 @@ def steps_of(steps: np.ndarray, dt: float) -> tuple[dict[str, float], np.ndarray
     time, none = np.arange(len(steps)) * dt, np.zeros(len(steps))
     each = [Response(time, 1.0 * (time > 0.0), step, none) for step in steps.T]
     # what friction or limits hold moves nowhere
-    moved = [one for one in each if abs(one.final - one.start) > _MOVES]
+    moved = [step for step in each if abs(step.final - step.start) > _MOVES]
     worst = {
-        "rise": max((one.rise_time or 0.0 for one in moved), default=math.nan),
-        "overshoot": max((one.overshoot or 0.0 for one in moved), default=math.nan),
-        "settling": max((time[-1] if (t := one.settling_time) is None else t for one in moved), default=math.nan),
+        "rise": max((step.rise_time or 0.0 for step in moved), default=math.nan),
+        "overshoot": max((step.overshoot or 0.0 for step in moved), default=math.nan),
+        "settling": max(
+            (time[-1] if step.settling_time is None else step.settling_time for step in moved), default=math.nan
+        ),
     }
-    curves = [(one.position - one.start) / (one.final - one.start) for one in moved]
+    curves = [(step.position - step.start) / (step.final - step.start) for step in moved]
     return {name: float(value) for name, value in worst.items()}, np.array(curves).T.reshape(len(steps), -1)
 
 

@@ -110,7 +110,7 @@ def bound_of(plant: Plant, joint: int, ask: Wish, kp: float) -> tuple[str, str, 
     bound them, that which allows most.
     """
     allowed = {name: best_gains(plant, joint, ask, name)[0] for name in _REMEDIES}
-    name = max(allowed, key=lambda one: allowed[one])
+    name = max(allowed, key=allowed.__getitem__)
     more = allowed[name] / kp
     if more < 1.02:
         return "coupling", "less gain of the joints that move it", 1.0
@@ -130,7 +130,7 @@ def _by_rule(plant: Plant, joint: int, ask: Wish) -> tuple[float, float]:
 def _closed(plant: Plant, gains: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the smallest gain and phase margins over poses, the loops of all others closed."""
     pairs = [closed_margins(loop.changed(gains), plant.dt) for loop in plant.loops[: plant.closed]]
-    gain, phase = (np.array(one).min(axis=0) for one in zip(*pairs, strict=True))
+    gain, phase = np.array(pairs).min(axis=0)
     return gain, phase
 
 
@@ -144,12 +144,12 @@ def _later(loop: Loop, dt: float) -> np.ndarray:
         dt
     )
     values, modes = np.linalg.eig(after)
-    growing, found = np.abs(values) > 1.0 + _LATE, np.ones(len(loop.inertias))
+    growing, growth = np.abs(values) > 1.0 + _LATE, np.ones(len(loop.inertias))
     # the velocities, by energy
     speeds = np.abs(modes[len(used) : 2 * len(used), growing]) * np.sqrt(loop.held_inertias[used])[:, None]
     takes_part = speeds > 0.4 * speeds.max(axis=0, initial=0.0)
-    found[used] = np.where(takes_part, np.abs(values[growing]), 1.0).max(axis=1, initial=1.0)
-    return found
+    growth[used] = np.where(takes_part, np.abs(values[growing]), 1.0).max(axis=1, initial=1.0)
+    return growth
 
 
 def _settled(plant: Plant, gains: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -226,32 +226,32 @@ def tune(
         ValueError: A number is out of range, two wishes exclude each other, or no joint has a law with gains.
 
     Example:
-        >>> found = tune("data/robots/pendulum.usda", bandwidth=1.5, poses=5)
-        >>> (hinge,) = found.joints
-        >>> hinge.bound, found.is_wrong, hinge.gain_margin > 2
+        >>> tuned = tune("data/robots/pendulum.usda", bandwidth=1.5, poses=5)
+        >>> (hinge,) = tuned.joints
+        >>> hinge.bound, tuned.is_wrong, hinge.gain_margin > 2
         ('asked', False, True)
     """
-    began, told = time.perf_counter(), progress or (lambda _words, _share: None)
+    began, report = time.perf_counter(), progress or (lambda _words, _share: None)
     _require(bandwidth, settle, damping_ratio, step, saturation, rule, frequency, explain, poses)
     ask = Wish(bandwidth, settle, damping_ratio, step, saturation, frequency, rule)
-    told("reading the robot", 0.0)
+    report("reading the robot", 0.0)
     known = with_law(robot, motors, dt)
     with opened(robot, by_pattern(known), dt, max(poses, _POSES), seed) as (simulation, robots, actuators):
         plant = plant_of(actuators, robots, simulation.dt, known, poses)
     if not plant.joints:
         raise ValueError(f"{robot}: no joint has a control law with gains: must have one. Describe the motors.")
-    tuner = _Tuner(plant, ask, told)
+    tuner = _Tuner(plant, ask, report)
     rows = tuner.judged() if explain else tuner.tuned(integral)
-    made = {one: motor for one, motor in known.items() if one not in plant.joints}
+    made = {joint: motor for joint, motor in known.items() if joint not in plant.joints}
     for row in rows:
         motor, gains = known[row.joint], (row.kp, row.kd, row.ki)
         made[row.joint] = motor if explain else with_gains(motor, gains, row.integral_max)
     warned, missed, responses = list(tuner.warnings), tuner.missed(rows), {}
     if verify:
         steps = [plant.step(joint, ask.step) for joint in range(len(rows))]
-        rows, seen, responses = verified(robot, made, rows, steps, (poses, seed + 1, plant.dt), told)
+        rows, seen, responses = verified(robot, made, rows, steps, (poses, seed + 1, plant.dt), report)
         warned, missed = [*seen, *warned], [*missed, *([] if explain else not_shown(rows, ask))]
-    told("done", 1.0)
+    report("done", 1.0)
     in_order = {name: made[name] for name in known}
     seconds = time.perf_counter() - began
     return Tuned(
@@ -259,8 +259,8 @@ def tune(
     )
 
 
-def _require(*given: Any) -> None:
-    bandwidth, settle, damping_ratio, step, saturation, rule, frequency, explain, poses = given
+def _require(*asked: Any) -> None:
+    bandwidth, settle, damping_ratio, step, saturation, rule, frequency, explain, poses = asked
     numbers = {"bandwidth": bandwidth, "settle": settle, "damping_ratio": damping_ratio, "step": step}
     for name, value in (numbers | {"frequency": frequency}).items():
         if value is not None and not (math.isfinite(value) and value > 0.0):
@@ -269,7 +269,7 @@ def _require(*given: Any) -> None:
         raise ValueError(f"saturation = {saturation}: must be a time >= 0 [s]. Correct it.")
     if rule not in (None, *RULES):
         raise ValueError(f"rule = {rule!r}: must be one of {', '.join(RULES)}. Correct it.")
-    wishes = [name for name, one in (("bandwidth", bandwidth), ("settle", settle), ("rule", rule)) if one is not None]
+    wishes = [name for name, wish in (("bandwidth", bandwidth), ("settle", settle), ("rule", rule)) if wish is not None]
     wishes += ["explain"] * bool(explain)
     if len(wishes) > 1:
         raise ValueError(f"{', '.join(wishes)}: must not be given together. Give one of them.")
@@ -282,8 +282,8 @@ def _require(*given: Any) -> None:
 class _Tuner:
     """Gains of all joints of a plant, and rows about them."""
 
-    def __init__(self, plant: Plant, ask: Wish, told: Progress) -> None:
-        self._plant, self._ask, self._told, self.warnings = plant, ask, told, list[str]()
+    def __init__(self, plant: Plant, ask: Wish, report: Progress) -> None:
+        self._plant, self._ask, self._report, self.warnings = plant, ask, report, list[str]()
 
     def tuned(self, integral: bool) -> list[TunedJoint]:
         """Return the row of each joint with the gains that were asked for, or the best."""
@@ -291,12 +291,12 @@ class _Tuner:
         count = len(plant.joints)
         gains, is_asked = np.zeros((3, count)), np.zeros(count, bool)
         for joint in range(count):
-            self._told(plant.joints[joint], 0.1 + 0.2 * joint / count)
+            self._report(plant.joints[joint], 0.1 + 0.2 * joint / count)
             kp, kd, is_asked[joint] = (
                 (*_by_rule(plant, joint, ask), True) if ask.rule else best_gains(plant, joint, ask)
             )
             gains[:2, joint] = kp, max(kd - (0.0 if ask.rule else plant.viscous[joint]), 0.0)
-        self._told("closing all loops", 0.3)
+        self._report("closing all loops", 0.3)
         if integral:
             # a tenth of the natural frequency costs few degrees
             gains[2] = 0.1 * gains[0] * np.sqrt(gains[0] / plant.nominal)
@@ -326,7 +326,7 @@ class _Tuner:
         gain, phase = _closed(plant, gains)
         rows = []
         for joint in range(len(plant.joints)):
-            self._told(plant.joints[joint], 0.3 + 0.1 * joint / len(plant.joints))
+            self._report(plant.joints[joint], 0.3 + 0.1 * joint / len(plant.joints))
             row = self._row(joint, gains[:, joint], gain[joint], phase[joint])
             kp, _, _ = best_gains(plant, joint, self._ask)
             bound, remedy, more = bound_of(plant, joint, self._ask, kp)
@@ -346,7 +346,7 @@ class _Tuner:
             best = [f"{row.joint} {ways[self._ask.bandwidth is not None](row)}" for row in short]
             # gravity pulls harder than these gains
             best = [
-                f"{row.joint} falls" if row.settling > _FALLS else one for row, one in zip(short, best, strict=True)
+                f"{row.joint} falls" if row.settling > _FALLS else words for row, words in zip(short, best, strict=True)
             ]
             said.append(f"Cannot be had, with the best there is: {named(best)}.")
         if beyond := [row.joint for row in rows if self._is_beyond(row)]:
@@ -393,7 +393,9 @@ class _Tuner:
     def _row(self, joint: int, gains: np.ndarray, gain: float, phase: float) -> TunedJoint:
         plant, (kp, kd, ki) = self._plant, gains.tolist()
         damping = kd + float(plant.viscous[joint])
-        values = {name: float(one[0]) for name, one in plant.values(joint, np.array([kp]), np.array([damping])).items()}
+        values = {
+            name: value.item() for name, value in plant.values(joint, np.array([kp]), np.array([damping])).items()
+        }
         nominal, limit = float(plant.nominal[joint]), float(plant.effort_limit[joint])
         gravity = float(np.abs(plant.gravity[:, joint]).max())
         lightest, highest = float(plant.lightest[joint]), float(plant.highest[joint])
@@ -406,7 +408,9 @@ class _Tuner:
             inertia=(float(plant.lowest[joint]), nominal, highest),
             armature=float(plant.armature[joint]),
             frequency=math.sqrt(kp / nominal) / (2.0 * math.pi),
-            damping_ratio=tuple(damping / (2.0 * math.sqrt(max(kp, 1e-12) * one)) for one in (highest, lightest)),
+            damping_ratio=tuple(
+                damping / (2.0 * math.sqrt(max(kp, 1e-12) * inertia)) for inertia in (highest, lightest)
+            ),
             bandwidth=values["bandwidth"],
             overshoot=max(values["overshoot"], 0.0),
             settling=values["settling"],
