@@ -142,7 +142,7 @@ def _searched(loop: Loop, dt: float, joint: int) -> tuple[float, float]:
 
 def margins(loop: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return gain margins and phase margins [deg] of stable open loops `(…, points of CIRCLE)`; infinite for none."""
-    real, imaginary = loop.real, loop.imag
+    real, imaginary = np.real(loop), np.imag(loop)
     crosses = (imaginary[..., :-1] * imaginary[..., 1:] < 0) & (real[..., :-1] < 0)
     moved = imaginary[..., :-1] - imaginary[..., 1:]
     share = np.divide(imaginary[..., :-1], moved, out=np.zeros_like(moved), where=crosses)

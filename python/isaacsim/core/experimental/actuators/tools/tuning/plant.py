@@ -20,7 +20,7 @@ from ...extension.articulation_actuators import ArticulationActuators
 from ...simulators.authoring import motors_of_robot
 from ...simulators.dof_properties import DofType
 from ...simulators.simulation import Simulation
-from ...specs.configs import MaxEffortClampingConfig, PDControlConfig, PIDControlConfig
+from ...specs.configs import ClampingConfig, MaxEffortClampingConfig, PDControlConfig, PIDControlConfig
 from ...specs.encoder import EncoderConfig
 from ...specs.joint_side import gains_at_joint, ratio_of
 from ...specs.motors import MotorConfig
@@ -33,7 +33,7 @@ from ..stability.loop import Loop
 from ..stability.timing import Timing
 from ..trials.trial import room_of
 
-LATER: Final = 1.1
+LATER: Final = 1.15
 """Factor of the gains that are stable with one more step of latency, for poses that were not looked at."""
 LEFT: Final = 0.1
 """Share of the effort limit that gravity may leave at least."""
@@ -347,7 +347,8 @@ def with_law(
             limits = dict(zip(names, robots.get_dof_max_efforts().numpy()[0].tolist(), strict=True))
             driven = [joint for joint in names if any(re.fullmatch(pattern, joint) for pattern in known)]
             bare = [joint for joint in names if joint not in (*driven, *follow)]
-            limited = {joint: [MaxEffortClampingConfig("joint")] * math.isfinite(limits[joint]) for joint in bare}
+            limit: list[ClampingConfig] = [MaxEffortClampingConfig("joint")]
+            limited = {joint: limit * math.isfinite(limits[joint]) for joint in bare}
             known |= {pattern_of(joint): MotorConfig(clamping=limited[joint]) for joint in bare}
             law = PDControlConfig(kp=0.0, kd=0.0)
             known = {pattern: dataclasses.replace(motor, controller=law) for pattern, motor in known.items()}

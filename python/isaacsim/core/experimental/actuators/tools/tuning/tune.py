@@ -163,7 +163,8 @@ def _settled(plant: Plant, gains: np.ndarray) -> tuple[np.ndarray, np.ndarray, n
             damped = np.where(gain > 1.3 * GAIN_MARGIN, 1.0, slower)
             gains = gains * np.where(short, np.stack([slower * damped, damped, slower * slower * damped]), 1.0)
             continue
-        before, growing = gains, plant.loops[: plant.closed]
+        # unlike margins, this is cheap to look at in more poses
+        before, growing = gains, plant.loops[: 3 * plant.closed]
         while growing:
             growths = [_later(loop.changed(gains), plant.dt) for loop in growing]
             growing = [loop for loop, growth in zip(growing, growths, strict=True) if growth.max() > 1.0]
