@@ -44,8 +44,8 @@ _CHATTER = 0.05
 _OF_SPRING = 0.5
 # poses over which inertias are taken, at least, and rounds in which gains are lowered, at most
 _POSES, _ROUNDS = 200, 16
-# time to settle that is none [s], and tolerance of times
-_FALLS, _LATE = 60.0, 1e-9
+# time to settle that is none [s], sag that holds nothing [rad or m], and tolerance of times
+_FALLS, _LIMP, _LATE = 60.0, 0.5, 1e-9
 # of `--rule armature`: natural frequency [Hz], and share of the effort limit in an action of 1
 _NATURAL, _ACTION = 10.0, 0.25
 
@@ -434,7 +434,9 @@ class _Tuner:
         weak = [row.joint for row in rows if row.gravity > (1.0 - LEFT) * row.effort_limit]
         if weak:
             self.warnings.append(f"Gravity takes 90 % of the effort limit or more in some pose: {named(weak)}.")
-        worst = max(rows, key=lambda row: row.sag)
+        if limp := [row.joint for row in rows if row.sag > _LIMP]:
+            self.warnings.append(f"Too soft to hold against gravity in some pose: {named(limp)}.")
+        worst = max((row for row in rows if row.sag <= _LIMP), key=lambda row: row.sag, default=rows[0])
         if not integral and worst.sag > 0.005:
             unit = "rad" if worst.turns else "m"
             self.warnings.append(
