@@ -26,6 +26,7 @@ NEEDS = {
 }
 # examples that compute for four seconds or more
 SLOW = {
+    "data_sheet_to_gains",
     "diagnose_vibration",
     "identify_a_servo",
     "jump_until_hot",

@@ -79,6 +79,7 @@ TESTED_IN = {
     "simulators.opened": "simulators/test_current.py",
     "simulators.physx.scene": "simulators/physx/test_host.py",
     "simulators.port": "simulators/test_current.py",
+    "tools.tuning.tuned": "tools/tuning/test_tune.py",
     "loops.foreign": "loops/test_arrays.py",
     "tools.inspection.described": "tools/inspection/test_inspect.py",
     "tools.inspection.findings": "tools/inspection/test_lint.py",

@@ -57,6 +57,10 @@ ROOMS = {
         "Stability",
         "The stability margins that :meth:`ArticulationActuators.stability` returns, and vibration in a recording.",
     ),
+    "tools.tuning": (
+        "Tuning",
+        "Gains with their margins over poses, and what bounds them. See :doc:`../tutorials/tune_gains`.",
+    ),
     "tools.trials": ("Trials", "Envelopes and Bode plots. :meth:`Recording.plot` draws recorded steps."),
     "tools.viewing": ("Viewing", "The live view of a simulation."),
     "tools.training": ("Training", "Networks trained on logs of actuators. Requires the extra ``train``."),

@@ -157,6 +157,18 @@ def test_what_no_file_has_is_refused(tmp_path, asked, said) -> None:
         aa.Simulation(hopper(tmp_path), **asked)
 
 
+@pytest.mark.parametrize(("asked", "height"), [({}, 1.0), ({"keyframe": "home"}, 2.0), (None, 0.278)])
+def test_a_held_base_stays(asked, height, tmp_path) -> None:
+    """Where it begins, in a file and on a stage; the joints alone move, with the inertia of a robot on a stand."""
+    source = ROBOTS / "unitree_go1.usda" if asked is None else hopper(tmp_path, floats=True)
+    with aa.Simulation(source, fixed_base=True, **asked or {}) as sim:
+        sim.play()
+        robot = sim.articulation("/")
+        sim.step(100)
+        assert robot.get_world_poses()[0].numpy()[0, 2] == pytest.approx(height, abs=1e-6)
+        assert robot.get_mass_matrices().shape[-1] == robot.num_dofs
+
+
 def test_a_second_ground_is_refused(tmp_path) -> None:
     """Two planes in one place would push twice."""
     path = hopper(tmp_path, ground='<geom type="plane" size="1 1 1"/>')

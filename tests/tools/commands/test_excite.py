@@ -40,6 +40,16 @@ def test_json_with_motors_of_a_file(tmp_path, capsys) -> None:
         assert 0.2 - 1e-6 <= arrays["command"].min() < arrays["command"].max() <= 0.6 + 1e-6
 
 
+def test_small_steps_show_what_gains_do(tmp_path, capsys) -> None:
+    """Of 0.05 rad and m at most, and no other motion."""
+    out = tmp_path / "steps.npz"
+    assert main(["excite", ARM, "--tune", "-o", str(out), *SHORT[:4]]) == 0
+    assert "8 s: steps from 2 s" in " ".join(capsys.readouterr().out.split())
+    with np.load(out) as arrays:
+        reach = np.ptp(arrays["command"], axis=0)
+        assert reach.min() > 0.01 and reach.max() <= 0.1 + 1e-6
+
+
 def test_joints_by_pattern(tmp_path, capsys) -> None:
     assert main(["excite", ARM, "-o", str(tmp_path / "one.csv"), "--joints", "ext.*", "--json", *SHORT]) == 0
     (row,) = json.loads(capsys.readouterr().out)["joints"]

@@ -1,9 +1,12 @@
 """Frequency response of a joint, compared with the loop stepped with a sine."""
 
+import math
+
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators.tools.stability.frequency import frequency_response
+from isaacsim.core.experimental.actuators.tools.stability.frequency import closed_margins, frequency_response
+from isaacsim.core.experimental.actuators.tools.stability.loop import Loop
 from isaacsim.core.experimental.actuators.tools.stability.timing import Timing
 from isaacsim.core.experimental.actuators.tools.trials.bode import loop_response
 from late_loop import Joint
@@ -159,3 +162,40 @@ def test_late_effort_turns_the_closed_loop_and_a_late_measurement_does_not() -> 
     np.testing.assert_allclose(effort.open_loop, measured.open_loop, rtol=1e-9)
     turned = np.exp(-4j * np.pi * effort.frequencies / 500)
     np.testing.assert_allclose(effort.closed_loop, measured.closed_loop * turned, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "stages",
+    [
+        [],
+        [aa.EncoderConfig(latency=0.012)],
+        [aa.EncoderConfig(latency=0.004, velocity_filter=0.003), aa.EffortDelayConfig(steps=1.5)],
+        [aa.RateConfig(decimation=4)],
+        "rates",
+    ],
+)
+def test_margins_of_a_loop_are_where_it_vibrates_with_all_others_closed(stages) -> None:
+    """A factor of the gains of a joint alone, and one that turns their phase, by the eigenvalues of the whole robot."""
+    mixed = np.random.default_rng(0).normal(size=(4, 4))
+    inverse = np.linalg.inv(mixed @ mixed.T + 2.0 * np.eye(4))
+    timing = Timing.of([] if stages == "rates" else stages, 4)
+    if stages == "rates":
+        timing = Timing.of([aa.RateConfig(decimation=np.array([1.0, 2.0, 4.0, 1.0]))], 4)
+    inertia = 1.0 / np.diag(inverse)
+    loop = Loop(inverse, np.array([400.0 * inertia, 32.0 * inertia, 30.0 * inertia]), 1.0, timing)
+    gain, phase = closed_margins(loop, 0.005)
+    for joint in range(4):
+        for factors, is_good in (
+            ([0.999 * gain[joint], 1.001 * gain[joint]], [True, False]),
+            ([np.exp(-1j * np.radians(phase[joint] + off)) for off in (-0.1, 0.1)], [True, False]),
+        ):
+            for factor, expected in zip(factors, is_good, strict=True):
+                gains = loop.gains.astype(complex)
+                gains[:, joint] *= factor
+                assert loop.changed(gains).is_stable(0.005) == expected
+
+
+def test_a_robot_that_vibrates_has_no_margins() -> None:
+    """And a joint without gains has no loop."""
+    loop = Loop(np.eye(2), np.array([[4e5, 0.0], [10.0, 0.0], [0.0, 0.0]]))
+    assert closed_margins(loop, 0.005)[0].tolist() == [0.0, math.inf]

@@ -541,3 +541,30 @@ def test_stability_of_joints_that_are_tied(
             speed = np.abs(actuators.articulation.get_dof_velocities().numpy()).max()
             assert not speed > 0.1 * PUSH if share < 1.0 else not speed < PUSH
             actuators.close()
+
+
+@pytest.mark.parametrize(
+    ("encoder", "factor"),
+    [
+        (aa.EncoderConfig(velocity="register"), 0.58),
+        (aa.EncoderConfig(velocity="register"), 0.72),
+        (aa.EncoderConfig(latency=0.004), 0.65),
+        (aa.EncoderConfig(latency=0.004), 0.8),
+        (aa.EncoderConfig(velocity="register", latency=0.004, side="motor"), 4.8),
+    ],
+)
+def test_loops_have_the_spring_of_an_elastic_gear(encoder, factor) -> None:
+    """A pendulum behind a spring swings down or up as fast as the eigenvalues of its loop say."""
+    gear = aa.ElasticTransmissionConfig(1.0, rotor_inertia=0.05, stiffness=100.0, damping=0.2)
+    law = aa.PDControlConfig(60.0 * factor, 2.0 * factor)
+    with aa.Simulation(ROBOTS / "pendulum.usda", 1 / 240) as sim:
+        actuators = aa.ArticulationActuators.from_configs("/World/Pendulum", {"hinge": [law, gear, encoder]})
+        sim.play()
+        (loop,) = actuators._loops().loops(np.zeros(1, int))
+        sim.articulation("/").set_dof_position_targets(0.001)
+        with actuators.record() as log:
+            sim.step(3000)
+    speed = np.abs(log.velocities[:, 0, 0]).astype(float)
+    # gravity and rounding are a small part of it
+    growth = (speed[1700:2000].max() / speed[700:1000].max()) ** (1 / 1000)
+    assert growth == pytest.approx(loop.radius(1 / 240), abs=6e-4)

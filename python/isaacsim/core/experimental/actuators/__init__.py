@@ -61,6 +61,8 @@ _OTHERS = {
     "Shard": "extension.sharding",
     "Simulation": "simulators.simulation",
     "Stability": "tools.stability.table",
+    "Tuned": "tools.tuning.tuned",
+    "TunedJoint": "tools.tuning.tuned",
     "Uniform": "specs.distributions",
     "View": "tools.viewing.view",
     "add_actuator": "simulators.authoring",
@@ -86,6 +88,7 @@ _OTHERS = {
     "stability_of": "tools.stability.table",
     "to_newton": "compat.to_newton",
     "trust_checkpoints": "files.networks.trust",
+    "tune": "tools.tuning.tune",
     "use_host": "simulators.current",
     "use_stage": "simulators.current",
 }

@@ -129,6 +129,9 @@ from .tools.stability.table import Stability as Stability
 from .tools.stability.table import stability_of as stability_of
 from .tools.trials.bode import plot_bode as plot_bode
 from .tools.trials.envelope import plot_envelope as plot_envelope
+from .tools.tuning.tune import tune as tune
+from .tools.tuning.tuned import Tuned as Tuned
+from .tools.tuning.tuned import TunedJoint as TunedJoint
 from .tools.viewing.view import View as View
 
 ClampingBase = Clamping
@@ -249,6 +252,8 @@ __all__ = [
     "TransmissionConfig",
     "TransmissionElastic",
     "TransmissionGear",
+    "Tuned",
+    "TunedJoint",
     "Uniform",
     "View",
     "add_actuator",
@@ -274,6 +279,7 @@ __all__ = [
     "stability_of",
     "to_newton",
     "trust_checkpoints",
+    "tune",
     "use_host",
     "use_stage",
 ]

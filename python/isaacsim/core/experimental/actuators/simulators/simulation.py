@@ -67,6 +67,7 @@ class Simulation(NotCopied):
         strict_inertia: Refuse physically impossible inertias; else MuJoCo gets the closest one that a
             body can have, and a warning names the links.
         floating_base: Give robots of an MJCF or URDF file with a fixed base a floating one.
+        fixed_base: Hold robots with a floating base where they begin, as on a stand. Only with MuJoCo.
         ground: Add a horizontal plane at height 0 to an MJCF or URDF file. Robots with `floating_base`, and
             those of a URDF file that float by themselves, then begin on it: moved up or down until the lowest part that
             collides touches.
@@ -106,6 +107,7 @@ class Simulation(NotCopied):
         engine: str = "mujoco",
         strict_inertia: bool = False,
         floating_base: bool = False,
+        fixed_base: bool = False,
         ground: bool = False,
         keyframe: str | int | None = None,
         initial_positions: Mapping[str, float] | None = None,
@@ -120,6 +122,7 @@ class Simulation(NotCopied):
         host_class = _host_class(engine)
         standing = {
             "floating_base": flag_of("floating_base", floating_base),
+            "fixed_base": flag_of("fixed_base", fixed_base),
             "ground": flag_of("ground", ground),
             "keyframe": keyframe,
             "initial_positions": initial_positions,
@@ -131,7 +134,11 @@ class Simulation(NotCopied):
             opened, own_dt = _open_stage(source), DEFAULT_DT
         options = {}
         if engine in _MUJOCO:
-            options = {"strict_inertia": strict_inertia, "initial_positions": None if is_file else initial_positions}
+            options = {
+                "strict_inertia": strict_inertia,
+                "initial_positions": None if is_file else initial_positions,
+                "fixed_base": fixed_base and not is_file,
+            }
         self._source = "a stage" if source is opened else os.fspath(source)
         start_warp()
         self._host = host_class(opened, float(own_dt if dt is None else dt), int(num_envs), **options)
@@ -407,6 +414,8 @@ def _refuse_on_stages(engine: str, **asked: object) -> None:
             raise ValueError(
                 f"{name} = {asked[name]!r}: must be left out for USD, whose stage says it. Author it on the stage."
             )
+    if engine == "physx" and asked["fixed_base"]:
+        raise ValueError("fixed_base = True: must be left out with engine='physx'. Author a fixed joint to the world.")
     if engine == "physx" and asked["initial_positions"] is not None:
         raise ValueError(
             "initial_positions: must be left out with engine='physx'. Author the joint state, or call "

@@ -33,7 +33,7 @@ from ..rotations import matrices
 from ..scene.inertias import SCREW
 from ..scene.scene import NAMELESS, OFF, Articulation, Axis, Body, Scene, begin_at, warn_of_beginnings
 from .model_actuators import gear_of, laws_by_joint, motor_of_joint, own_actuators, read_motors, with_names
-from .standing import Standing, Start, add_ground, free_bases, keyframe_of
+from .standing import Standing, Start, add_ground, fix_bases, free_bases, keyframe_of
 from .urdf import BeforeJoint, Urdf, prepare, stages_of
 from .user_warnings import ignore, warnings_to
 
@@ -69,7 +69,7 @@ def read_file(path: Path, *, strict_inertia: bool = False, standing: Standing | 
             stacklevel=4,
         )
     actuators = _other_actuators(spec, model, laws)
-    fresh = _read_again(path, spec) if urdf is None and not freed else spec
+    fresh = _read_again(path, spec) if urdf is None and not (freed or standing.fixed_base) else spec
     _replace_actuators(spec, fresh, model, laws)
     motors, not_in_motors = read_motors(model, in_engine=True)
     bodies = _bodies(spec, model, laws)
@@ -119,8 +119,10 @@ def _read_mjcf(path: Path, standing: Standing) -> tuple[mujoco.MjSpec, mujoco.Mj
     _name_all(spec)
     begin = {} if standing.keyframe is None else keyframe_of(path, spec, model, standing.keyframe)
     freed = free_bases(path, spec) if standing.floating_base else []
-    if freed:
-        # keyframes are without the new joints
+    if standing.fixed_base:
+        fix_bases(spec, begin)
+    if freed or standing.fixed_base:
+        # keyframes are of other joints
         for key in list(spec.keys):
             spec.delete(key)
         model = _parsed(path, spec.compile)
@@ -154,6 +156,8 @@ def _read_urdf(path: Path, urdf: Urdf, standing: Standing) -> tuple[mujoco.MjSpe
     _complete(spec, urdf)
     if standing.floating_base:
         free_bases(path, spec)
+    if standing.fixed_base:
+        fix_bases(spec, {})
     model = _compiled(path, spec)
     # exclude contacts of links with static links they are joined to, which MuJoCo does not exclude by itself
     static = [body for body in range(1, model.nbody) if model.body_weldid[body] == 0 and model.body_geomnum[body]]

@@ -133,6 +133,7 @@ class MujocoHost(NotCopied):
         num_envs: Number of copies.
         strict_inertia: Refuse physically impossible inertias instead of repairing them.
         initial_positions: Where joints of a stage begin, by pattern; those of a scene are in it.
+        fixed_base: Hold the floating bases of a stage; those of a scene are fixed in it.
     """
 
     _INSTEAD = "Open another simulation."
@@ -147,11 +148,16 @@ class MujocoHost(NotCopied):
         *,
         strict_inertia: bool = False,
         initial_positions: Mapping[str, float] | None = None,
+        fixed_base: bool = False,
     ) -> None:
         self.file = source if isinstance(source, Scene) else None
         self.stage: Any = None if self.file else source
         self.dt, self.num_envs = dt, num_envs
-        self._options = {"strict_inertia": strict_inertia, "initial_positions": initial_positions}
+        self._options = {
+            "strict_inertia": strict_inertia,
+            "initial_positions": initial_positions,
+            "fixed_base": fixed_base,
+        }
         self._every_env = np.arange(num_envs)[:, None]
         self.bus = EventBus()
         self.generation = 0

@@ -30,6 +30,7 @@ class Standing:
     """Additions of `Simulation` to a file; see its arguments."""
 
     floating_base: bool = False
+    fixed_base: bool = False
     ground: bool = False
     keyframe: str | int | None = None
     initial_positions: Mapping[str, float] = field(default_factory=dict)
@@ -54,6 +55,16 @@ def free_bases(path: Path, spec: mujoco.MjSpec) -> list[str]:
         body.add_freejoint(name=f"{body.name}/freejoint")
         freed.append(body.name)
     return freed
+
+
+def fix_bases(spec: mujoco.MjSpec, begin: Start) -> None:
+    """Take the free joint from each robot with a floating base, which stays where it begins."""
+    for joint in list(spec.joints):
+        body = joint.parent
+        if joint.type == mujoco.mjtJoint.mjJNT_FREE and len(body.find_all(mujoco.mjtObj.mjOBJ_JOINT)) > 1:
+            pose = begin.pop(joint.name, ([*body.pos, *body.quat],))[0]
+            body.pos, body.quat = pose[:3], pose[3:]
+            spec.delete(joint)
 
 
 def add_ground(path: Path, spec: mujoco.MjSpec) -> None:

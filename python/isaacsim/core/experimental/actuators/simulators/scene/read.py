@@ -96,13 +96,18 @@ class _Tree:
 
 @reports_usd_errors
 def read_scene(
-    stage: Usd.Stage, *, strict_inertia: bool = False, initial_positions: Mapping[str, float] | None = None
+    stage: Usd.Stage,
+    *,
+    strict_inertia: bool = False,
+    initial_positions: Mapping[str, float] | None = None,
+    fixed_base: bool = False,
 ) -> Scene:
     """The physics of `stage` in SI, whatever its units.
 
     Joints begin where the links are authored, unless the stage authors a joint state or limits exclude the position;
     `initial_positions`, by pattern as for `begin_at`, precede all of these, with its `ValueError`. `strict_inertia`
-    refuses an inertia that no body can have instead of repairing it. An `UnsupportedSceneError` names the prims that
+    refuses an inertia that no body can have instead of repairing it; `fixed_base` holds floating robots where they
+    begin. An `UnsupportedSceneError` names the prims that
     MuJoCo cannot simulate; a warning for each kind names those that are simulated other than authored.
     """
     tree = _read_tree(stage)
@@ -114,14 +119,18 @@ def read_scene(
     tendons = _tendons(tree, of_joint)
     links = {robot.path: sorted(robot.links) for robot in tree.robots}
     filters = read_filters(stage, tree.parsed, tree.bodies, tree.joints, links, colliders)
+    bodies = [_body(tree, branch, masses[branch.body], numbers[branch.parent]) for branch in tree.branches]
+    articulations = [_articulation(tree, robot, numbers) for robot in tree.robots]
+    for root in (bodies[one.bodies[0]] for one in articulations if fixed_base):
+        root.kind = "fixed" if root.kind == "free" else root.kind
     return Scene(
         gravity=_gravity(stage, tree.parsed, tree.units),
-        bodies=[_body(tree, branch, masses[branch.body], numbers[branch.parent]) for branch in tree.branches],
+        bodies=bodies,
         shapes=[replace(one.shape, body=numbers[one.shape.body]) for one in colliders],
         mimics=read_mimics(stage, of_joint, tree.units.length),
         tendons=tendons,
         loops=[loop_of(stage.GetPrimAtPath(edge.path), tree.joints[edge.path], numbers) for edge in tree.closing],
-        articulations=[_articulation(tree, robot, numbers) for robot in tree.robots],
+        articulations=articulations,
         no_contact=[(numbers[a], numbers[b]) for a, b in filters],
     )
 

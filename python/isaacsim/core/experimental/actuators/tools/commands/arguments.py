@@ -207,6 +207,55 @@ class Stability(Simulated):
 
 
 @dataclass(kw_only=True)
+class Tune(Arguments):
+    """Find gains for the motors of a robot, with their margins over poses, and say what bounds them.
+
+    All loops keep a gain margin of 2 and a phase margin of 45 degrees in all poses, with the delays, rates and filters
+    of the motors, at the physics step. Without a wish, gains are the best there are. A floating base is held. The exit
+    code is 1 if it misses what was asked.
+    """
+
+    robot: tyro.conf.Positional[Path]
+    """USD, MJCF or URDF file of one robot."""
+    out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
+    """File of the motors: a USD layer over the robot, or a motor file, .yaml, .toml or .json."""
+    config: Path | None = None
+    """Motors by pattern of joint names, .yaml, .yml, .toml or .json; default: those of the robot file."""
+    motor: tuple[str, ...] = ()
+    """Motors of the catalogue instead, for a robot that has none yet, such as `dynamixel_xl330`, or
+    `.*_knee/unitree_go1_knee` of some joints."""
+    bandwidth: float | None = None
+    """Frequency up to which joints follow within 3 dB in all poses [Hz]."""
+    settle: float | None = None
+    """Time to settle to 2 % of a step in all poses [s]."""
+    damping_ratio: float | None = None
+    """Smallest damping ratio over poses; default: 1 with a wish, and a free one without."""
+    step: float | None = None
+    """Step that must not saturate longer than --saturation [rad or m]; default: 0.05 rad and 0.005 m."""
+    saturation: float = 0.0
+    """How long such a step may saturate [s]."""
+    integral: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Add an integral gain, with a bound against windup that holds gravity."""
+    rule: Literal["inertia", "armature"] | None = None
+    """Gains by a rule instead, judged in the same way: of the nominal inertia, kp = I·ω² and kd = 2ζIω, or of the
+    armature alone, as learned locomotion has them."""
+    frequency: float | None = None
+    """Natural frequency of the rule [Hz]; default: 10."""
+    explain: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Judge the gains that are there."""
+    quick: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Do not simulate steps."""
+    poses: int = 20
+    """Number of poses: that of the file, and random ones within the limits."""
+    seed: int = 0
+    """Seed of these poses."""
+    dt: float | None = None
+    """Physics step [s]; default: that of the file, 1/240 for USD."""
+    plot: Path | None = None
+    """Save a plot of the steps of all joints, with a band over poses."""
+
+
+@dataclass(kw_only=True)
 class Run(Simulated):
     """Simulate robots that follow targets, or run the action graphs of a file."""
 
@@ -310,6 +359,8 @@ class Excite(Arguments):
     """Patterns of whole names of joints that move; the others hold their pose. Default: all with a motor."""
     kinds: tuple[Literal["chirp", "multisine", "steps", "holds"], ...] = ()
     """Motions one after the other; default: all four."""
+    tune: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Small steps alone, of 0.05 rad or m, with which a robot shows what its gains do."""
     seconds: float = 40.0
     """Duration of the whole [s]."""
     rate: float = 200.0
@@ -430,6 +481,7 @@ SUBCOMMANDS: dict[str, type[Arguments]] = {
         Convert,
         Export,
         Stability,
+        Tune,
         Run,
         Plot,
         Train,
@@ -440,7 +492,7 @@ SUBCOMMANDS: dict[str, type[Arguments]] = {
     )
 }
 
-FIRST = ("inspect", "lint", "run", "stability", "identify", "export")
+FIRST = ("inspect", "lint", "run", "stability", "tune", "identify", "export")
 """The subcommands that one needs first."""
 
 

@@ -20,6 +20,8 @@ _JOINT = headings(
     "joint | start | lowest: lowest command | highest: highest command | speed: largest speed | speed_limit: limit | "
     "effort: largest effort | effort_limit: limit"
 )
+# amplitude of --tune [rad or m]
+_SMALL = 0.05
 _QUANTITIES = {
     **dict.fromkeys(("start", "lowest", "highest"), "position"),
     **dict.fromkeys(("speed", "speed_limit"), "velocity"),
@@ -34,11 +36,11 @@ def answer(arguments: Excite) -> Answer:
         require_picture(arguments.plot)
     plan = ExcitationPlan(
         joints=arguments.joints,
-        kinds=arguments.kinds or tuple(WAVES),
+        kinds=arguments.kinds or (("steps",) if arguments.tune else tuple(WAVES)),
         seconds=arguments.seconds,
         rate=arguments.rate,
         share=arguments.share,
-        amplitude=arguments.amplitude,
+        amplitude=_SMALL if arguments.tune and arguments.amplitude is None else arguments.amplitude,
         speed=arguments.speed,
         frequency=arguments.frequency,
         seed=arguments.seed,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ...base.extras import needs
@@ -42,19 +43,32 @@ def save_identified(identified: Identified, path: str | os.PathLike[str]) -> Non
         ImportError: The library of the format is missing.
         OSError: The file cannot be written.
     """
+    motors = {pattern_of(name): motor for name, motor in identified.motors.items()}
+    save_with_comments(identified.robot, identified.joints, motors, path, summary(identified))
+
+
+def save_with_comments(
+    robot: str | os.PathLike[str],
+    joints: Sequence[str],
+    motors: Mapping[str, MotorConfig],
+    path: str | os.PathLike[str],
+    comments: Sequence[str],
+) -> None:
+    """Write motors of joints of a robot, by pattern, with comments; path and errors are those of `save_identified`."""
     place = path_of("path", path)
-    require_output(identified.robot, place)
+    require_output(robot, place)
     ending = place.suffix.lower()
     if ending in _LAYERS:
-        _save_layer(identified, place)
-    else:
-        # names of joints are patterns in the file
-        save_motors(place, {pattern_of(name): motor for name, motor in identified.motors.items()})
-        if ending != ".json":
-            comments = "".join(f"# {line}".rstrip() + "\n" for line in summary(identified))
-            content = comments + place.read_text("utf-8")
-            with whole_file(place) as written:
-                written.write_text(content, "utf-8")
+        with needs("a USD layer", "usd"):
+            from ...files.usd.overlay import motor_overlay
+        with motor_overlay(Path(robot), place, joints, "\n".join(comments)) as (stage, root):
+            add_motors(root, {name: _beside(motor, place) for name, motor in motors.items()}, stage=stage)
+        return
+    save_motors(place, motors)
+    if ending != ".json":
+        content = "".join(f"# {line}".rstrip() + "\n" for line in comments) + place.read_text("utf-8")
+        with whole_file(place) as written:
+            written.write_text(content, "utf-8")
 
 
 def from_identified(
@@ -105,16 +119,6 @@ def require_output(robot: str | os.PathLike[str], path: Path) -> None:
         raise ValueError(f"{path}: must end in {', '.join((*_LAYERS, *ENDINGS))}. Rename it.")
     if ending in _LAYERS and model.suffix.lower() in MODEL_FILES:
         raise ValueError(f"{model}: no layer can lie over it, for it is not USD. Write a motor file, such as .yaml.")
-
-
-def _save_layer(identified: Identified, place: Path) -> None:
-    robot = Path(identified.robot)
-    with needs("a USD layer", "usd"):
-        from ...files.usd.overlay import motor_overlay
-    with motor_overlay(robot, place, identified.joints, "\n".join(summary(identified))) as (stage, root):
-        add_motors(
-            root, {pattern_of(name): _beside(motor, place) for name, motor in identified.motors.items()}, stage=stage
-        )
 
 
 def _beside(motor: MotorConfig, layer: Path) -> MotorConfig:

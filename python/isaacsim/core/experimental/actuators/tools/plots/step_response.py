@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .style import BLUE, GREY, ORANGE, PLAIN, RED, SHADE, THICK, THIN, caption, label_ends, panels
+from .style import BLUE, GREY, ORANGE, PLAIN, RED, SHADE, THICK, THIN, caption, dress, figure, label_ends, mark, panels
 from .units import units_of, with_unit
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 SETTLED = 0.02
 # plotted time, of the settling time of both, and its smallest value [s]
 _LONGER, _SHORTEST = 1.6, 0.1
+# panels beside each other
+_COLUMNS = 5
 # efforts of the ideal drive are cut off beyond this many times those of the motor
 _SHOWN = 2.0
 
@@ -124,6 +127,33 @@ def draw_step_response(found: StepResponse) -> Figure:
     position.set_xlim(time[0], time[-1])
     for panel, labels in ((position, ends), (effort, efforts)):
         label_ends(panel, [(values[shown], name, color) for values, name, color in labels])
+    return drawn
+
+
+def draw_step_bands(steps: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> Figure:
+    """Draw steps of joints from 0 to 1, a panel each: the median and all poses.
+
+    Args:
+        steps: Times [s], shape `(samples,)`, and positions, `(samples, poses)`, by the name of the joint.
+
+    Raises:
+        ModuleNotFoundError: Matplotlib is missing.
+    """
+    columns = min(len(steps), _COLUMNS)
+    rows = -(-len(steps) // columns)
+    drawn = figure(max(2.6 * columns, 6.0), 1.9 * rows + 0.6, "Steps of each joint: median, and all poses")
+    grid = list(drawn.subplots(rows, columns, sharey=True, squeeze=False).flat)
+    dress(grid)
+    for panel in grid[len(steps) :]:
+        panel.set_visible(False)
+    for panel, (joint, (time, curves)) in zip(grid, steps.items(), strict=False):
+        mark(panel, y=1.0)
+        if curves.size:
+            panel.fill_between(time, curves.min(axis=1), curves.max(axis=1), color=BLUE, alpha=2 * SHADE, linewidth=0)
+            panel.plot(time, np.median(curves, axis=1), color=BLUE, linewidth=PLAIN)
+        panel.set_title(joint, loc="left", fontsize="small")
+        panel.tick_params(labelsize="x-small")
+    grid[(rows - 1) * columns].set_xlabel("time since the step [s]", fontsize="small")
     return drawn
 
 

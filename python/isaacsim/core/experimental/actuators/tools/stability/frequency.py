@@ -19,12 +19,13 @@ Its gains do not multiply L, so there is no crossover at which a factor makes L 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from ..plots.bode import FrequencyResponse
 from .implicit import Implicit
-from .loop import Loop
+from .loop import Loop, edge
 from .timing import Timing
 
 _POINTS = 4000
@@ -33,6 +34,11 @@ _BELOW = 0.01
 # tolerance of a crossing, which lies between points
 _NEAR = 0.01
 _NOTHING = 1e-12
+# condition of eigenvectors from which on they tell nothing
+_DEFECTIVE = 1e8
+
+CIRCLE = np.geomspace(1e-4, math.pi, 300)
+"""Angles of z at which loops are looked at."""
 
 
 def frequency_response(
@@ -70,7 +76,7 @@ def frequency_response(
     slowest = max(math.sqrt(kp / inertia), kd / inertia, (ki / inertia) ** (1 / 3)) / (2 * math.pi)
     frequencies = np.geomspace(min(_BELOW * slowest, 0.1 * half), half, _POINTS)
     loop, followed = plant.responses(frequencies, gains)
-    crossover, margin = _phase_margin(frequencies, loop)
+    crossover, margin = (None if math.isnan(one) else float(one) for one in _phase_margin(frequencies, loop))
     matrices = np.array([[1.0 / inertia]]), np.array([[kp], [kd], [ki]])
     factor = Loop(*matrices, velocity_weight, timing, implicit).margin(dt)
     turn = None if implicit.mask[0] else _phase_crossover(frequencies, loop, factor)
@@ -79,6 +85,70 @@ def frequency_response(
     delayed = followed * np.exp(-2j * math.pi * frequencies * plant.dt * delay_steps)
     bandwidth = float(frequencies[falls[-1]]) if len(falls) and factor >= 1 else None
     return FrequencyResponse(joint, frequencies, loop, delayed, factor, turn, margin, crossover, bandwidth)
+
+
+def joint_loops(
+    gains: np.ndarray, dt: float, weight: float, timing: Timing, implicit: Implicit
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return open and closed loop of a joint of inertia 1 with each of some gains `(3, K)`, `(K, points of CIRCLE)`."""
+    plant = _Plant(1.0, dt, weight, timing, implicit)
+    kp, kd, ki = gains[:, :, None]
+    return plant.responses(CIRCLE / (2 * math.pi * plant.dt), (kp, kd, ki))
+
+
+def closed_margins(loop: Loop, dt: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return gain margin and phase margin [deg] of the loop of each joint, all others closed, each `(J,)`.
+
+    0 if the robot is unstable, infinite for a joint without gains. The margin of an implicit joint is that of its
+    effort, not of its gains.
+    """
+    after, added, returned, used = loop.opened(dt)
+    gain, phase = np.full((2, len(loop.inertias)), np.inf)
+    poles, vectors = np.linalg.eig(after)
+    if not len(used):
+        return gain, phase
+    if np.abs(poles).max() > 1.0 + 1e-9:
+        gain[used] = phase[used] = 0.0
+        return gain, phase
+    if loop.has_rates(dt):
+        for joint in used:
+            gain[joint], phase[joint] = _searched(loop, dt, joint)
+        return gain, phase
+    z = np.exp(1j * CIRCLE)
+    if np.linalg.cond(vectors) < _DEFECTIVE:
+        modes = (returned @ vectors).T * np.linalg.solve(vectors, added)
+        closed = -(1.0 / (z[:, None] - poles)) @ modes
+    else:
+        resolvent = np.linalg.solve(z[:, None, None] * np.eye(len(after)) - after, added.astype(complex))
+        closed = -np.einsum("js,zsj->zj", returned, resolvent)
+    gain[used], phase[used] = margins((closed / (1.0 - closed)).T)
+    return gain, phase
+
+
+def _searched(loop: Loop, dt: float, joint: int) -> tuple[float, float]:
+    """Return the margins of the loop of a joint that repeats within the period of the robot, by its eigenvalues."""
+
+    def is_stable(factor: complex) -> bool:
+        gains = loop.gains.astype(complex)
+        gains[:, joint] *= factor
+        return loop.changed(gains).is_stable(dt)
+
+    factor = edge(is_stable, 1.0)
+    return factor, edge(lambda angle: angle <= 180.0 and is_stable(np.exp(-1j * math.radians(angle))), 1.0)
+
+
+def margins(loop: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return gain margins and phase margins [deg] of stable open loops `(…, points of CIRCLE)`; infinite for none."""
+    real, imaginary = np.real(loop), np.imag(loop)
+    crosses = (imaginary[..., :-1] * imaginary[..., 1:] < 0) & (real[..., :-1] < 0)
+    moved = imaginary[..., :-1] - imaginary[..., 1:]
+    share = np.divide(imaginary[..., :-1], moved, out=np.zeros_like(moved), where=crosses)
+    levels = np.where(crosses, real[..., :-1] + share * (real[..., 1:] - real[..., :-1]), 0.0)
+    # at the highest frequency it is real
+    levels = np.concatenate([levels, real[..., -1:]], axis=-1)
+    ends = (levels > -1.0) & (levels < 0.0)
+    factors = np.divide(-1.0, levels, out=np.full_like(levels, np.inf), where=ends)
+    return factors.min(axis=-1), np.nan_to_num(np.abs(_phase_margin(CIRCLE, loop)[1]), nan=np.inf)
 
 
 class _Plant:
@@ -95,7 +165,7 @@ class _Plant:
         self.shares = timing.filter_shares(dt)
         self.measured, self.acting = (weights[0] for weights in timing.weights(dt))
 
-    def responses(self, frequencies: np.ndarray, gains: tuple[float, float, float]) -> tuple[np.ndarray, np.ndarray]:
+    def responses(self, frequencies: np.ndarray, gains: tuple[Any, Any, Any]) -> tuple[np.ndarray, np.ndarray]:
         """Return the open loop, and the closed loop without a delay of commands."""
         kp, kd, ki = gains
         z = np.exp(2j * math.pi * frequencies * self.dt)
@@ -113,7 +183,7 @@ class _Plant:
         return np.where(loop == 0.0, _NOTHING, loop), np.where(followed == 0.0, _NOTHING, followed)
 
     def _at_end(
-        self, z: np.ndarray, law: tuple[np.ndarray, float], velocity: np.ndarray, position: np.ndarray
+        self, z: np.ndarray, law: tuple[np.ndarray, Any], velocity: np.ndarray, position: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the open and the closed loop of an effort at the end of the step, with stiffness and damping."""
         stiffness, kd = law
@@ -138,18 +208,19 @@ class _Plant:
         return velocity, (self.dt * velocity + gained) / (z - 1)
 
 
-def _phase_margin(frequencies: np.ndarray, loop: np.ndarray) -> tuple[float | None, float | None]:
-    """Return the frequency at which the open loop falls below 1, and the phase margin there [deg]."""
+def _phase_margin(frequencies: np.ndarray, loop: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the frequencies at which open loops `(…, points)` fall below 1 for the last time, and the phase margins
+    there [deg]; NaN for a loop that does not.
+    """
     level = np.log(np.abs(loop))
-    falls = np.flatnonzero((level[:-1] >= 0) & (level[1:] < 0))
-    if not len(falls):
-        return None, None
-    at = falls[-1]
-    share = level[at] / (level[at] - level[at + 1])
-    phase = np.unwrap(np.angle(loop[at : at + 2]))
-    turned = math.degrees(phase[0] + share * (phase[1] - phase[0]))
-    ends = np.log(frequencies[at : at + 2])
-    return float(np.exp(ends[0] + share * (ends[1] - ends[0]))), (turned % 360.0) - 180.0
+    falls = (level[..., :-1] >= 0) & (level[..., 1:] < 0)
+    at = falls.shape[-1] - 1 - np.argmax(falls[..., ::-1], axis=-1)[..., None]
+    before, after = (np.take_along_axis(level, one, axis=-1)[..., 0] for one in (at, at + 1))
+    share = np.where(falls.any(axis=-1), before, np.nan) / (before - after)
+    first, second = (np.take_along_axis(loop, one, axis=-1)[..., 0] for one in (at, at + 1))
+    turned = np.degrees(np.angle(first) + share * np.angle(second / first))
+    ends = np.log(frequencies)
+    return np.exp(ends[at[..., 0]] + share * (ends[at[..., 0] + 1] - ends[at[..., 0]])), turned % 360.0 - 180.0
 
 
 def _phase_crossover(frequencies: np.ndarray, loop: np.ndarray, factor: float) -> float | None:

@@ -17,6 +17,7 @@ from ...laws.contract.coupling import coupled_inertias
 from ...simulators.binding import Binding
 from ...simulators.motor_properties import read_property
 from ...simulators.port import turning
+from ...specs.encoder import EncoderConfig
 from ...specs.stages import KINDS
 from ..feedback import config_of, feedback_gains, is_rigid, of_passive_stages, of_transmission
 from .chatter import AssumedInertia
@@ -66,6 +67,38 @@ class ClosedLoops:
         unknown = tuple(self._names_where(~self._known))
         others = tuple(self._chatter(rows)), tuple(self._springs(rows, step))
         return Stability(step, joints, whole, unknown, self._left_out, *others, tuple(self._sensed))
+
+    @property
+    def joints(self) -> list[str]:
+        """Names of the joints with gains, which the loops have in this order."""
+        return self._names_where(self._known)
+
+    @property
+    def viscous(self) -> np.ndarray:
+        """Viscous friction of these joints, `(robots, joints)`."""
+        return (self._property("viscous_friction") + self._of_friction("viscous"))[:, self._known]
+
+    def loops(self, rows: np.ndarray) -> list[Loop]:
+        """Return the loops of some robots in their present pose, with viscous friction and springs."""
+        known, modes, viscous = self._known, self._implicit(rows), self.viscous
+        names = "stiffness", "damping", "ratio", "rotor_inertia", "rotor_damping"
+        stiffness, damping, ratio, *rotor = map(self._of_transmission, names)
+        sees_joint = np.broadcast_to(self._by_actuator(_sees_joint), stiffness.shape)
+        inertia, drag = (ratio**2 * one for one in rotor)
+        springs = np.where(stiffness > 0.0, [stiffness, damping, inertia, drag, sees_joint], 0.0)[:, :, known]
+        each = zip(rows, self._inverses(rows), self._velocity_weights(rows).tolist(), strict=True)
+        return [
+            Loop(
+                inverse,
+                self._gains[:, row, known],
+                weight,
+                self._timing[row, known],
+                modes[at, known],
+                viscous[row],
+                springs[:, row],
+            )
+            for at, (row, inverse, weight) in enumerate(each)
+        ]
 
     def _tables(self, rows: np.ndarray, step: float) -> Iterator[Stability]:
         """Iterate over the stability of each robot; equal robots are computed once."""
@@ -166,13 +199,11 @@ class ClosedLoops:
 
     def _is_first_stable(self, dt: float) -> bool:
         """Return True if the first robot is stable without integrals, with or without its viscous friction."""
-        first = np.zeros(1, int)
-        gains = self._gains[:, 0, self._known] * [[1.0], [1.0], [0.0]]
-        viscous = self._property("viscous_friction") + self._of_friction("viscous")
-        damped = gains + [[0.0], [1.0], [0.0]] * viscous[0, self._known]
-        inverse, weight = self._inverses(first)[0], float(self._velocity_weights(first)[0])
-        when = self._timing[0, self._known], self._implicit(first)[0, self._known]
-        return any(Loop(inverse, either, weight, *when).is_stable(dt) for either in (gains, damped))
+        (loop,) = self.loops(np.zeros(1, int))
+        gains = loop.gains * [[1.0], [1.0], [0.0]]
+        # which the table of margins leaves out, and says so
+        loop.springs[:] = 0.0
+        return any(loop.changed(gains, viscous=friction).is_stable(dt) for friction in (None, np.zeros(len(gains[0]))))
 
     # inside
 
@@ -331,6 +362,13 @@ class ClosedLoops:
         found = read_property(self._robots.articulation, name)
         columns = np.sort(self._assembly.columns)
         return np.zeros((self._robots.num_robots, len(columns))) if found is None else found[:, columns]
+
+
+def _sees_joint(actuator: Actuator) -> bool:
+    """Return True if an encoder of an actuator is at the joint."""
+    return any(
+        isinstance(config_of(one), EncoderConfig) and getattr(one, "side", "") == "joint" for one in actuator.stages
+    )
 
 
 def _named(table: Stability, robot: str) -> Stability:

@@ -1,0 +1,1 @@
+"""Gains of a robot with their margins over poses, and what bounds them."""
