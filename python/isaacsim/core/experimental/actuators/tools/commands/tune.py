@@ -20,7 +20,7 @@ from .arguments import Tune
 from .show import progress_bar
 
 _JOINT = headings(
-    "joint | kp | kd | bandwidth: up to\n[Hz] | overshoot: over\nshoot | settling: rests\nin [s] | margins | word: why"
+    "joint | kp | kd | bandwidth: up to [Hz] | overshoot | settling: rests in [s] | margins | word: why"
 )
 _MOST_WARNINGS = 5
 
