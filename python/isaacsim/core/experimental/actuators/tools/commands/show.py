@@ -33,7 +33,7 @@ _LONGEST = 48
 # rows from which on a value that all have stands above the table
 _MANY = 3
 # digits of the largest number of a column with a unit, to which its numbers are rounded
-_OF_LARGEST = 5
+_OF_LARGEST = 6
 
 
 def show(answer: Answer) -> None:

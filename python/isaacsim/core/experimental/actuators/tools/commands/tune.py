@@ -19,9 +19,7 @@ from .answer import Answer, Table, headings
 from .arguments import Tune
 from .show import progress_bar
 
-_JOINT = headings(
-    "joint | kp | kd | bandwidth: up to [Hz] | overshoot | settling: rests in [s] | margins | word: why"
-)
+_JOINT = headings("joint | kp | kd | bandwidth: up to [Hz] | overshoot | settling: rests in [s] | margins | word: why")
 _MOST_WARNINGS = 5
 
 

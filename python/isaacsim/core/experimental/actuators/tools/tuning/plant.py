@@ -42,6 +42,8 @@ LEFT: Final = 0.1
 _PLANE = np.geomspace(2e-3, 1.4, 44), np.geomspace(0.1, 30.0, 36)
 # step of inertias, a factor
 _STEP = 1.05
+# relative distance of the median inertias of joints that are alike
+_ALIKE = 0.05
 # room that poses keep from the limits, of the range of a joint
 _AWAY = 0.1
 
@@ -141,7 +143,7 @@ class Plant:
     """A robot with its motors as gains meet it; arrays over joints `(J,)` and poses `(P, J)`.
 
     `loops` are those of all poses, and with intervals those of the ends of the spread as well; `closed` is how many of
-    them are closed together.
+    them are closed together. `motors` are numbers: equal ones are of equal motors.
     """
 
     joints: list[str]
@@ -157,6 +159,7 @@ class Plant:
     turns: np.ndarray
     dt: float
     closed: int
+    motors: np.ndarray
     planes: dict[Any, Plane] = field(default_factory=dict[Any, Plane])
 
     def __post_init__(self) -> None:
@@ -167,17 +170,44 @@ class Plant:
         free, held = (
             _STEP ** turn(np.log(value) / math.log(_STEP)) for turn, value in ((np.floor, free), (np.ceil, held))
         )
+        # joints that are alike, such as those of two legs, stand in each other's poses
+        medians = np.median(held, axis=0)
+        self.alike: list[np.ndarray] = []
+        for joint in range(len(self.joints)):
+            near = np.abs(medians / medians[joint] - 1.0) < _ALIKE
+            mine = np.flatnonzero(near & (self.motors == self.motors[joint]) & (self.turns == self.turns[joint]))
+            taken = np.concatenate([np.array([], int), *self.alike])
+            if joint not in taken:
+                self.alike.append(mine[~np.isin(mine, taken)])
+        # the slope of gravity is a stiffness, and those of the spread are those of the poses
+        slopes, gravity = np.resize(self.slopes, held.shape), np.abs(self.gravity)
+        free, held, slopes, gravity = map(self._in_each_others_poses, (free, held, slopes, gravity))
         # rounding puts a single joint a little above itself
         self.lowest, self.held = np.minimum(free, held).min(axis=0), held
         self.lightest, self.highest, self.nominal = (of(held, axis=0) for of in (np.min, np.max, np.median))
-        # the slope of gravity is a stiffness, and those of the spread are those of the poses
-        slopes = np.resize(self.slopes, held.shape)
         order = [np.argsort(value, axis=0)[[0, -1]] for value in (held, slopes, slopes / held)]
         self.extreme = np.concatenate(order)
         self.pulls = np.take_along_axis(slopes, self.extreme, axis=0), np.take_along_axis(held, self.extreme, axis=0)
         self.viscous = self.loops[0].viscous
         # what a step has besides gravity
-        self.available = np.maximum(self.effort_limit - np.abs(self.gravity).max(axis=0), LEFT * self.effort_limit)
+        self.available = np.maximum(self.effort_limit - gravity.max(axis=0), LEFT * self.effort_limit)
+
+    def _in_each_others_poses(self, values: np.ndarray) -> np.ndarray:
+        """Return values over poses `(P, J)` with those of all joints that are alike, `(K·P, J)`."""
+        turns, columns = max(map(len, self.alike)), np.arange(len(self.joints))
+        found = []
+        for turn in range(turns):
+            for group in self.alike:
+                columns[group] = np.roll(group, turn)
+            found.append(values[:, columns])
+        return np.concatenate(found)
+
+    def together(self, values: np.ndarray, of: Any) -> np.ndarray:
+        """Return values of joints `(J,)`, of joints that are alike that of a function of them all."""
+        values = values.copy()
+        for group in self.alike:
+            values[group] = of(values[group])
+        return values
 
     def plane(self, joint: int, without: str = "") -> Plane:
         """Return the plane of a joint, without what may bound it: `delay` or `physics step`."""
@@ -310,6 +340,7 @@ def plant_of(
         np.array([robots.dof_types[column] is DofType.Rotation for column in columns]),
         dt,
         closed,
+        np.array([[repr(motors[other]) for other in joints].index(repr(motors[joint])) for joint in joints]),
     )
 
 

@@ -155,7 +155,7 @@ def _later(loop: Loop, dt: float) -> np.ndarray:
 def _settled(plant: Plant, gains: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return gains that keep their margins in all poses, and are stable there a step later, and these margins."""
     for _ in range(_ROUNDS):
-        gain, phase = _closed(plant, gains)
+        gain, phase = (plant.together(margin, np.min) for margin in _closed(plant, gains))
         short = (gain < GAIN_MARGIN) | (phase < PHASE_MARGIN)
         if short.any():
             slower = np.clip(np.minimum(gain / GAIN_MARGIN, 1.0 - (PHASE_MARGIN - phase) / 90.0), 0.7, 0.98)
@@ -168,8 +168,9 @@ def _settled(plant: Plant, gains: np.ndarray) -> tuple[np.ndarray, np.ndarray, n
         while growing:
             growths = [_later(loop.changed(gains), plant.dt) for loop in growing]
             growing = [loop for loop, growth in zip(growing, growths, strict=True) if growth.max() > 1.0]
-            later = np.clip(np.max(growths, axis=0) ** -0.5, 0.92, 0.99)
-            gains = gains * np.where(np.max(growths, axis=0) > 1.0, np.stack([later**2, later, later**3]), 1.0)
+            growth = plant.together(np.max(growths, axis=0), np.max)
+            later = np.clip(growth**-0.5, 0.92, 0.99)
+            gains = gains * np.where(growth > 1.0, np.stack([later**2, later, later**3]), 1.0)
         if (gains == before).all():
             break
     return gains, *_closed(plant, gains)
