@@ -12,6 +12,7 @@ from ...specs.arguments import path_of, require_file
 from . import cfgs as known_cfgs
 from .kinds import MODELS
 from .python_text import Imported, Record, Unread, problem, read_python
+from .resolve import LATER
 
 _ACTUATORS, _MODEL = "actuators", "class_type"
 _CLASSES = (*MODELS, "BamMotorCfg")
@@ -32,7 +33,8 @@ def load_groups(path: str | os.PathLike[str], name: str | None = None) -> dict[s
             only `ArticulationCfg`, or the only dictionary where there is none.
 
     Returns:
-        Cfgs by name of the group, for `ArticulationActuators.from_groups` and `to_usd`. Relative paths of networks are
+        Cfgs by name of the group, for `ArticulationActuators.from_groups` and `to_usd`; those with a limit by its name
+        of 3.0 have the rules of 3.0. Relative paths of networks are
         those from the folder of the file, as in motor files.
 
     Raises:
@@ -118,7 +120,9 @@ class _Maker:
         for name in _PATHS:
             if isinstance(given.get(name), str) and "://" not in given[name]:
                 given[name] = os.path.join(os.path.abspath(self._file.parent), given[name])
-        return kind(**given)
+        if LATER.keys() & given.keys():
+            given["rules"] = "3.0"
+        return known_cfgs.of_fields(record.kind, given)
 
     def _plain(self, where: str, value: object) -> Any:
         """Return a value of a field, all of which was read."""
