@@ -148,10 +148,16 @@ def _with_own_limits(torch, kind, version: str):
         speed = (joint_vel or [model._joint_vel])[0].abs() if hasattr(model, "_saturation_effort") else 0.0
         return torch.clip(kind._clip_effort(model, effort, *joint_vel), min=-0.7 * most.clip(max=30.0)) / (1.0 + speed)
 
+    class Before(kind):
+        def _clip_effort(self, effort):
+            return limited(self, effort)
+
+    class Since(kind):
+        def _clip_effort(self, effort, joint_vel):
+            return limited(self, effort, joint_vel)
+
     # since 3.0 the speed is an argument where there is a motor
-    if version == "2.3" or kind.is_implicit_model:
-        return type("Own", (kind,), {"_clip_effort": lambda self, effort: limited(self, effort)})
-    return type("Own", (kind,), {"_clip_effort": lambda self, effort, joint_vel: limited(self, effort, joint_vel)})
+    return Before if version == "2.3" or kind.is_implicit_model else Since
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")

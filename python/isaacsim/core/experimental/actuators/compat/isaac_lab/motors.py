@@ -112,7 +112,7 @@ def configs_of(
     controller: ControlConfig = PDControlConfig(values["stiffness"], values["damping"], constant)
     if model in NETWORKS:
         controller = NeuralControlConfig(cfg.network_file)
-    largest = values["effort_limit_sim" if model == IMPLICIT else "effort_limit"]
+    largest: Any = values["effort_limit_sim" if model == IMPLICIT else "effort_limit"]
     if model == "RemotizedPDActuator":
         numbers = list(largest.values()) if isinstance(largest, Mapping) else largest
         of_solver = [MaxEffortClampingConfig(largest)] if np.isfinite(numbers).any() else []

@@ -494,7 +494,7 @@ def _full(b: Builder, shape: object, value: object, **rest: object) -> Tensor | 
     if math.prod(width) > MAX_NUMBERS:
         raise NetworkError(f"an array in the code would have more than {MAX_NUMBERS} numbers: must have fewer.")
     numbers = np.full(width, value, DTYPES[_dtype(rest.get("dtype"))])
-    return Tensor(b.constant(numbers), joint_shape(target, ())) if ROWS in target else numbers
+    return Tensor(b.constant(numbers), joint_shape(tuple(target), ())) if ROWS in target else numbers
 
 
 def _dtype(*wanted: object) -> int:
