@@ -153,7 +153,10 @@ class Loop:
 
 try:
     from mujoco.batch import Batch as _Batch
-except ModuleNotFoundError:
+except ModuleNotFoundError as error:
+    # another name is that of a broken wheel
+    if error.name != "mujoco.batch":
+        raise
     _Batch = Loop
 Batch: Any = _Batch
 """What runs simulations."""
