@@ -707,7 +707,9 @@ def test_groups_randomization_and_dynamics(tmp_path) -> None:
     with aa.Simulation(leg(tmp_path), num_envs=2) as sim:
         sim.play()
         groups = {
-            "all": IdealPDActuatorCfg(joint_names_expr=[".*"], stiffness=50.0, damping=5.0, actuator_effort_limit=80.0)
+            "all": IdealPDActuatorCfg(
+                joint_names_expr=[".*"], stiffness=50.0, damping=5.0, actuator_effort_limit=80.0, rules="documentation"
+            )
         }
         actuators = aa.ArticulationActuators.from_groups("leg", groups)
         robot = aa.Articulation("leg")
