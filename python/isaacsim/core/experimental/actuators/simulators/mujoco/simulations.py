@@ -1,4 +1,4 @@
-"""Simulations of a model: `mujoco.batch.Batch` where MuJoCo has it, from 3.17 on, or the part of it that is used here.
+"""Simulations of a model: `mujoco.batch.Batch` where MuJoCo has it as 4.0 has, or the part of it that is used here.
 
 The latter runs `mj_step` for each simulation, in threads for several; one simulation has the same bits as in the batch.
 """
@@ -158,5 +158,6 @@ except ModuleNotFoundError as error:
     if error.name != "mujoco.batch":
         raise
     _Batch = Loop
-Batch: Any = _Batch
+# those of 3.17 do not tell what differs between simulations
+Batch: Any = _Batch if hasattr(_Batch, "expanded") else Loop
 """What runs simulations."""
