@@ -142,6 +142,14 @@ def test_what_is_not_run_is_refused(values, message) -> None:
     assert message in str(error.value)
 
 
+def test_play_that_is_a_joint_is_refused() -> None:
+    """As Isaac Lab's development branch has it: its cfg has no value of the play."""
+    theirs = type("BamBacklashActuatorCfg", (), dict(vars(SERVO)))
+    for kind in (theirs, type("Own", (theirs,), {})):
+        with pytest.raises(ValueError, match="its play is that of a joint passive_<joint>_backlash"):
+            resolved(kind())
+
+
 def test_into_a_stage_and_back() -> None:
     """Prims have the whole servo, and the cfg is read as it was."""
     stage = stage_of(ROBOTS / "pendulum.usda")

@@ -46,7 +46,8 @@ def servo_problems(cfg: object) -> list[str]:
             for name in ("kt", "resistance")
             if motor.get(name) in (None, dataclasses.MISSING)
         ]
-    if type(cfg).__name__ == "BamBacklashActuatorCfg" and not hasattr(cfg, "backlash"):
+    names = [base.__name__ for base in type(cfg).__mro__]
+    if "BamBacklashActuatorCfg" in names and not hasattr(cfg, "backlash"):
         found.append(
             "its play is that of a joint passive_<joint>_backlash, whose sum with the joint its firmware reads: must "
             "be a value. Give BamActuatorCfg beside such a joint, or this class of compat.isaac_lab with backlash, "
