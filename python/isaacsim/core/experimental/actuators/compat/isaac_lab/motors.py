@@ -114,7 +114,7 @@ def configs_of(
         controller = NeuralControlConfig(cfg.network_file)
     largest: Any = values["effort_limit_sim" if model == IMPLICIT else "effort_limit"]
     if model == "RemotizedPDActuator":
-        numbers = list(largest.values()) if isinstance(largest, Mapping) else largest
+        numbers = list(largest.values()) if hasattr(largest, "values") else largest
         of_solver = [MaxEffortClampingConfig(largest)] if np.isfinite(numbers).any() else []
         return controller, [PositionBasedClampingConfig(*_table(cfg)), *of_solver], []
     if model in DC_MOTORS:
