@@ -22,12 +22,12 @@ SHOULDER = lab.DCMotorCfg(
     stiffness=600.0,  # N·m/rad
     damping=50.0,  # N·m·s/rad
     saturation_effort=120.0,  # N·m
-    velocity_limit=4.0,  # rad/s
-    effort_limit=87.0,
+    actuator_velocity_limit=4.0,  # rad/s
+    actuator_effort_limit=87.0,
     armature=0.3,  # kg·m²
 )
 FOREARM = lab.IdealPDActuatorCfg(
-    joint_names_expr=["panda_joint[5-6]"], stiffness=200.0, damping=15.0, effort_limit=12.0, armature=0.1
+    joint_names_expr=["panda_joint[5-6]"], stiffness=200.0, damping=15.0, actuator_effort_limit=12.0, armature=0.1
 )
 HAND = lab.ImplicitActuatorCfg(joint_names_expr=["panda_joint7"], stiffness=50.0, damping=5.0)
 GROUPS = {"shoulder": SHOULDER, "forearm": FOREARM, "hand": HAND}

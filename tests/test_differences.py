@@ -259,12 +259,26 @@ TESTED = {
         "A feedforward on a joint without an actuator": (WRAPPER, "feedforward_passes_delay_and_clamp"),
     },
     "Isaac Lab's models": {
-        "limits of `ActuatorNetLSTM`": ("compat/isaac_lab/test_against_isaac_lab.py", "efforts_are_those_of_isaac_lab"),
+        "limits of `ActuatorNetLSTM` of 2.3": (
+            "compat/isaac_lab/test_against_isaac_lab.py",
+            "efforts_are_those_of_isaac_lab",
+        ),
         "values that a cfg leaves out": (
             "compat/isaac_lab/test_resolve.py",
             "a_joint_that_a_dictionary_leaves_out limits_of_implicit_models",
         ),
-        "`BamActuatorCfg` of 3.0": ("compat/isaac_lab/test_servos.py", "stages_of_a_servo what_is_not_run_is_refused"),
+        "`joint_effort_limit` of an explicit model": (
+            "compat/isaac_lab/test_groups.py",
+            "the_solver_cuts_the_efforts_of_a_motor_again",
+        ),
+        "`stiffness` and such of an `ImplicitActuator` of 3.0": (
+            "compat/isaac_lab/test_models.py",
+            "a_drive_of_3_0_is_cut_at_its_joint_and_shows_its_motor",
+        ),
+        "`BamActuatorCfg` of the development branch": (
+            "compat/isaac_lab/test_servos.py",
+            "stages_of_a_servo what_is_not_run_is_refused",
+        ),
         "constant effort of a drive, on MuJoCo": (
             "compat/isaac_lab/test_groups.py",
             "constant_effort_of_a_drive_goes_with_its_gains",

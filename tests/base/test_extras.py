@@ -207,7 +207,7 @@ def test_extension_folder_names_the_libraries(tmp_path, monkeypatch) -> None:
 @pytest.mark.parametrize(
     "error",
     [
-        ModuleNotFoundError("No module named 'mujoco.batch'", name="mujoco.batch"),
+        ModuleNotFoundError("No module named 'mujoco._batch'", name="mujoco._batch"),
         ImportError("undefined symbol: mj_step", name="mujoco._structs"),
         ImportError("cannot import name 'MjSpec' from 'mujoco'", name="mujoco"),
     ],

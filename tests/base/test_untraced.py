@@ -84,7 +84,7 @@ def test_gradients_go_through_a_compiled_function() -> None:
 def test_a_model_of_isaac_lab_within_a_compiled_function() -> None:
     """With its action, whose attributes it replaces."""
     torch = pytest.importorskip("torch")
-    cfg = isaac_lab.IdealPDActuatorCfg(joint_names_expr=[".*"], stiffness=80.0, damping=2.0, effort_limit=50.0)
+    cfg = isaac_lab.IdealPDActuatorCfg(joint_names_expr=[".*"], stiffness=80.0, damping=2.0, actuator_effort_limit=50.0)
     model = cfg.class_type(cfg, ["hip", "knee"], slice(None), SHAPE[0], "cpu")
 
     @torch.compile(backend="eager")

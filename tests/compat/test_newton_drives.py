@@ -47,15 +47,15 @@ MOTORS = {
 }
 GROUPS = {
     "legs": DelayedPDActuatorCfg(
-        joint_names_expr=[".*H.."], stiffness=40.0, damping=5.0, max_delay=3, effort_limit=30.0
+        joint_names_expr=[".*H.."], stiffness=40.0, damping=5.0, max_delay=3, actuator_effort_limit=30.0
     ),
     "knees": DCMotorCfg(
         joint_names_expr=[".*KFE"],
         stiffness=40.0,
         damping=5.0,
-        effort_limit=80.0,
+        actuator_effort_limit=80.0,
         saturation_effort=120.0,
-        velocity_limit=7.5,
+        actuator_velocity_limit=7.5,
     ),
 }
 

@@ -1,8 +1,9 @@
-"""Whether the core installs and runs beside other libraries: `./python.sh tests/installs/resolve.py`.
+"""Whether core and simulation install and run beside other libraries: `./python.sh tests/installs/resolve.py`.
 
-For each library, pip resolves it together with the core, without installing anything, and the core runs in an
-environment with the NumPy, Warp and MuJoCo that pip chose; with all of it where that is small. A line per library, as a
-Markdown table. Downloads what pip needs to resolve: a gigabyte for those that bring Torch.
+For each library, pip resolves it together with the extra `mujoco`, without installing anything, and the core and a
+simulation run in an environment with the NumPy, Warp and MuJoCo that pip chose; with all of it where that is small. A
+line per library, as a Markdown table. Downloads what pip needs to resolve: a gigabyte for those that bring Torch. One
+for another Python is tried with `python3.12` or `python3.11`, if that is there.
 """
 
 import argparse
@@ -15,7 +16,22 @@ from collections.abc import Sequence
 from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[2]
-PEERS = ("mjlab==1.6.0", "newton==1.6.1", "newton==1.8.0", "mujoco==3.11", "isaaclab==2.3.2.post1")
+PEERS = ("mjlab==1.6.0", "newton==1.6.1", "newton==1.8.0", "mujoco==3.11", "isaaclab==2.3.2.post1", "isaaclab==3.0.0")
+# by the beginning of a library's name, for those that take only one
+PYTHONS = {"isaaclab==2": "python3.11", "isaaclab==3": "python3.12"}
+# an arm that a motor moves to its target
+SIMULATION = """
+import isaacsim.core.experimental.actuators as aa
+with aa.Simulation("arm.xml") as sim:
+    with aa.ArticulationActuators.from_configs("/", {".*": [aa.PDControlConfig(20.0, 2.0)]}):
+        sim.play()
+        robot = sim.articulation("/")
+        robot.set_dof_position_targets([[0.3]])
+        sim.step(2000)
+        assert abs(float(robot.get_dof_positions().numpy()[0, 0]) - 0.3) < 1e-3
+"""
+ARM = """<mujoco><option gravity="0 0 0"/><worldbody><body><joint name="hinge" axis="0 1 0" armature="0.1"/>
+<geom size="0.1"/></body></worldbody></mujoco>"""
 # what decides whether the core runs
 SHOWN = ("numpy", "warp-lang", "mujoco", "newton")
 # brings gigabytes that the core does not meet
@@ -28,15 +44,17 @@ def run(*command: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(done, capture_output=True, text=True, cwd=tempfile.gettempdir(), check=False)
 
 
-def environment(home: Path) -> Path:
-    """Return the interpreter of a new, empty environment."""
-    subprocess.run([sys.executable, "-m", "venv", "--clear", str(home)], check=True)
+def environment(home: Path, peer: str = "") -> Path:
+    """Return the interpreter of a new, empty environment for a library."""
+    named = next((python for start, python in PYTHONS.items() if peer.startswith(start)), "")
+    subprocess.run([shutil.which(named) or sys.executable, "-m", "venv", "--clear", str(home)], check=True)
     return home / "bin" / "python"
 
 
 def resolve(pip: Sequence[object], wheel: Path, peer: str) -> dict[str, str] | str:
     """Return the versions that pip chooses for the core and a library, by name, or why it finds none."""
-    done = run(*pip, "install", "--quiet", "--dry-run", "--ignore-installed", "--report", "-", wheel, peer)
+    ours = f"{wheel}[mujoco]"
+    done = run(*pip, "install", "--quiet", "--dry-run", "--ignore-installed", "--report", "-", ours, peer)
     if done.returncode:
         errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
         return (errors or ["pip failed"])[-1]
@@ -46,15 +64,20 @@ def resolve(pip: Sequence[object], wheel: Path, peer: str) -> dict[str, str] | s
 
 def try_it(home: Path, wheel: Path, peer: str, versions: dict[str, str]) -> tuple[str, str]:
     """Install a library beside the core, and return what was installed and how the core ran."""
-    python = environment(home)
+    python = environment(home, peer)
     whole = LARGE not in versions
     pins = [f"{name}=={versions[name]}" for name in SHOWN if name in versions]
     asked = [peer] if whole else pins
-    installed = run(python, "-m", "pip", "install", "--quiet", wheel, *asked)
+    installed = run(python, "-m", "pip", "install", "--quiet", f"{wheel}[mujoco]", *asked)
     if installed.returncode:
         return "", f"not installed: {installed.stderr.strip().splitlines()[-1]}"
     ran = run(python, REPOSITORY / "tests" / "installs" / "core_alone.py")
     said = (ran.stdout if ran.returncode == 0 else ran.stderr).strip().splitlines()[-1]
+    home.joinpath("arm.xml").write_text(ARM)
+    simulated = subprocess.run(
+        [python, "-W", "ignore", "-c", SIMULATION], capture_output=True, text=True, cwd=home, check=False
+    )
+    said += "" if simulated.returncode == 0 else f"; simulation: {simulated.stderr.strip().splitlines()[-1]}"
     return ("all of it" if whole else "its " + ", ".join(name for name in SHOWN if name in versions)), said
 
 
@@ -67,9 +90,7 @@ def main() -> int:
     code = 0
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        pip = [environment(home / "pip"), "-m", "pip"]
-        # one that resolves by metadata alone where the index has them
-        run(*pip, "install", "--quiet", "--upgrade", "pip")
+        pip: list[object] = [environment(home / "pip"), "-m", "pip"]
         wheel = given.wheel
         if wheel is None:
             # a build in the clone would leave its files there
@@ -81,7 +102,10 @@ def main() -> int:
             (wheel,) = home.glob("*.whl")
         print("| library | pip chooses | tried with | the core there |\n|---|---|---|---|")
         for peer in given.peers:
-            versions = resolve(pip, wheel.resolve(), peer)
+            own = [environment(home / "pip", peer), "-m", "pip"]
+            # one that resolves by metadata alone where the index has them
+            run(*own, "install", "--quiet", "--upgrade", "pip")
+            versions = resolve(own, wheel.resolve(), peer)
             if isinstance(versions, str):
                 row, code = (peer, versions, "", ""), 1
             else:
@@ -91,7 +115,7 @@ def main() -> int:
                     f"{chosen}, {len(versions)} in all",
                     *try_it(home / "tried", wheel.resolve(), peer, versions),
                 )
-                code |= not row[-1].startswith("core ok")
+                code |= not row[-1].startswith("core ok") or "simulation" in row[-1]
             print(f"| {' | '.join(row)} |", flush=True)
     return code
 

@@ -92,7 +92,8 @@ def _is_whole(stage: Config) -> bool:
 
 def of_cfg(cfg) -> aa.MotorConfig:
     """The motor of a cfg of Isaac Lab or mjlab."""
-    said = {name: value for name, value in vars(cfg).items() if value is not None}
+    # names that only Isaac Lab has are those of mjlab otherwise
+    said = {name.removeprefix("actuator_"): value for name, value in vars(cfg).items() if value is not None}
     limit = aa.MaxEffortClampingConfig(said["effort_limit"])
     if "saturation_effort" in said:
         limit = aa.DCMotorClampingConfig(said["saturation_effort"], said["velocity_limit"], said["effort_limit"])

@@ -13,7 +13,7 @@ from places import ROBOTS
 from stages import stage_of
 
 PATH = "/World/Arm"
-GROUP = IdealPDActuatorCfg(joint_names_expr=[".*"], stiffness=50.0, damping=4.0, effort_limit=30.0)
+GROUP = IdealPDActuatorCfg(joint_names_expr=[".*"], stiffness=50.0, damping=4.0, actuator_effort_limit=30.0)
 
 
 @dataclass

@@ -13,6 +13,9 @@ from isaacsim.core.experimental.actuators.compat.isaac_lab import (
     IdealPDActuator,
     IdealPDActuatorCfg,
     ImplicitActuatorCfg,
+    RemotizedPDActuatorCfg,
+    groups_of,
+    to_usd,
 )
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from places import ROBOTS
@@ -20,10 +23,10 @@ from pxr import Sdf, Usd, UsdPhysics
 
 PANDA = "/World/Panda"
 IMPLICIT = ImplicitActuatorCfg(
-    joint_names_expr=["panda_joint[1-4]"], stiffness=300.0, damping=20.0, effort_limit_sim=50.0, armature=0.2
+    joint_names_expr=["panda_joint[1-4]"], stiffness=300.0, damping=20.0, joint_effort_limit=50.0, armature=0.2
 )
 EXPLICIT = IdealPDActuatorCfg(
-    joint_names_expr=["panda_joint[5-7]"], stiffness=40.0, damping=4.0, effort_limit=12.0, viscous_friction=0.3
+    joint_names_expr=["panda_joint[5-7]"], stiffness=40.0, damping=4.0, actuator_effort_limit=12.0, viscous_friction=0.3
 )
 GROUPS = {"shoulder": IMPLICIT, "forearm": EXPLICIT}
 
@@ -37,6 +40,50 @@ def solver(robot) -> dict[str, np.ndarray]:
         **{"static": static, "dynamic": dynamic, "viscous": viscous, "efforts": robot.get_dof_max_efforts()},
     }
     return {name: array.numpy()[0].copy() for name, array in found.items()}
+
+
+SPRING = {"joint_names_expr": ["panda_joint1"], "stiffness": 1e4, "damping": 0.0}
+CUT = {
+    "the robot's, by 3.0": ({"actuator_effort_limit": 600.0}, "3.0", 87.0),
+    "the robot's, by 2.3": ({"actuator_effort_limit": 600.0}, "code", 600.0),
+    "the cfg's, by 3.0": ({"actuator_effort_limit": 600.0, "joint_effort_limit": 20.0}, "3.0", 20.0),
+    "the cfg's, by 2.3": ({"actuator_effort_limit": 600.0, "joint_effort_limit": 20.0}, "code", 20.0),
+    "the motor's": ({"actuator_effort_limit": 30.0}, "3.0", 30.0),
+}
+KINDS = {
+    IdealPDActuatorCfg: {},
+    DCMotorCfg: {"saturation_effort": 600.0, "actuator_velocity_limit": 10.0},
+    RemotizedPDActuatorCfg: {"joint_parameter_lookup": [[-9.0, 1.0, 600.0], [9.0, 1.0, 600.0]]},
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*are in no group")
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("case", CUT)
+def test_the_solver_cuts_the_efforts_of_a_motor_again(kind, case, tmp_path) -> None:
+    """At the joint's limit of 87, if the cfg has no other; by groups, by those in a stage, and by its prims."""
+    limits, rules, expected = CUT[case]
+    if kind is RemotizedPDActuatorCfg and case == "the motor's":
+        expected = 87.0
+    groups = {"one": kind(**SPRING, **KINDS[kind], **limits)}
+    stage, file = Usd.Stage.Open(str(ROBOTS / "franka_panda.usda")), tmp_path / "panda.usda"
+    to_usd(groups, stage, PANDA, rules=rules, overwrite_existing=True)
+    stage.Export(str(file))
+    kept = groups_of(stage, PANDA)
+    stage.Reload()
+    assert kept["one"].rules == rules
+    for where, made in (
+        (ROBOTS / "franka_panda.usda", lambda: aa.ArticulationActuators.from_groups(PANDA, groups, rules=rules)),
+        (file, lambda: aa.ArticulationActuators.from_groups(PANDA, kept)),
+        (file, lambda: aa.ArticulationActuators(PANDA)),
+    ):
+        with aa.Simulation(where, 1e-3) as sim:
+            sim.play()
+            actuators = made()
+            aa.Articulation(PANDA).set_dof_position_targets([[2.0]], dof_indices=[0])
+            sim.step()
+            assert actuators.applied_efforts[0, 0] == pytest.approx(expected)
+            actuators.close()
 
 
 @pytest.mark.parametrize("early", [True, False])
@@ -98,8 +145,8 @@ def test_explicit_groups_are_what_their_configs_are() -> None:
         stiffness={"panda_joint[1-4]": 80.0, "panda_joint[5-7]": 30.0},
         damping=6.0,
         saturation_effort=120.0,
-        effort_limit={"panda_joint[1-4]": 87.0, "panda_joint[5-7]": 12.0},
-        velocity_limit=2.5,
+        actuator_effort_limit={"panda_joint[1-4]": 87.0, "panda_joint[5-7]": 12.0},
+        actuator_velocity_limit=2.5,
     )
     efforts = {"panda_joint[1-4]": 87.0, "panda_joint[5-7]": 12.0}
     gains = {"panda_joint[1-4]": 80.0, "panda_joint[5-7]": 30.0}
@@ -132,7 +179,7 @@ def host():
 def test_delays_are_drawn_anew_at_each_reset(host) -> None:
     """One for all joints of a robot, from the range of the group, by the seed."""
     cfg = DelayedPDActuatorCfg(
-        joint_names_expr=[".*"], stiffness=1.0, damping=0.0, min_delay=2, max_delay=5, effort_limit=9.0
+        joint_names_expr=[".*"], stiffness=1.0, damping=0.0, min_delay=2, max_delay=5, actuator_effort_limit=9.0
     )
 
     def lags(seed: int) -> np.ndarray:
@@ -173,7 +220,7 @@ def test_every_problem_of_groups_is_told_at_once(host) -> None:
     for part in ("'wrist' matches no joint", "groups['four']", "stiffness = 'soft'", "class_type = Own"):
         assert part in str(told.value)
     assert host.arrays() is not None
-    with pytest.raises(ValueError, match="must be 'documentation' or 'code'"):
+    with pytest.raises(ValueError, match=r"must be one of 'documentation', 'code', '3\.0'"):
         aa.ArticulationActuators.from_groups("/Robot_.*", {"one": groups["two"]}, rules="other")  # type: ignore
     with pytest.warns(UserWarning, match="joints hip, ankle are in no group"):
         aa.ArticulationActuators.from_groups("/Robot_.*", {"two": groups["two"]}).close()
@@ -198,7 +245,7 @@ def test_what_the_simulator_has_not_is_told(host) -> None:
 
     model = mujoco.MjModel.from_xml_path(str(ROBOTS / "arm_2dof.xml"))
     with aa.MujocoSimulation(model, mujoco.MjData(model)):
-        cfg = IdealPDActuatorCfg(joint_names_expr=[".*"], stiffness=1.0, damping=0.1, velocity_limit_sim=1.0)
+        cfg = IdealPDActuatorCfg(joint_names_expr=[".*"], stiffness=1.0, damping=0.1, joint_velocity_limit=1.0)
         with pytest.warns(UserWarning, match="velocity_limit_sim of joints .* has no effect: max velocities: MuJoCo"):
             aa.ArticulationActuators.from_groups("arm", {"arm": cfg})
         cfg = IdealPDActuatorCfg(joint_names_expr=[".*"], stiffness=1.0, damping=0.1)
@@ -215,13 +262,13 @@ STAGE = {
 EFFORTS = {"panda_shoulder": 87.0, "panda_forearm": 12.0, "panda_hand": 200.0}
 DOCUMENTED = {
     "panda_shoulder": ImplicitActuatorCfg(
-        joint_names_expr=["panda_joint[1-4]"], effort_limit_sim=87.0, stiffness=80.0, damping=4.0
+        joint_names_expr=["panda_joint[1-4]"], joint_effort_limit=87.0, stiffness=80.0, damping=4.0
     ),
     "panda_forearm": ImplicitActuatorCfg(
-        joint_names_expr=["panda_joint[5-7]"], effort_limit_sim=12.0, stiffness=80.0, damping=4.0
+        joint_names_expr=["panda_joint[5-7]"], joint_effort_limit=12.0, stiffness=80.0, damping=4.0
     ),
     "panda_hand": ImplicitActuatorCfg(
-        joint_names_expr=["panda_finger_joint.*"], effort_limit_sim=200.0, stiffness=2e3, damping=1e2
+        joint_names_expr=["panda_finger_joint.*"], joint_effort_limit=200.0, stiffness=2e3, damping=1e2
     ),
 }
 
@@ -389,8 +436,10 @@ def test_constant_effort_of_a_drive_goes_with_its_gains(own, early, tmp_path) ->
             return robot.get_dof_positions().numpy()[0]
 
         def made(names: str, stiffness, damping) -> aa.ArticulationActuators:
-            cfg = IdealPDActuatorCfg(joint_names_expr=[names], stiffness=stiffness, damping=damping, effort_limit=100.0)
-            return aa.ArticulationActuators.from_groups("leg", {"all": cfg})
+            cfg = IdealPDActuatorCfg(
+                joint_names_expr=[names], stiffness=stiffness, damping=damping, actuator_effort_limit=100.0
+            )
+            return aa.ArticulationActuators.from_groups("leg", {"all": cfg}, rules="documentation")
 
         if not own and not early:
             sim.play()

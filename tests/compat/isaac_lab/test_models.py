@@ -6,7 +6,7 @@ import checkpoint_files
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.compat import isaac_lab as lab
-from isaacsim.core.experimental.actuators.compat.isaac_lab import ArticulationActions
+from isaacsim.core.experimental.actuators.compat.isaac_lab import ArticulationActions, resolve
 from neural_twin import Twin, random_network, write_network
 
 ENVS, JOINTS = 3, ["hip", "knee"]
@@ -32,7 +32,7 @@ def applied(model, target=0.0, speed=0.0, feedforward=0.0, at=0.0) -> np.ndarray
 
 def test_ideal_pd_computes_and_clips() -> None:
     """Error 9, velocity error 0.1 and feedforward 1 are 1802, of which the limit leaves 300."""
-    model = built(lab.IdealPDActuatorCfg(**PD, effort_limit=300.0))
+    model = built(lab.IdealPDActuatorCfg(**PD, actuator_effort_limit=300.0))
     action = ArticulationActions(full(9.0), full(0.1), full(1.0))
     made = model.compute(action, full(0.0), full(0.0))
     assert made is action
@@ -53,22 +53,22 @@ POINTS = [
 @pytest.mark.parametrize(("effort", "speed", "expected"), POINTS)
 def test_dc_motor_has_four_quadrants(effort, speed, expected, sign) -> None:
     """Beyond its speed without load the motor brakes."""
-    cfg = lab.DCMotorCfg(**NONE, effort_limit=60.0, saturation_effort=100.0, velocity_limit=50.0)
+    cfg = lab.DCMotorCfg(**NONE, actuator_effort_limit=60.0, saturation_effort=100.0, actuator_velocity_limit=50.0)
     found = applied(built(cfg), speed=sign * speed, feedforward=sign * effort)
     np.testing.assert_allclose(found, full(sign * expected), rtol=1e-5)
 
 
 def test_a_gear_turns_motor_limits_into_those_of_the_joint() -> None:
     """Ten times the effort, a tenth of the speed: the same motor at the joint."""
-    motor = {"effort_limit": 6.0, "saturation_effort": 10.0, "velocity_limit": 500.0}
-    joint = {"effort_limit": 60.0, "saturation_effort": 100.0, "velocity_limit": 50.0}
+    motor = {"actuator_effort_limit": 6.0, "saturation_effort": 10.0, "actuator_velocity_limit": 500.0}
+    joint = {"actuator_effort_limit": 60.0, "saturation_effort": 100.0, "actuator_velocity_limit": 50.0}
     geared = built(lab.DCMotorCfg(**PD, **motor, gear_ratio={"hip": 10.0, "knee": 10.0}))
     plain = built(lab.DCMotorCfg(**PD, **joint))
     for speed in (0.0, 20.0, 45.0, 60.0, 90.0):
         np.testing.assert_allclose(applied(geared, 9.0, speed), applied(plain, 9.0, speed), rtol=1e-5)
     assert np.asarray(geared.gear_ratio).tolist() == full(10.0).tolist()
     # the robot's own limit is one of the joint already
-    own = built(lab.IdealPDActuatorCfg(**PD, gear_ratio=10.0), effort_limit=70.0)
+    own = built(lab.IdealPDActuatorCfg(**PD, gear_ratio=10.0), actuator_effort_limit=70.0)
     np.testing.assert_array_equal(applied(own, 9.0), full(70.0))
     with pytest.raises(ValueError, match="gear_ratio = 0: must be finite and > 0"):
         built(lab.IdealPDActuatorCfg(**PD, gear_ratio=0.0))
@@ -120,19 +120,19 @@ def test_a_reset_of_one_robot_leaves_the_others() -> None:
 
 def test_a_remotized_joint_is_limited_by_its_position_only() -> None:
     """The limits of cfg and robot are not looked at; the middle column neither."""
-    cfg = lab.RemotizedPDActuatorCfg(**PD, joint_parameter_lookup=TABLE, effort_limit=1.0)
-    model = built(cfg, effort_limit=2.0)
+    cfg = lab.RemotizedPDActuatorCfg(**PD, joint_parameter_lookup=TABLE, actuator_effort_limit=1.0, rules="3.0")
+    model = built(cfg, actuator_effort_limit=2.0)
     for at, most in ((-3.0, 40.0), (-0.5, 25.0), (0.0, 10.0), (1.0, 20.0), (5.0, 30.0)):
         np.testing.assert_allclose(applied(model, target=at + 9.0, at=at), full(most), rtol=1e-6)
         np.testing.assert_allclose(applied(model, target=at - 9.0, at=at), full(-most), rtol=1e-6)
-    assert np.isinf(np.asarray(model.effort_limit)).all()
+    assert np.isinf(np.asarray(model.actuator_effort_limit)).all()
     with pytest.raises(ValueError, match=r"joint_parameter_lookup has shape \(1, 2\): must be \(points, 3\)"):
         built(lab.RemotizedPDActuatorCfg(**PD, joint_parameter_lookup=[[0.0, 1.0]]))
 
 
 def test_an_implicit_group_leaves_the_action_as_it_is() -> None:
     """It says what the drive is taken to do."""
-    model = built(lab.ImplicitActuatorCfg(**PD, effort_limit_sim=300.0))
+    model = built(lab.ImplicitActuatorCfg(**PD, joint_effort_limit=300.0))
     action = ArticulationActions(full(9.0), full(0.1), full(1.0))
     before = copy.deepcopy(action)
     assert model.compute(action, full(0.0), full(0.0)) is action
@@ -149,7 +149,7 @@ def test_networks_take_their_scales_from_the_cfg(kind, tmp_path) -> None:
     """What the file says of scales is not looked at; the output is limited as that of a DC motor."""
     file = tmp_path / f"{kind}.pt"
     file.write_bytes(checkpoint_files.checkpoint_file("torchscript", kind, {"pos_scale": 7.0, "effort_scale": 9.0}))
-    limits = {"saturation_effort": 500.0, "velocity_limit": 50.0, "effort_limit": 500.0}
+    limits = {"saturation_effort": 500.0, "actuator_velocity_limit": 50.0, "actuator_effort_limit": 500.0}
     common = {"joint_names_expr": [".*"], "network_file": str(file)}
     scales = {"pos_scale": 0.5, "vel_scale": 2.0, "torque_scale": 3.0, "input_order": "pos_vel", "input_idx": [0]}
 
@@ -168,7 +168,7 @@ def test_networks_take_their_scales_from_the_cfg(kind, tmp_path) -> None:
         hidden = np.tanh(weights[0] @ np.array([0.4 * 0.5, 0.3 * 2.0], np.float32) + weights[1])
         np.testing.assert_allclose(first, full(3.0 * (weights[2] @ hidden + weights[3])), rtol=1e-5)
     most = float(np.abs(first).max()) / 2
-    np.testing.assert_allclose(np.abs(applied(built(cfg(effort_limit=most)), 0.4, 0.3)), full(most), rtol=1e-6)
+    np.testing.assert_allclose(np.abs(applied(built(cfg(actuator_effort_limit=most)), 0.4, 0.3)), full(most), rtol=1e-6)
 
 
 @pytest.mark.parametrize("fill", ["zeros", "first"])
@@ -177,7 +177,7 @@ def test_the_cfg_says_what_a_history_holds_after_a_reset(fill, tmp_path) -> None
     network, steps = random_network("mlp", 6), [0, 2, 4]
     file = write_network(tmp_path / "net.safetensors", network, {"input_idx": steps, "history_fill": "first"})
     scales = {"pos_scale": 0.5, "vel_scale": 2.0, "torque_scale": 3.0, "input_order": "pos_vel"}
-    limits = {"saturation_effort": 500.0, "velocity_limit": 500.0, "effort_limit": 500.0}
+    limits = {"saturation_effort": 500.0, "actuator_velocity_limit": 500.0, "actuator_effort_limit": 500.0}
     cfg = lab.ActuatorNetMLPCfg(
         joint_names_expr=[".*"], network_file=str(file), input_idx=steps, history_fill=fill, **scales, **limits
     )
@@ -210,7 +210,7 @@ def test_a_gru_is_normalized_as_the_cfg_says(said, tmp_path) -> None:
     plain = (0.0, 1.0), (0.0, 1.0), (0.0, 1.0)
     network = random_network("gru", 2)
     file = write_network(tmp_path / "net.safetensors", network, metadata(*plain if said else given))
-    common = {"joint_names_expr": [".*"], "network_file": str(file), "effort_limit": 6.0}
+    common = {"joint_names_expr": [".*"], "network_file": str(file), "actuator_effort_limit": 6.0}
     fields = ("pos_error_normalization", "vel_normalization", "output_normalization")
     cfg = lab.ActuatorNetGRUCfg(**common, **dict(zip(fields, given, strict=True)) if said else {})
     model, twin = built(cfg), Twin(network, metadata(*given if said else plain), 2 * ENVS)
@@ -229,15 +229,17 @@ def test_a_gru_is_normalized_as_the_cfg_says(said, tmp_path) -> None:
 
 def test_parameters_are_arrays_that_act_when_written() -> None:
     """Of one robot, of one joint, or all of them."""
-    model = built(lab.DCMotorCfg(**PD, effort_limit=60.0, saturation_effort=100.0, velocity_limit=50.0))
+    model = built(
+        lab.DCMotorCfg(**PD, actuator_effort_limit=60.0, saturation_effort=100.0, actuator_velocity_limit=50.0)
+    )
     model.stiffness[1] = 1.0
     model.damping[:, 1] = 0.0
     np.testing.assert_allclose(applied(model, 0.1), [[20.0, 20.0], [0.1, 0.1], [20.0, 20.0]], rtol=1e-6)
     model.stiffness = 100.0
     np.testing.assert_allclose(applied(model, 0.1, 1.0), np.tile([0.0, 10.0], (3, 1)), atol=1e-5)
     # the corner follows
-    model.effort_limit[:] = 5.0
-    model.velocity_limit[:, 0] = 10.0
+    model.actuator_effort_limit[:] = 5.0
+    model.actuator_velocity_limit[:, 0] = 10.0
     np.testing.assert_allclose(applied(model, 9.0, 10.2)[0], [-2.0, 5.0], rtol=1e-4)
     assert np.asarray(model.armature).tolist() == full(0.0).tolist()
 
@@ -252,7 +254,7 @@ def test_efforts_of_a_step_stay_what_they_were() -> None:
 
 def test_computed_efforts_can_be_left_out() -> None:
     """The efforts are the same, and who asks is told what to call."""
-    model = built(lab.IdealPDActuatorCfg(**PD, effort_limit=300.0))
+    model = built(lab.IdealPDActuatorCfg(**PD, actuator_effort_limit=300.0))
     model.observe_efforts(False)
     assert (applied(model, 9.0) == 300.0).all()
     with pytest.raises(RuntimeError, match="Call observe_efforts"):
@@ -262,7 +264,7 @@ def test_computed_efforts_can_be_left_out() -> None:
 def test_tensors_go_in_and_out_without_a_copy() -> None:
     """Efforts and parameters are tensors, and those of parameters the plan's own memory."""
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-    model = built(lab.IdealPDActuatorCfg(**PD, effort_limit=300.0), stiffness=torch.full((ENVS, 2), 5.0))
+    model = built(lab.IdealPDActuatorCfg(**PD, actuator_effort_limit=300.0), stiffness=torch.full((ENVS, 2), 5.0))
     target, q, qd = torch.full((ENVS, 2), 0.1), torch.zeros(ENVS, 2), torch.zeros(ENVS, 2)
     made = model.compute(ArticulationActions(target, None, None), q, qd)
     for tensor in (made.joint_efforts, model.computed_effort, model.applied_effort, model.stiffness):
@@ -279,12 +281,12 @@ def test_tensors_go_in_and_out_without_a_copy() -> None:
     torch.testing.assert_close(made.joint_efforts[:, 1], torch.tensor([0.7, 20.0, 0.7]))
 
 
-MOTOR = {"effort_limit": 60.0, "saturation_effort": 100.0, "velocity_limit": 50.0}
+MOTOR = {"actuator_effort_limit": 60.0, "saturation_effort": 100.0, "actuator_velocity_limit": 50.0}
 OF_CFG = {
-    "ImplicitActuator": lab.ImplicitActuatorCfg(**PD, effort_limit_sim=300.0),
-    "IdealPDActuator": lab.IdealPDActuatorCfg(**PD, effort_limit=300.0),
+    "ImplicitActuator": lab.ImplicitActuatorCfg(**PD, joint_effort_limit=300.0),
+    "IdealPDActuator": lab.IdealPDActuatorCfg(**PD, actuator_effort_limit=300.0),
     "DCMotor": lab.DCMotorCfg(**PD, **MOTOR),
-    "DelayedPDActuator": lab.DelayedPDActuatorCfg(**PD, effort_limit=300.0, max_delay=2),
+    "DelayedPDActuator": lab.DelayedPDActuatorCfg(**PD, actuator_effort_limit=300.0, max_delay=2),
     "RemotizedPDActuator": lab.RemotizedPDActuatorCfg(**PD, joint_parameter_lookup=TABLE),
 }
 
@@ -294,21 +296,71 @@ def of_ones_own(name: str, clip):
     return type("Own", (getattr(lab, name),), {"_clip_effort": clip})(OF_CFG[name], JOINTS, [0, 1], ENVS, "cpu")
 
 
+@pytest.mark.parametrize("later", [False, True], ids=["2.3", "3.0"])
 @pytest.mark.parametrize("name", OF_CFG)
-def test_a_subclass_limits_efforts_by_itself(name) -> None:
-    """It is given what the law computes, once a step, and what it returns is applied."""
+def test_a_subclass_limits_efforts_by_itself(name, later) -> None:
+    """It is given what the law computes, once a step, since 3.0 also the speed, and what it returns is applied."""
     given: list[np.ndarray] = []
 
     def clip(_, effort):
         given.append(np.array(effort))
         return effort.clip(-7.0, 7.0)
 
-    model = of_ones_own(name, clip)
-    found = applied(model, 0.5)
-    np.testing.assert_array_equal(given, [full(100.0)])
+    def clip_by_speed(model, effort, joint_vel):
+        np.testing.assert_array_equal(np.asarray(joint_vel), full(0.25))
+        # those of the model itself, at other speeds and at those of the step
+        for speeds in ((0.0 * joint_vel,), ()):
+            np.asarray(lab.ActuatorBase._clip_effort(model, effort, *speeds))
+        return clip(model, effort)
+
+    model = of_ones_own(name, clip_by_speed if later else clip)
+    found = applied(model, 0.5125, 0.25)
+    np.testing.assert_allclose(given, [full(100.0)], rtol=1e-6)
     np.testing.assert_array_equal(np.asarray(model.applied_effort), full(7.0))
-    np.testing.assert_array_equal(np.asarray(model.computed_effort), full(100.0))
+    np.testing.assert_allclose(np.asarray(model.computed_effort), full(100.0), rtol=1e-6)
     assert found.tolist() == full(0.0 if name == "ImplicitActuator" else 7.0).tolist()
+
+
+def test_limits_of_a_motor_are_those_at_the_speed_of_the_call() -> None:
+    """3.0's models take it as an argument."""
+    model = built(OF_CFG["DCMotor"])
+    applied(model, 0.5, 10.0)
+    for speed, most in ((0.0, 60.0), (40.0, 20.0), (50.0, 0.0)):
+        found = np.asarray(model._clip_effort(np.asarray(model.computed_effort) + 900.0, full(speed)))
+        np.testing.assert_allclose(found, full(most), atol=1e-4)
+
+
+def test_a_drive_of_3_0_is_cut_at_its_joint_and_shows_its_motor() -> None:
+    """The limit of the motor is for reading; without it, it follows the joint's."""
+    cfg = lab.ImplicitActuatorCfg(**PD, actuator_effort_limit=10.0, rules="3.0")
+    model = built(cfg, joint_effort_limit=20.0)
+    applied(model, 9.0)
+    np.testing.assert_array_equal(np.asarray(model.applied_effort), full(20.0))
+    np.testing.assert_array_equal(np.asarray(model.actuator_effort_limit), full(10.0))
+    model.joint_effort_limit[:] = 30.0
+    follows = built(cfg.replace(actuator_effort_limit=None), joint_effort_limit=20.0)
+    follows.joint_effort_limit[:] = 30.0
+    for one, limit in ((model, 10.0), (follows, 30.0)):
+        applied(one, 9.0)
+        np.testing.assert_array_equal(np.asarray(one.applied_effort), full(30.0))
+        np.testing.assert_array_equal(np.asarray(one.actuator_effort_limit), full(limit))
+
+
+def test_names_of_2_3_are_those_of_3_0() -> None:
+    """As arguments and attributes, with a warning; both given must be equal."""
+    cfg = lab.IdealPDActuatorCfg(**PD)
+    with pytest.warns(DeprecationWarning, match=r"IdealPDActuator\(effort_limit\): .* Give actuator_effort_limit"):
+        model = built(cfg, effort_limit=70.0, actuator_effort_limit=full(70.0))
+    for earlier, later in resolve.EARLIER.items():
+        with pytest.warns(DeprecationWarning, match=f"IdealPDActuator.{earlier}: .* Give {later}"):
+            setattr(model, earlier, 5.0)
+        np.testing.assert_array_equal(np.asarray(getattr(model, later)), full(5.0))
+    np.testing.assert_array_equal(applied(model, 9.0), full(5.0))
+    with (
+        pytest.warns(DeprecationWarning, match="Give joint_effort_limit"),
+        pytest.raises(ValueError, match="conflicting joint_effort_limit and effort_limit: must be equal"),
+    ):
+        built(lab.ImplicitActuatorCfg(**PD), effort_limit=70.0, joint_effort_limit=np.inf)
 
 
 def test_a_position_table_holds_behind_the_limits_of_a_subclass() -> None:
@@ -322,7 +374,7 @@ def test_limits_written_as_those_of_isaac_lab_are_those_of_the_model() -> None:
     """The speed of the step and the limits of the motor are there, and act when written."""
 
     def clip(self, effort):
-        names = ("_vel_at_effort_lim", "velocity_limit", "_saturation_effort", "effort_limit")
+        names = ("_vel_at_effort_lim", "actuator_velocity_limit", "_saturation_effort", "actuator_effort_limit")
         corner, fastest, saturation, most = (np.asarray(getattr(self, name)) for name in names)
         self._joint_vel[:] = self._joint_vel.clip(-corner, corner)
         part = self._joint_vel / fastest
@@ -423,7 +475,7 @@ def test_what_a_cfg_may_not_say() -> None:
     """Every problem of a cfg is told at once, and a model refuses the cfg of another."""
     with pytest.raises(ValueError, match="saturation_effort") as told:
         built(lab.DCMotorCfg(**PD | {"stiffness": "soft", "damping": {"ankle": 1.0}}, saturation_effort=None))  # type: ignore
-    for part in ("stiffness = 'soft'", "'ankle' matches no joint", "velocity_limit is None"):
+    for part in ("stiffness = 'soft'", "'ankle' matches no joint", "actuator_velocity_limit is None"):
         assert part in str(told.value)
     with pytest.raises(ValueError, match="must be DCMotorCfg"):
         lab.DCMotor(lab.IdealPDActuatorCfg(**PD), JOINTS, [0, 1], ENVS, "cpu")
@@ -441,7 +493,7 @@ def test_torch_tensors_of_other_floats_and_layouts_are_taken(change) -> None:
     def changed(tensor):
         return tensor.T.contiguous().T if change == "transposed" else getattr(tensor, change)()
 
-    model = built(lab.IdealPDActuatorCfg(**PD, effort_limit=300.0))
+    model = built(lab.IdealPDActuatorCfg(**PD, actuator_effort_limit=300.0))
     target, q, qd = torch.full((ENVS, 2), 0.5), torch.zeros(ENVS, 2), torch.zeros(ENVS, 2)
     made = model.compute(ArticulationActions(changed(target), changed(qd), changed(qd)), changed(q), changed(qd))
     torch.testing.assert_close(made.joint_efforts, torch.full((ENVS, 2), 100.0))

@@ -13,6 +13,7 @@ import numpy as np
 from math import pi
 from other import Cfg, GIVEN
 from typing import TYPE_CHECKING
+from isaaclab.utils import clone, replace
 """
 
 
@@ -61,6 +62,13 @@ OTHER = LEG.copy()
 OTHER.kp["x"] += 1
 THIRD: Cfg = OTHER.replace(kd=7, new=LEG)
 THIRD.new.kd = None
+for key, more in (("x", 2), ("y", 3)):
+    THIRD.kp[key] = more
+    for _ in range(2):
+        KD += more
+FOURTH = replace(THIRD, kd=8)
+FIFTH = clone(FOURTH)
+FIFTH.kp["x"] += 1
 KP = 5
 if TYPE_CHECKING:
     KP = 6
@@ -74,7 +82,14 @@ else:
     assert (leg.name, leg.kind) == ("other.Cfg", "Cfg")
     assert leg.fields == {"kp": {"x": 20}, "kd": 2, "names": ["a", "c"]}
     assert other.fields["kp"] == {"x": 21}
-    assert (third.fields["kp"], third.fields["kd"], third.fields["new"].fields["kd"]) == ({"x": 21}, 7, None)
+    assert (third.fields["kp"], third.fields["kd"], third.fields["new"].fields["kd"]) == (
+        {"x": 2, "y": 3},
+        7,
+        None,
+    )
+    assert found["KD"] == 12
+    assert (found["FOURTH"].fields["kp"], found["FOURTH"].fields["kd"]) == ({"x": 2, "y": 3}, 8)
+    assert (found["FIFTH"].fields["kp"], found["FIFTH"].fields["kd"]) == ({"x": 3, "y": 3}, 8)
     assert [found[name] for name in ("KP", "LOW", "HIGH", "UP", "MORE")] == [5, 1, 2, 3, 1]
     assert found["GIVEN"] == python_text.Imported("other.GIVEN")
 
@@ -137,7 +152,7 @@ def test_statements_that_change_nothing_are_left_out(tmp_path) -> None:
         """
 '''text'''
 print("hello")
-for number in range(3):
+for number in GIVEN:
     KP = number
 try:
     import missing as gone

@@ -66,7 +66,7 @@ def test_effort_of_a_servo() -> None:
 
 def test_limit_and_delay_of_the_cfg() -> None:
     """A given limit counts, and a range of delays is drawn as that of other cfgs."""
-    groups = resolved(SERVO.replace(effort_limit=0.3, min_delay=1, max_delay=4))
+    groups = resolved(SERVO.replace(actuator_effort_limit=0.3, min_delay=1, max_delay=4))
     actuator = groups.actuators[0][0]
     assert actuator.clamping[0].max_effort == pytest.approx(0.3) and actuator.delay.buf_depth == 4
     assert {pattern: (one.low, one.high) for pattern, one in groups.delays.items()} == {
@@ -89,7 +89,7 @@ def test_backlash() -> None:
 def test_joint_has_no_armature_behind_backlash() -> None:
     """While the group is attached, for the rotor is a mass of its own; a file has the total."""
     cfg = isaac_lab.BamBacklashActuatorCfg(
-        **vars(SERVO) | {"joint_names_expr": ["hinge"], "armature": 0.004, "effort_limit": 5.0}, backlash=0.02
+        **vars(SERVO) | {"joint_names_expr": ["hinge"], "armature": 0.004, "actuator_effort_limit": 5.0}, backlash=0.02
     )
     with aa.Simulation(ROBOTS / "pendulum.usda") as sim:
         sim.play()
@@ -140,6 +140,14 @@ def test_what_is_not_run_is_refused(values, message) -> None:
     with pytest.raises(ValueError) as error:
         resolved(SERVO.replace(**values))
     assert message in str(error.value)
+
+
+def test_play_that_is_a_joint_is_refused() -> None:
+    """As Isaac Lab's development branch has it: its cfg has no value of the play."""
+    theirs = type("BamBacklashActuatorCfg", (), dict(vars(SERVO)))
+    for kind in (theirs, type("Own", (theirs,), {})):
+        with pytest.raises(ValueError, match="its play is that of a joint passive_<joint>_backlash"):
+            resolved(kind())
 
 
 def test_into_a_stage_and_back() -> None:

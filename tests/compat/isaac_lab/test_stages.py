@@ -19,22 +19,28 @@ SHOULDER = isaac_lab.DCMotorCfg(
     stiffness={"panda_joint1": 300.0, "panda_joint2": 500.0},
     damping=20.0,
     saturation_effort=12.0,
-    effort_limit=8.7,
-    velocity_limit=25.0,
+    actuator_effort_limit=8.7,
+    actuator_velocity_limit=25.0,
     gear_ratio=10.0,
     armature=0.2,
     friction=0.1,
 )
 ELBOW = isaac_lab.ImplicitActuatorCfg(
-    joint_names_expr=["panda_joint[345]"], stiffness=200.0, damping=None, effort_limit_sim=60.0, velocity_limit_sim=3.0
+    joint_names_expr=["panda_joint[345]"],
+    stiffness=200.0,
+    damping=None,
+    joint_effort_limit=60.0,
+    joint_velocity_limit=3.0,
 )
 WRIST = isaac_lab.DelayedPDActuatorCfg(
     joint_names_expr=["panda_joint6", "panda_joint7"],
     stiffness=40.0,
     damping=3.0,
-    effort_limit={".*6": 11.0, ".*7": np.inf},
+    actuator_effort_limit={".*6": 11.0, ".*7": np.inf},
     min_delay=2,
     max_delay=2,
+    # it is not cut at the joint's
+    rules="documentation",
 )
 GROUPS = {"shoulder": SHOULDER, "elbow": ELBOW, "wrist": WRIST}
 
@@ -75,7 +81,7 @@ def test_a_stage_with_groups_moves_as_the_groups_do(tmp_path) -> None:
         "shoulder: gear_ratio: limits are those at the joint",
         "shoulder: patterns of joint_names_expr, stiffness: prims name each joint",
         "elbow: patterns of joint_names_expr: prims name each joint",
-        "wrist: patterns of joint_names_expr, effort_limit: prims name each joint",
+        "wrist: patterns of joint_names_expr, actuator_effort_limit: prims name each joint",
     ]
     by_groups = driven(lambda: aa.ArticulationActuators.from_groups(PANDA, GROUPS), ROBOTS / "franka_panda.usda")
     np.testing.assert_allclose(driven(lambda: aa.ArticulationActuators(PANDA), file), by_groups, atol=1e-6)
@@ -94,6 +100,7 @@ def test_what_prims_hold() -> None:
         min_delay=1,
         max_delay=4,
         joint_parameter_lookup=lookup,
+        rules="documentation",
     )
     lost = isaac_lab.to_usd(
         {"shoulder": SHOULDER, "wrist": wrist, "elbow": ELBOW}, stage, PANDA, overwrite_existing=True
@@ -136,7 +143,12 @@ def test_networks_whose_file_says_less_than_the_cfg(tmp_path) -> None:
     file.write_bytes(checkpoint_files.checkpoint_file("torchscript", "mlp", said))
     fields = {
         **said,
-        **{"joint_names_expr": ["hinge"], "network_file": str(file), "saturation_effort": 9.0, "velocity_limit": 9.0},
+        **{
+            "joint_names_expr": ["hinge"],
+            "network_file": str(file),
+            "saturation_effort": 9.0,
+            "actuator_velocity_limit": 9.0,
+        },
     }
     stage = stage_of(ROBOTS / "pendulum.usda")
     cfg = isaac_lab.ActuatorNetMLPCfg(**fields)

@@ -225,7 +225,9 @@ def test_effort_limit_of_a_motor_in_a_simulation_is_not_that_of_a_fallback(playi
     fallback = values(stage)["drive:angular:physics:maxForce"]
     before = stage.GetRootLayer().ExportToString()
     motors = {"hinge": aa.MotorConfig(PD, [aa.MaxEffortClampingConfig("joint")])}
-    groups = {"all": IdealPDActuatorCfg(joint_names_expr=["hinge"], stiffness=1.0, damping=1.0, effort_limit=None)}
+    groups = {
+        "all": IdealPDActuatorCfg(joint_names_expr=["hinge"], stiffness=1.0, damping=1.0, actuator_effort_limit=None)
+    }
     with aa.Simulation(stage) as sim:
         if playing:
             sim.play()
@@ -341,7 +343,7 @@ def test_what_a_motor_in_a_simulation_states_is_stronger_than_its_author(engine:
 
 
 GAINS = {"joint_names_expr": ["hinge"], "stiffness": 20.0, "damping": 2.0}
-GROUPS = [IdealPDActuatorCfg(effort_limit=9.0, **GAINS), ImplicitActuatorCfg(**GAINS)]
+GROUPS = [IdealPDActuatorCfg(actuator_effort_limit=9.0, **GAINS), ImplicitActuatorCfg(**GAINS)]
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -9,8 +9,8 @@ from isaacsim.core.experimental.actuators import Simulation
 from isaacsim.core.experimental.actuators.simulators.mujoco import dynamics
 from isaacsim.core.experimental.actuators.simulators.mujoco.dynamics import Equations, Kinematics, Layout, State, cross
 from isaacsim.core.experimental.actuators.simulators.mujoco.fields import CONSTANTS, ModelFields
+from isaacsim.core.experimental.actuators.simulators.mujoco.simulations import Batch
 from isaacsim.core.experimental.actuators.simulators.rotations import seen_from, unit
-from mujoco.batch import Batch
 from physics_engines import ROOT, floating_pair, telescope
 
 INERTIAL = '<inertial pos="0.1 0.05 0.2" quat="0.9 0.1 0.2 0.3" mass="{}" diaginertia="0.1 0.15 0.2"/>'

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from driven import driven
 from isaacsim.core.experimental.actuators.simulators.mujoco.fields import hard
-from mujoco.batch import Batch
+from isaacsim.core.experimental.actuators.simulators.mujoco.simulations import Batch
 from places import ROBOTS
 from pxr import Sdf
 from small_stages import SmallStage, pendulum

@@ -692,7 +692,9 @@ def test_without_a_stage(tmp_path) -> None:
 @pytest.mark.filterwarnings("ignore:.*will vibrate at dt")
 def test_groups_are_made_before_play_too(tmp_path) -> None:
     """Their queries to the robot are answered from the file."""
-    groups = {"all": IdealPDActuatorCfg(joint_names_expr=[".*"], stiffness=None, damping=None, effort_limit=None)}
+    groups = {
+        "all": IdealPDActuatorCfg(joint_names_expr=[".*"], stiffness=None, damping=None, actuator_effort_limit=None)
+    }
     with aa.Simulation(leg(tmp_path)) as sim:
         actuators = aa.ArticulationActuators.from_groups("leg", groups)
         sim.play()
@@ -704,7 +706,11 @@ def test_groups_randomization_and_dynamics(tmp_path) -> None:
     """The rest of the host works as on USD."""
     with aa.Simulation(leg(tmp_path), num_envs=2) as sim:
         sim.play()
-        groups = {"all": IdealPDActuatorCfg(joint_names_expr=[".*"], stiffness=50.0, damping=5.0, effort_limit=80.0)}
+        groups = {
+            "all": IdealPDActuatorCfg(
+                joint_names_expr=[".*"], stiffness=50.0, damping=5.0, actuator_effort_limit=80.0, rules="documentation"
+            )
+        }
         actuators = aa.ArticulationActuators.from_groups("leg", groups)
         robot = aa.Articulation("leg")
         robot.set_dof_position_targets(0.2)

@@ -194,7 +194,7 @@ def counted(sim: Simulation, calls: list[int]) -> None:
 def test_groups_set_limits_and_give_them_back() -> None:
     """`velocity_limit_sim` holds as long as the actuators are there."""
     cfg = ImplicitActuatorCfg(
-        joint_names_expr=["panda_joint[1-3]"], stiffness=0.0, damping=0.0, velocity_limit_sim=0.5, armature=0.1
+        joint_names_expr=["panda_joint[1-3]"], stiffness=0.0, damping=0.0, joint_velocity_limit=0.5, armature=0.1
     )
     with Simulation(PANDA) as sim:
         sim.play()

@@ -49,7 +49,7 @@ def with_library(folder: Path, content: str, name: str, monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("", "ModuleNotFoundError: No module named 'mujoco.batch'."),
+        ("", "ModuleNotFoundError: No module named 'mujoco._specs'."),
         ("from mujoco._structs import MjModel", "ModuleNotFoundError: No module named 'mujoco._structs'."),
         ("raise ImportError('undefined symbol: mj_step.\\n  in x')", "ImportError: undefined symbol: mj_step. in x."),
         ("import os; os._exit(139)", "its import ends Python with code 139."),

@@ -38,29 +38,36 @@ MOTOR = BamMotorCfg(
     **{"kt": 1.4, "resistance": 0.5, "error_gain": 0.15, "friction_base": 0.2, "friction_viscous": 0.3},
     **{"load_friction_motor": 0.1, "friction_stribeck": 0.1, "dtheta_stribeck": 2.5},
 )
-SERVO = {"motor": MOTOR, "kp_fw": 32.0, "vin": 24.0, "armature": 0.3}
+SERVO = {"motor": MOTOR, "kp_fw": 32.0, "vin": 24.0, "armature": 0.3, "rules": "documentation"}
 CFGS: dict[str, dict] = {
-    "implicit": {"all": ImplicitActuatorCfg(**BOTH, **GAINS, effort_limit_sim=15.0, armature=0.2)},
-    "ideal": {"all": IdealPDActuatorCfg(**BOTH, **GAINS, effort_limit=20.0, friction=0.5)},
+    "implicit": {"all": ImplicitActuatorCfg(**BOTH, **GAINS, joint_effort_limit=15.0, armature=0.2)},
+    "ideal": {"all": IdealPDActuatorCfg(**BOTH, **GAINS, actuator_effort_limit=20.0, friction=0.5)},
     "motor": {
         "all": DCMotorCfg(
             **BOTH,
             **GAINS,
-            **{"saturation_effort": 4.0, "effort_limit": 3.0, "velocity_limit": 20.0, "gear_ratio": 10.0},
+            **{
+                "saturation_effort": 4.0,
+                "actuator_effort_limit": 3.0,
+                "actuator_velocity_limit": 20.0,
+                "gear_ratio": 10.0,
+            },
             armature={"shoulder": 0.5},
         )
     },
     "frictions": {"all": IdealPDActuatorCfg(**BOTH, **GAINS, friction=2.0, dynamic_friction=1.0, viscous_friction=0.5)},
     "mixed": {
         "turns": DelayedPDActuatorCfg(
-            joint_names_expr=["sh.*"], stiffness=150.0, damping=15.0, min_delay=3, max_delay=3, velocity_limit_sim=0.4
+            joint_names_expr=["sh.*"], stiffness=150.0, damping=15.0, min_delay=3, max_delay=3, joint_velocity_limit=0.4
         ),
         "slides": ImplicitActuatorCfg(
-            joint_names_expr=["ex.*"], stiffness=900.0, damping=60.0, friction=1.0, velocity_limit_sim=0.1
+            joint_names_expr=["ex.*"], stiffness=900.0, damping=60.0, friction=1.0, joint_velocity_limit=0.1
         ),
     },
     "table": {
-        "all": RemotizedPDActuatorCfg(**BOTH, **GAINS, joint_parameter_lookup=[[-1.0, 1.0, 20.0], [1.0, 1.0, 5.0]])
+        "all": RemotizedPDActuatorCfg(
+            **BOTH, **GAINS, rules="3.0", joint_parameter_lookup=[[-1.0, 1.0, 20.0], [1.0, 1.0, 5.0]]
+        )
     },
     "servo": {"all": BamActuatorCfg(**BOTH, **SERVO)},
     "play": {"all": BamBacklashActuatorCfg(**BOTH, **SERVO, backlash=0.02)},
@@ -114,7 +121,12 @@ def test_a_network_has_the_scales_of_its_cfg(tmp_path, monkeypatch) -> None:
     """Which are not in its file."""
     file = write_network(tmp_path / "net.safetensors", random_network("mlp", 4), {})
     cfg = ActuatorNetMLPCfg(
-        **{"joint_names_expr": [".*"], "network_file": str(file), "saturation_effort": 90.0, "velocity_limit": 9.0},
+        **{
+            "joint_names_expr": [".*"],
+            "network_file": str(file),
+            "saturation_effort": 90.0,
+            "actuator_velocity_limit": 9.0,
+        },
         **{"pos_scale": -2.0, "vel_scale": 0.1, "torque_scale": 30.0, "input_order": "pos_vel", "input_idx": [0, 2]},
     )
     side = side_of(ARM, groups={"all": cfg})
@@ -177,7 +189,7 @@ def test_exchanged_joints_keep_the_armature_that_cfgs_leave_out(tmp_path) -> Non
     """The laws are of each other, and what the robot has stays."""
     robot = usd_file(tmp_path, joint_motors())
     shoulder, extension = (
-        IdealPDActuatorCfg(joint_names_expr=[name], stiffness=kp, damping=kd, effort_limit=most)
+        IdealPDActuatorCfg(joint_names_expr=[name], stiffness=kp, damping=kd, actuator_effort_limit=most)
         for name, kp, kd, most in (("extension", 200.0, 20.0, 25.0), ("shoulder", 800.0, 60.0, 20.0))
     )
     side = side_of(robot, groups={"turns": shoulder, "slides": extension})
@@ -196,7 +208,12 @@ def test_a_motor_without_the_speed_curve_of_the_cfg(tmp_path) -> None:
     stage.Export(str(tmp_path / "arm.usda"))
     stage.Reload()
     cfg = DCMotorCfg(
-        **BOTH, stiffness=900.0, damping=60.0, saturation_effort=30.0, effort_limit=30.0, velocity_limit=0.7
+        **BOTH,
+        stiffness=900.0,
+        damping=60.0,
+        saturation_effort=30.0,
+        actuator_effort_limit=30.0,
+        actuator_velocity_limit=0.7,
     )
     found = compared(side_of(tmp_path / "arm.usda"), side_of(tmp_path / "arm.usda", groups={"all": cfg}))
     assert [one.cause for one in found.blames] == ["limits"]

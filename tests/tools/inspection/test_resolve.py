@@ -135,8 +135,8 @@ GROUPS = {
         stiffness=80.0,
         damping=4.0,
         saturation_effort=60.0,
-        velocity_limit=10.0,
-        effort_limit=40.0,
+        actuator_velocity_limit=10.0,
+        actuator_effort_limit=40.0,
     ),
     "sliding": ImplicitActuatorCfg(joint_names_expr=["extension"], stiffness=500.0, damping=50.0),
 }

@@ -73,6 +73,11 @@ ELEMENTWISE: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "torch.cat([torch.slice(x, 1, 1), torch.slice(x, 1, 0, 1)], -1)": lambda x: x[:, [1, 2, 0]],
     "torch.cat([torch.slice(x, 1, -2), torch.unsqueeze(torch.select(x, -1, 0), 1)], 1)": lambda x: x[:, [1, 2, 0]],
     "torch.cat(torch.split(x, [1, 2], 1), 1)": lambda x: x,
+    'torch.add(x, torch.full([torch.size(x, 0), 1], 2.5, dtype=6, device=torch.device("cpu")))': lambda x: x + 2.5,
+    "torch.mul(torch.full_like(x, 3.), torch.add(x, torch.zeros([1, 3])))": lambda x: 3 * x,
+    "torch.cat([torch.slice(x, 1, 0, 2), torch.ones([(torch.size(x))[0], 1])], 1)": lambda x: np.c_[
+        x[:, :2], x[:, :1] ** 0
+    ],
     "torch.cat(torch.chunk(x, 2, 1), 1)": lambda x: x,
     "torch.stack([torch.select(x, 1, 2), torch.select(x, 1, 0), torch.select(x, 1, 1)], 1)": lambda x: x[:, [2, 0, 1]],
     "torch.view(x, [torch.size(x, 0), -1])": lambda x: x,
@@ -175,6 +180,10 @@ REFUSED = {
     "torch.slice(x, 0, 1)": "slice of rows",
     "torch.max(x, 1)": "along an axis",
     "torch.cat([x, x], 0)": "cat of shapes",
+    "torch.add(x, torch.full([1, 3], 1, dtype=4))": "numbers of type 4",
+    "torch.add(x, torch.full([3, torch.size(x, 0)], x))": "full of ",
+    "torch.add(x, torch.zeros([2, torch.size(x, 0), 3]))": "one width per row",
+    "torch.add(x, torch.ones([100000, 100000]))": "more than 16777216 numbers",
     "torch.dropout(x, 0.5, True)": r"eval\(\)",
     "torch.softplus(x, 1., 2.)": "threshold 2",
     'torch.div(x, 2., rounding_mode="floor")': "rounding_mode",

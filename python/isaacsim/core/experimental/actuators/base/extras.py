@@ -17,6 +17,7 @@ _USD = ("pxr", "newton_usd_schemas")
 LIBRARIES: dict[str, tuple[str, ...]] = {
     "usd": _USD,
     "sim": (*_USD, "mujoco"),
+    "mujoco": ("mujoco",),
     "physx": (*_USD, "ovphysx", "ovstage"),
     "newton": ("newton",),
     "nets": ("onnx",),

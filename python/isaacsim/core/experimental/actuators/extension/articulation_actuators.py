@@ -301,7 +301,7 @@ class ArticulationActuators(ActuatorSet):
         paths: str | Sequence[str],
         groups: object,
         *,
-        rules: Literal["documentation", "code"] = "documentation",
+        rules: Literal["documentation", "code", "3.0"] | None = None,
         seed: int = 0,
         actuator_value_resolution_debug_print: bool = False,
         auto_step_pre_physics: bool = True,
@@ -320,7 +320,9 @@ class ArticulationActuators(ActuatorSet):
             groups: Cfgs by name of the group: those of `compat.isaac_lab`, or Isaac Lab's own. Or Isaac Lab's cfg of
                 the whole articulation: its `actuators` are the groups, and joints begin as its `init_state` says, at
                 every play and reset, and at once where physics runs. A warning names what of it is not taken.
-            rules: Which value applies where cfg and robot differ: by Isaac Lab's documentation, or by its code.
+            rules: Which value applies where cfg and robot differ: by Isaac Lab's documentation, by the code of version
+                2.3, or by version 3.0; the head of `compat/isaac_lab/resolve.py` has the table. None means those of
+                each cfg: 3.0 for objects of its own classes, the field `rules` of ours, or else the documentation.
             seed: Of the random delays.
             actuator_value_resolution_debug_print: Log `resolution_table` as a warning.
             auto_step_pre_physics: Step before every physics step by itself.

@@ -10,7 +10,7 @@ joint and the motor, whose encoder the firmware reads. The names of newton's `Ne
 are taken for the same ones in USD's spelling, `newton:frictionBase`.
 Source: Rhoban/bam 1b5a1ce, `bam/model.py`; Duclusaud et al., ICRA 2025 (arXiv 2410.08650). The names of M3 and M4, and
 `kp`, `vin`, `error_gain` and `max_pwm` of the firmware, are those of BAM's code as known, without a published file that
-has them, and so are the names of Isaac Lab 3.0.
+has them, and so are the names of Isaac Lab's development branch.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The cfg classes, with the names, fields and defaults of Isaac Lab 2.3 and the new names of 3.0.
+"""The cfg classes, with the names, fields and defaults of Isaac Lab 3.0 and the limits of 2.3, which are deprecated.
 
 A number holds for all joints of the group; a dictionary maps regular expressions, which match names of joints in full,
 to numbers. `resolve.py` has the rules for None.
@@ -24,6 +24,7 @@ from .models import (
     ImplicitActuator,
     RemotizedPDActuator,
 )
+from .resolve import EARLIER, Rules
 
 Value = float | dict[str, float] | None
 Normalization = tuple[float, float] | None
@@ -42,13 +43,13 @@ class ActuatorBaseCfg:
     damping: Value
     """Derivative gain [N·m·s/rad or N·s/m]; None means that of the robot's drive."""
     effort_limit: Value = None
-    """Largest effort of the motor [N·m or N], for the model; for an implicit one the same as `effort_limit_sim`."""
+    """Deprecated: `actuator_effort_limit`, of an implicit model `joint_effort_limit`."""
     velocity_limit: Value = None
-    """Largest speed of the motor [rad/s or m/s], for the model; of an implicit one the same as `velocity_limit_sim`."""
+    """Deprecated: `actuator_velocity_limit`."""
     effort_limit_sim: Value = None
-    """Largest effort of the joint's drive in the solver [N·m or N]."""
+    """Deprecated: `joint_effort_limit`."""
     velocity_limit_sim: Value = None
-    """Largest speed of the joint in the solver [rad/s or m/s]."""
+    """Deprecated: `joint_velocity_limit`."""
     armature: Value = None
     """Inertia of the rotor at the joint [kg·m² or kg]."""
     friction: Value = None
@@ -58,13 +59,15 @@ class ActuatorBaseCfg:
     viscous_friction: Value = None
     """Viscous friction of the joint [N·m·s/rad or N·s/m]."""
     actuator_effort_limit: Value = None
-    """Name of `effort_limit` since 3.0."""
+    """Largest effort of the motor [N·m or N]; of an implicit model by the rules of 3.0 only, to be read."""
     actuator_velocity_limit: Value = None
-    """Name of `velocity_limit` since 3.0."""
+    """Largest speed of the motor [rad/s or m/s]."""
     joint_effort_limit: Value = None
-    """Name of `effort_limit_sim` since 3.0."""
+    """Effort at which the solver cuts drives and the efforts of explicit models [N·m or N]."""
     joint_velocity_limit: Value = None
-    """Name of `velocity_limit_sim` since 3.0."""
+    """Largest speed of the joint in the solver [rad/s or m/s]."""
+    rules: Rules | None = None
+    """Rules of Isaac Lab for its values, see `resolve.py`; None for those of `documentation`."""
 
     def replace(self, **changes: object) -> Self:
         """Return a copy with other values."""
@@ -88,13 +91,14 @@ class IdealPDActuatorCfg(ActuatorBaseCfg):
 
     class_type: type[ActuatorBase] = IdealPDActuator
     gear_ratio: float | dict[str, float] = 1.0
-    """Turns of the motor per turn of the joint: `effort_limit` and `saturation_effort` of the cfg are multiplied by it,
-    `velocity_limit` divided. It is in the formulas of Isaac Lab's pages, and not in its cfgs."""
+    """Turns of the motor per turn of the joint: `actuator_effort_limit` and `saturation_effort` of the cfg are
+    multiplied by it, `actuator_velocity_limit` divided. It is in the formulas of Isaac Lab's pages, and not in its
+    cfgs."""
 
 
 @dataclass(kw_only=True)
 class DCMotorCfg(IdealPDActuatorCfg):
-    """PD control of a DC motor, whose effort falls with speed; `velocity_limit` is its speed without load."""
+    """PD control of a DC motor, whose effort falls with speed; `actuator_velocity_limit` is its speed without load."""
 
     class_type: type[ActuatorBase] = DCMotor
     saturation_effort: float | dict[str, float]
@@ -163,7 +167,7 @@ class BamMotorCfg:
 
 @dataclass(kw_only=True)
 class BamActuatorCfg(ActuatorBaseCfg):
-    """A hobby servo of Isaac Lab 3.0: firmware, winding, friction and delay; its gains are those of the firmware."""
+    """A hobby servo of Isaac Lab's development branch: firmware, whose gains it has, winding, friction and delay."""
 
     stiffness: Value = None
     damping: Value = None
@@ -197,7 +201,10 @@ class BamActuatorCfg(ActuatorBaseCfg):
 
 @dataclass(kw_only=True)
 class BamBacklashActuatorCfg(BamActuatorCfg):
-    """A hobby servo whose encoder is on the motor, with free play between motor and joint."""
+    """A hobby servo whose encoder is on the motor, with free play between motor and joint.
+
+    That of Isaac Lab's development branch has its play as a joint of its own and is refused.
+    """
 
     backlash: float | dict[str, float]
     """Whole free play [rad]."""
@@ -239,7 +246,7 @@ class ActuatorNetMLPCfg(DCMotorCfg):
 
 @dataclass(kw_only=True)
 class ActuatorNetGRUCfg(IdealPDActuatorCfg):
-    """A recurrent network of gated units, of Isaac Lab 3.0, with a largest effort.
+    """A recurrent network of gated units, of Isaac Lab's development branch, with a largest effort.
 
     Normalizations are mean and standard deviation; None stands for 0 and 1.
     """
@@ -255,3 +262,14 @@ class ActuatorNetGRUCfg(IdealPDActuatorCfg):
     """Of velocities [rad/s or m/s]."""
     output_normalization: Normalization = None
     """Of efforts [N·m or N]."""
+
+
+def of_fields(name: str, fields: Mapping[str, Any]) -> ActuatorBaseCfg:
+    """Return the cfg with a class's name from fields in a file, with limits of 2.3 by their names of 3.0."""
+    given = dict(fields)
+    later = EARLIER | ({"effort_limit": "joint_effort_limit"} if name == "ImplicitActuatorCfg" else {})
+    for old, new in later.items():
+        # both stay where both are given, to be compared
+        if old in given and given.get(new) is None:
+            given[new] = given.pop(old)
+    return globals()[name](**given)

@@ -129,7 +129,7 @@ def resolve_groups(
     names: Sequence[str],
     robot: Mapping[str, np.ndarray],
     device: wp.DeviceLike,
-    rules: Rules,
+    rules: Rules | None,
 ) -> Groups:
     """Return the resolved groups of a robot.
 
@@ -138,7 +138,7 @@ def resolve_groups(
         names: Names of the robot's joints.
         robot: Properties of the robots, see `values_of` and `with_own_values`.
         device: Device of the efforts.
-        rules: `documentation` or `code`, see `resolve.py`.
+        rules: The rules, see `resolve.py`; None for those of each cfg.
 
     Raises:
         ValueError: A joint in two groups, a group without joints, or a value that cannot be used; lists every problem.
@@ -155,7 +155,7 @@ def resolve_groups(
         try:
             resolved = resolve(cfg, [names[at] for at in columns], columns, own, num_robots, rules=rules, group=group)
             if resolved.model != IMPLICIT:
-                actuators += actuators_of(cfg, resolved, num_robots, device)
+                actuators += actuators_of(cfg, resolved.cut, num_robots, device)
                 low, high = delay_range(cfg, resolved)
                 delays |= {re.escape(joint): Uniform(low, high, per_robot=True) for joint in resolved.names if high}
         except (ValueError, OSError) as error:
@@ -169,7 +169,10 @@ def resolve_groups(
 
 
 def resolved_of(
-    groups: Mapping[str, tuple[object, list[int]]], names: Sequence[str], robot: Mapping[str, np.ndarray], rules: Rules
+    groups: Mapping[str, tuple[object, list[int]]],
+    names: Sequence[str],
+    robot: Mapping[str, np.ndarray],
+    rules: Rules | None,
 ) -> dict[str, Resolved]:
     """Return the resolved values of the groups of one robot, by cfg and columns from `joints_of_groups`.
 

@@ -11,7 +11,7 @@ _NOT_RUN = {
     "RemotizedPDActuatorCfg with a table of limits",
     "GearedDCMotorCfg": "its fields are those of early Orbit. Give DCMotorCfg with gear_ratio",
 }
-"""Unsupported classes of Isaac Lab 3.0 and early Orbit, with reason and replacement."""
+"""Unsupported classes of Isaac Lab's development branch and early Orbit, with reason and replacement."""
 
 IMPLICIT = "ImplicitActuator"
 DC_MOTORS = ("DCMotor", "ActuatorNetMLP", "ActuatorNetLSTM")
@@ -37,6 +37,16 @@ def model_of(cfg: object) -> str:
             f"cfg = {cfg!r:.120}: must be an actuator cfg of Isaac Lab, one of {', '.join(MODELS)}. Give one of these."
         )
     return model
+
+
+def has_later_names(cfg: object) -> bool:
+    """Return True if a cfg has limits by their names of version 3.0, ours or Isaac Lab's own."""
+    return hasattr(cfg, "actuator_effort_limit")
+
+
+def is_ours(cfg: object) -> bool:
+    """Return True for a cfg of this package, and of a subclass."""
+    return any(base.__module__ == f"{__package__}.cfgs" for base in type(cfg).__mro__)
 
 
 def require_known_model(cfg: object) -> None:

@@ -12,6 +12,7 @@ from ...specs.arguments import path_of, require_file
 from . import cfgs as known_cfgs
 from .kinds import MODELS
 from .python_text import Imported, Record, Unread, problem, read_python
+from .resolve import LATER
 
 _ACTUATORS, _MODEL = "actuators", "class_type"
 _CLASSES = (*MODELS, "BamMotorCfg")
@@ -32,7 +33,8 @@ def load_groups(path: str | os.PathLike[str], name: str | None = None) -> dict[s
             only `ArticulationCfg`, or the only dictionary where there is none.
 
     Returns:
-        Cfgs by name of the group, for `ArticulationActuators.from_groups` and `to_usd`. Relative paths of networks are
+        Cfgs by name of the group, for `ArticulationActuators.from_groups` and `to_usd`; where a limit has its name of
+        3.0, all have the rules of 3.0. Relative paths of networks are
         those from the folder of the file, as in motor files.
 
     Raises:
@@ -71,7 +73,10 @@ class _Maker:
         self._require_read(found)
         if not isinstance(found, dict):
             raise self._error(f"{subject} = {_shown(found)}", "must be a dictionary of actuator cfgs. Give another.")
-        return {self._group(group): self._cfg(subject, group, cfg) for group, cfg in found.items()}
+        made = {self._group(group): self._cfg(subject, group, cfg) for group, cfg in found.items()}
+        # one name of 3.0 tells the version of all
+        rules = next((cfg.rules for cfg in made.values() if cfg.rules), None)
+        return {group: cfg.replace(rules=rules) for group, cfg in made.items()} if rules else made
 
     def _chosen(self, values: Mapping[str, object], name: str | None) -> tuple[str, object]:
         """Return the name and value of a robot."""
@@ -118,7 +123,9 @@ class _Maker:
         for name in _PATHS:
             if isinstance(given.get(name), str) and "://" not in given[name]:
                 given[name] = os.path.join(os.path.abspath(self._file.parent), given[name])
-        return kind(**given)
+        if LATER.keys() & given.keys():
+            given["rules"] = "3.0"
+        return known_cfgs.of_fields(record.kind, given)
 
     def _plain(self, where: str, value: object) -> Any:
         """Return a value of a field, all of which was read."""

@@ -5,34 +5,39 @@ Torch if the program has imported it, or else of the library of the given values
 plan's own, so that writes act at the next step. Unlike in Isaac Lab, the speed at which a DC motor brakes with its full
 effort follows its limits when they change.
 
-A subclass may override `_clip_effort`, with the attributes of Isaac Lab's models: `_joint_vel`, and of a DC motor
-`_saturation_effort` and `_vel_at_effort_lim`. The plan then computes the efforts without applying its own limits. It
-may override `compute` too, and assign `computed_effort` and `applied_effort` there.
+Limits have the names of Isaac Lab 3.0; those of 2.3 do the same with a `DeprecationWarning`. A subclass may override
+`_clip_effort(effort, joint_vel)`, or with efforts alone as in 2.3, with the attributes of Isaac Lab's models:
+`_joint_vel`, and of a DC motor `_saturation_effort` and `_vel_at_effort_lim`. The plan then computes the efforts
+without applying its own limits. It may override `compute` too, and assign `computed_effort` and `applied_effort` there.
 """
 
 from __future__ import annotations
 
 import copy
+import inspect
 import sys
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 import warp as wp
 
+from ...base.callers import level_outside
 from ...base.errors import NotCopied
 from ...base.memory import Array, apart, warp_view
 from ...base.untraced import untraced
-from ...base.values import ArrayLike, Indices, as_integers, resolve_indices
+from ...base.values import ArrayLike, Indices, as_integers, as_numpy, resolve_indices
 from ...engine.random.random_numbers import Draw, Draws, key_of
 from ...laws.contract.device import device_of
 from ...loops.arrays import ActuatedArrays
 from ...loops.foreign import given_back, is_immutable, taken
 from ...specs.arguments import names_of, whole_of
 from ...specs.distributions import Uniform
+from .kinds import has_later_names
 from .motors import actuators_of, delay_range
-from .resolve import EXPLICIT_EFFORT_LIMIT_SIM, Rules, resolve
+from .resolve import EARLIER, EXPLICIT_EFFORT_LIMIT_SIM, LATER, Rules, resolve
 
 
 class Action(Protocol):
@@ -70,16 +75,27 @@ _DC_MOTOR = {
 
 
 class _Parameter:
-    """A number of each robot and joint, as an attribute that can be written to."""
+    """A number of each robot and joint, as an attribute that can be written to, with names of 2.3 as in `resolve`."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
     def __get__(self, model: ActuatorBase | None, owner: type) -> Any:
-        return self if model is None else model._parameter(self._name)
+        if model is None:
+            return self
+        if self._name in EARLIER:
+            _warn_of_earlier(model.cfg, f"{type(model).__name__}.{self._name}", EARLIER[self._name])
+        return model._parameter(LATER.get(self._name, self._name))
 
     def __set__(self, model: ActuatorBase, values: ArrayLike) -> None:
-        _write(model._parameter(self._name), values)
+        _write(self.__get__(model, type(model)), values)
+
+
+def _warn_of_earlier(cfg: object, subject: str, name: str) -> None:
+    """Warn of a name of 2.3, unless the cfg is of that version."""
+    if has_later_names(cfg):
+        text = f"{subject}: Isaac Lab 3.0 deprecates this name. Give {name}."
+        warnings.warn(text, DeprecationWarning, stacklevel=level_outside())
 
 
 class ActuatorBase(NotCopied):
@@ -97,9 +113,13 @@ class ActuatorBase(NotCopied):
         friction: The same.
         dynamic_friction: The same.
         viscous_friction: The same.
-        effort_limit: The same.
-        velocity_limit: The same.
-        rules: `documentation` or `code`, see `resolve.py`.
+        effort_limit: Deprecated: `actuator_effort_limit`, of an implicit model `joint_effort_limit`.
+        velocity_limit: Deprecated: `actuator_velocity_limit`.
+        actuator_effort_limit: Value of the robot, as above.
+        actuator_velocity_limit: The same.
+        joint_effort_limit: The same, of the solver; default: `actuator_effort_limit`.
+        joint_velocity_limit: The same; default: `actuator_velocity_limit`.
+        rules: The rules, see `resolve.py`; None for those of the cfg.
         seed: Seed of the random delays; the same seed and resets give the same ones.
 
     Raises:
@@ -117,14 +137,22 @@ class ActuatorBase(NotCopied):
     """Proportional gain [N·m/rad or N/m]."""
     damping = _Parameter()
     """Derivative gain [N·m·s/rad or N·s/m]."""
-    effort_limit = _Parameter()
-    """Largest effort at the joint [N·m or N]."""
-    velocity_limit = _Parameter()
-    """Largest speed at the joint [rad/s or m/s]."""
-    effort_limit_sim = _Parameter()
+    actuator_effort_limit = _Parameter()
+    """Largest effort of the motor at the joint [N·m or N]."""
+    actuator_velocity_limit = _Parameter()
+    """Largest speed of the motor at the joint [rad/s or m/s]."""
+    joint_effort_limit = _Parameter()
     """Largest effort of the solver [N·m or N]."""
-    velocity_limit_sim = _Parameter()
+    joint_velocity_limit = _Parameter()
     """Largest speed of the solver [rad/s or m/s]."""
+    effort_limit = _Parameter()
+    """Deprecated: `actuator_effort_limit`."""
+    velocity_limit = _Parameter()
+    """Deprecated: `actuator_velocity_limit`."""
+    effort_limit_sim = _Parameter()
+    """Deprecated: `joint_effort_limit`."""
+    velocity_limit_sim = _Parameter()
+    """Deprecated: `joint_velocity_limit`."""
     armature = _Parameter()
     """Inertia of the rotor at the joint [kg·m² or kg]."""
     friction = _Parameter()
@@ -147,19 +175,37 @@ class ActuatorBase(NotCopied):
         friction: ArrayLike = 0.0,
         dynamic_friction: ArrayLike = 0.0,
         viscous_friction: ArrayLike = 0.0,
-        effort_limit: ArrayLike = np.inf,
-        velocity_limit: ArrayLike = np.inf,
+        effort_limit: ArrayLike | None = None,
+        velocity_limit: ArrayLike | None = None,
         *,
-        rules: Rules = "documentation",
+        actuator_effort_limit: ArrayLike | None = None,
+        actuator_velocity_limit: ArrayLike | None = None,
+        joint_effort_limit: ArrayLike | None = None,
+        joint_velocity_limit: ArrayLike | None = None,
+        rules: Rules | None = None,
         seed: int = 0,
     ) -> None:
         self._joint_names, self._joint_indices = names_of("joint_names", joint_names), joint_ids
         count = len(self._joint_names)
         self._num_envs, self._device = whole_of("num_envs", num_envs, 1), device
         self._shape, self._where = (self._num_envs, count), device_of(device)
+        limits = {
+            "actuator_effort_limit": actuator_effort_limit,
+            "actuator_velocity_limit": actuator_velocity_limit,
+            "joint_effort_limit": joint_effort_limit,
+            "joint_velocity_limit": joint_velocity_limit,
+        }
+        of_effort = "joint_effort_limit" if self.is_implicit_model else "actuator_effort_limit"
+        self._take_earlier(cfg, limits, "effort_limit", of_effort, effort_limit)
+        self._take_earlier(cfg, limits, "velocity_limit", "actuator_velocity_limit", velocity_limit)
+
+        def of_robot(*names: str) -> Any:
+            return next((limits[name] for name in names if limits[name] is not None), np.inf)
+
         robot = {
-            "velocity_limit_sim": velocity_limit,
-            "effort_limit_sim": effort_limit,
+            "velocity_limit_sim": of_robot("joint_velocity_limit", "actuator_velocity_limit"),
+            "effort_limit_sim": of_robot("joint_effort_limit", "actuator_effort_limit"),
+            "effort_limit": of_robot("actuator_effort_limit", "joint_effort_limit"),
             "stiffness": stiffness,
             "damping": damping,
             "armature": armature,
@@ -176,7 +222,8 @@ class ActuatorBase(NotCopied):
             )
         self.cfg = copy.copy(cfg)
         """A copy of the cfg, with its limits merged."""
-        vars(self.cfg).update(self._resolved.limits)
+        for name, value in self._resolved.limits.items():
+            setattr(self.cfg, name, value)
         actuators = actuators_of(cfg, self._resolved, num_envs, self._where)
         self._arrays = ActuatedArrays(self._joint_names, actuators, num_envs, device=self._where)
         self._arrays.observe_efforts()
@@ -191,7 +238,10 @@ class ActuatorBase(NotCopied):
         # array whose library the last efforts have; None before the first
         self._made: Any = None
         # True if a subclass of the user has limits of its own
-        self._clips = next(one for one in type(self).__mro__ if "_clip_effort" in vars(one)).__module__ != __name__
+        owner = next(one for one in type(self).__mro__ if "_clip_effort" in vars(one))
+        self._clips = owner.__module__ != __name__
+        # and True if these take the speed too, as since 3.0
+        self._clips_by_speed = _takes(type(self)._clip_effort, 3)
         # velocities of the last `compute`, for subclasses
         self._joint_vel: Any = self._tensor(np.zeros(self._shape, np.float32))
         self._draws = self._lag_draws(seed)
@@ -305,14 +355,23 @@ class ActuatorBase(NotCopied):
 
     # inside
 
+    def _take_earlier(self, cfg: object, limits: dict[str, Any], name: str, later: str, value: Any) -> None:
+        """Set the value of the robot for a limit to that with its name of 2.3, if that is given."""
+        if value is None:
+            return
+        _warn_of_earlier(cfg, f"{type(self).__name__}({name})", later)
+        if limits[later] is not None and (as_numpy(limits[later]) != as_numpy(value)).any():
+            raise ValueError(f"{type(self).__name__}: conflicting {later} and {name}: must be equal. Give {later}.")
+        limits[later] = value
+
     @classmethod
     def _model(cls) -> str:
         """Return the name of the model, also of a user's subclass."""
         return next(one.__name__ for one in cls.__mro__ if one.__module__ == __name__)
 
-    def _clip_effort(self, effort: Any) -> Any:
-        """Return efforts within the limits of the model, at the speeds `_joint_vel`; may be overridden."""
-        return self._limited(effort)
+    def _clip_effort(self, effort: Any, joint_vel: Any = None) -> Any:
+        """Return efforts within the limits of the model at speeds, by default `_joint_vel`; may be overridden."""
+        return self._limited(effort, self._joint_vel if joint_vel is None else joint_vel)
 
     def _applied(self) -> Any:
         """Return the efforts of the last step within the limits of a subclass.
@@ -320,7 +379,7 @@ class ActuatorBase(NotCopied):
         Raises:
             ValueError: The subclass returns something else than efforts.
         """
-        efforts = self._clip_effort(self.computed_effort)
+        efforts = self._clip_effort(self.computed_effort, *[self._joint_vel][: self._clips_by_speed])
         shape = getattr(efforts, "shape", None)
         if shape is None or tuple(shape) != self._shape:
             found = f"{efforts!r:.80}" if shape is None else f"shape {tuple(shape)}"
@@ -331,10 +390,10 @@ class ActuatorBase(NotCopied):
         return efforts
 
     # cfgs of Isaac Lab have a control law, one limit and a delay, and no other stages
-    def _limited(self, efforts: object) -> Any:
-        """Return efforts within the limits of the plan, at the last positions and the speeds `_joint_vel`."""
+    def _limited(self, efforts: object, speeds_now: object) -> Any:
+        """Return efforts within the limits of the plan, at the last positions and some speeds."""
         limited = self._empty()
-        arrays = efforts, limited, self._empty() if self._made is None else self._made, self._joint_vel
+        arrays = efforts, limited, self._empty() if self._made is None else self._made, speeds_now
         there: list[Any] = [warp_view(taken(one, "efforts")) for one in arrays]
         robots = wp.array(np.arange(self._num_envs, dtype=np.uint32), device=self._where)
         for at, actuator in enumerate(self._arrays.actuators):
@@ -417,6 +476,15 @@ def _as_computed(array: Any) -> Any:
     return single if single.ndim != 2 or single.shape[1] < 2 or single.stride(1) == 1 else single.contiguous()
 
 
+def _takes(method: Callable[..., object], count: int) -> bool:
+    """Return True if a function can be called with so many arguments."""
+    try:
+        inspect.signature(method).bind(*range(count))
+    except TypeError:
+        return False
+    return True
+
+
 class IdealPDActuator(ActuatorBase):
     """PD control with an effort limit."""
 
@@ -427,6 +495,12 @@ class ImplicitActuator(IdealPDActuator):
     """Joints that the solver's drive moves: `compute` models the drive, and returns the action unchanged."""
 
     is_implicit_model: ClassVar[bool] = True
+    _PLANNED: ClassVar[dict[str, tuple[str, str]]] = _GAINS | {"effort_limit_sim": ("clamping", "max_effort")}
+
+    def _parameter(self, name: str) -> Any:
+        values, of_solver = self._resolved.values, f"{name}_sim"
+        # limits that are the solver's follow them
+        return super()._parameter(of_solver if of_solver in values and values[of_solver] is values[name] else name)
 
     @untraced
     def compute(self, control_action: _Action, joint_pos: object, joint_vel: object) -> _Action:
@@ -446,7 +520,7 @@ class DCMotor(IdealPDActuator):
     @property
     def _vel_at_effort_lim(self) -> Any:
         """Speed at which the motor brakes with its largest effort."""
-        return self.velocity_limit * (1.0 + self.effort_limit / self._saturation_effort)
+        return self.actuator_velocity_limit * (1.0 + self.actuator_effort_limit / self._saturation_effort)
 
 
 class DelayedPDActuator(IdealPDActuator):
@@ -458,12 +532,12 @@ class RemotizedPDActuator(DelayedPDActuator):
 
     _PLANNED: ClassVar[dict[str, tuple[str, str]]] = _GAINS
 
-    def _clip_effort(self, effort: Any) -> Any:
+    def _clip_effort(self, effort: Any, joint_vel: Any = None) -> Any:
         """Return efforts unchanged, as the table is applied after the limits; may be overridden."""
         return effort
 
     def _applied(self) -> Any:
-        return self._limited(super()._applied())
+        return self._limited(super()._applied(), self._joint_vel)
 
 
 class ActuatorNetLSTM(DCMotor):

@@ -6,7 +6,7 @@ DelayedPDActuator               delay, PD, largest effort
 RemotizedPDActuator             delay, PD, limit by position
 ActuatorNetMLP, ActuatorNetLSTM network, DC motor
 ActuatorNetGRU                  network, largest effort
-ImplicitActuator                PD, largest effort: a model of the solver's drive
+ImplicitActuator                PD, largest effort of the joint: a model of the solver's drive
 BamActuator                     delay, firmware of a servo, winding, largest effort, friction
 BamBacklashActuator             as above, with backlash before the joint
 """
@@ -41,7 +41,7 @@ from ...specs.configs import (
     PositionBasedClampingConfig,
 )
 from ...specs.motors import MotorConfig
-from .kinds import DC_MOTORS, DELAYED, NETWORKS, SERVOS
+from .kinds import DC_MOTORS, DELAYED, IMPLICIT, NETWORKS, SERVOS
 from .resolve import Resolved
 from .servos import servo_of
 
@@ -89,17 +89,17 @@ def actuators_of(
     found: list[tuple[ActuatorConfig, str]] = []
     for at, name in enumerate(resolved.names):
         values = {field: _short(of_all[:, at]) for field, of_all in resolved.values.items()}
-        controller, clamp, *others = configs_of(cfg, resolved.model, values)
+        controller, limits, others = configs_of(cfg, resolved.model, values)
         delay = Delay(wp.zeros(num_robots, dtype=wp.int32, device=device), longest) if longest else None
         law = controller if checkpoint is None else network(checkpoint)
-        found.append((ActuatorConfig(law, [clamp], delay, others), name))
+        found.append((ActuatorConfig(law, limits, delay, others), name))
     return found
 
 
 def configs_of(
     cfg: Any, model: str, values: Mapping[str, Any]
-) -> tuple[ControlConfig, ClampingConfig, *tuple[Config, ...]]:
-    """Return control law, limit and other stages of a model, from values by field as `resolve` returns them.
+) -> tuple[ControlConfig, list[ClampingConfig], list[Config]]:
+    """Return control law, limits and other stages of a model, from values by field as `resolve` returns them.
 
     Raises:
         ValueError: The table, or a number of a servo, cannot be used.
@@ -107,21 +107,25 @@ def configs_of(
     if model in SERVOS:
         motor = servo_of(cfg, values["armature"], values.get("backlash"))
         assert motor.controller is not None
-        return motor.controller, MaxEffortClampingConfig(values["effort_limit"]), *motor.others
+        return motor.controller, [MaxEffortClampingConfig(values["effort_limit"])], motor.others
     constant = values.get("const_effort", 0.0)
     controller: ControlConfig = PDControlConfig(values["stiffness"], values["damping"], constant)
     if model in NETWORKS:
         controller = NeuralControlConfig(cfg.network_file)
+    largest: Any = values["effort_limit_sim" if model == IMPLICIT else "effort_limit"]
     if model == "RemotizedPDActuator":
-        return controller, PositionBasedClampingConfig(*_table(cfg))
+        numbers = list(largest.values()) if hasattr(largest, "values") else largest
+        of_solver = [MaxEffortClampingConfig(largest)] if np.isfinite(numbers).any() else []
+        return controller, [PositionBasedClampingConfig(*_table(cfg)), *of_solver], []
     if model in DC_MOTORS:
-        limits = values["saturation_effort"], values["velocity_limit"], values["effort_limit"]
-        return controller, DCMotorClampingConfig(*limits)
-    return controller, MaxEffortClampingConfig(values["effort_limit"])
+        return controller, [DCMotorClampingConfig(values["saturation_effort"], values["velocity_limit"], largest)], []
+    return controller, [MaxEffortClampingConfig(largest)], []
 
 
 def motor_of_group(cfg: object, resolved: Resolved) -> MotorConfig:
     """Return an explicit group as a motor, with the largest delay; values that differ between joints are dictionaries.
+
+    Its efforts are no larger than the solver's limit.
 
     Raises:
         ValueError: The table, the range of delays, or a number of a servo, cannot be used.
@@ -130,11 +134,11 @@ def motor_of_group(cfg: object, resolved: Resolved) -> MotorConfig:
         field: values[0, 0].item()
         if (values == values[0, 0]).all()
         else dict(zip(map(re.escape, resolved.names), values[0].tolist(), strict=True))
-        for field, values in resolved.values.items()
+        for field, values in resolved.cut.values.items()
     }
-    controller, clamp, *others = configs_of(cfg, resolved.model, of_joints)
+    controller, limits, others = configs_of(cfg, resolved.model, of_joints)
     longest = delay_range(cfg, resolved)[1]
-    return MotorConfig(controller, [clamp], DelayConfig(longest) if longest else None, others=others)
+    return MotorConfig(controller, limits, DelayConfig(longest) if longest else None, others=others)
 
 
 def metadata_of(cfg: Any, model: str) -> dict[str, object]:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, TypeGuard, cast
 
 # bounds of a text and of its values, which keep arithmetic short
+_MOST_ROUNDS = 10_000
 _LARGEST_TEXT = 10_000_000
 _LARGEST = 1_000_000
 _LARGEST_INTEGER = 10**300
@@ -83,7 +84,7 @@ class _Reader:
     """Reads the statements of a file one after the other."""
 
     def __init__(self, file: Path) -> None:
-        self._file = file
+        self._file, self._left = file, _MOST_ROUNDS
         self._names: dict[str, object] = {"__file__": str(file), "__name__": file.stem}
 
     def read(self) -> dict[str, object]:
@@ -116,8 +117,24 @@ class _Reader:
                     self._run(one.orelse)
                 case ast.Assign() | ast.AnnAssign() | ast.AugAssign():
                     self._assignment(one)
+                case ast.For(target=target, iter=given, body=body, orelse=[]) if _only_assigns(body):
+                    self._repeat(one, target, self._value(given), body)
                 case _:
                     self._leave_out(one)
+
+    def _repeat(self, loop: ast.For, target: ast.expr, values: object, body: list[ast.stmt]) -> None:
+        """Run assignments for each value of a list."""
+        if not isinstance(values, list | tuple):
+            self._leave_out(loop)
+            return
+        for value in values:
+            self._left -= 1
+            if self._left < 0:
+                raise ValueError(
+                    f"{self._file}: has loops of more than {_MOST_ROUNDS} rounds: must have fewer. Cut them."
+                )
+            self._assign(target, value)
+            self._run(body)
 
     def _import(self, one: ast.Import | ast.ImportFrom) -> None:
         for alias in one.names:
@@ -280,6 +297,10 @@ class _Reader:
             return _unread(node, "is a call, which is not run")
         if (function := _FUNCTIONS.get(called.name)) is not None:
             return self._function(node, function, keywords)
+        if (method := _COPIES.get(called.name)) is not None and len(node.args) == 1:
+            base = self._value(node.args[0])
+            if isinstance(base, Record | dict):
+                return self._method(node, base, method, keywords)
         if node.args:
             return _unread(node, f"is a call of {called.name}, which is not run")
         return _record(called.name, keywords, node)
@@ -320,6 +341,12 @@ class _Reader:
 def _record(name: str, fields: Mapping[str, object], node: ast.Call) -> Record:
     """Return an object with copies of values, as classes of cfgs make them."""
     return Record(name, copy.deepcopy(dict(fields)), node.lineno)
+
+
+def _only_assigns(body: Iterable[ast.stmt]) -> bool:
+    """Return True for statements that end no loop before its time."""
+    kinds = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Pass
+    return all(isinstance(one, kinds) or (isinstance(one, ast.For) and _only_assigns(one.body)) for one in body)
 
 
 def _is_false(test: ast.expr) -> bool:
@@ -443,4 +470,9 @@ def _functions() -> Iterator[tuple[str, Callable[..., object]]]:
     yield "os.path.abspath", os.path.abspath
 
 
+# functions that are methods of their argument
+_COPIES = {
+    **{"isaaclab.utils.clone": "copy", "copy.copy": "copy", "copy.deepcopy": "copy"},
+    **{"isaaclab.utils.replace": "replace", "dataclasses.replace": "replace"},
+}
 _FUNCTIONS = dict(_functions())

@@ -1,7 +1,8 @@
-"""Cfgs of hobby servos that BAM identified, of Isaac Lab 3.0, as the stages of `MotorConfig.from_bam`.
+"""Cfgs of hobby servos that BAM identified, of Isaac Lab's development branch, as stages of `MotorConfig.from_bam`.
 
-Source: Isaac Lab 3.0, which is not released: fields and defaults as known. Its friction is that of the simulator, with
-the quadratic term as in BAM's documentation; its largest effort is by default that of the held motor, `vin·kt/R`.
+Source: that branch after 3.0.0, which is not released: fields and defaults as known. Its friction is that of the
+simulator, with the quadratic term as in BAM's documentation; its largest effort is by default that of the held motor,
+`vin·kt/R`.
 """
 
 from __future__ import annotations
@@ -45,6 +46,13 @@ def servo_problems(cfg: object) -> list[str]:
             for name in ("kt", "resistance")
             if motor.get(name) in (None, dataclasses.MISSING)
         ]
+    names = [base.__name__ for base in type(cfg).__mro__]
+    if "BamBacklashActuatorCfg" in names and not hasattr(cfg, "backlash"):
+        found.append(
+            "its play is that of a joint passive_<joint>_backlash, whose sum with the joint its firmware reads: must "
+            "be a value. Give BamActuatorCfg beside such a joint, or this class of compat.isaac_lab with backlash, "
+            "whose firmware reads the motor."
+        )
     twice = {name: value for name in _FRICTION if (value := getattr(cfg, name, None)) is not None}
     return found + [
         f"{name} = {value!r}: must be None, for the motor has friction. Leave it out." for name, value in twice.items()

@@ -38,7 +38,7 @@ _ON_JOINTS = {
 
 
 def to_usd(
-    cfgs: Any, stage: Stage, root: str, *, rules: Rules = "documentation", overwrite_existing: bool = False
+    cfgs: Any, stage: Stage, root: str, *, rules: Rules | None = None, overwrite_existing: bool = False
 ) -> list[str]:
     """Write groups into a stage; an error writes nothing.
 
@@ -50,7 +50,8 @@ def to_usd(
         cfgs: Cfgs by name of the group, ours or Isaac Lab's own, or Isaac Lab's cfg of the whole articulation.
         stage: The stage to author.
         root: Path of the robot's prim.
-        rules: Rules for different values in cfg and stage.
+        rules: Rules for different values in cfg and stage, see `resolve.py`; None for those of each cfg. They are kept
+            in the attribute too.
         overwrite_existing: Replace prims that drive these joints.
 
     Returns:
@@ -109,7 +110,8 @@ def to_usd(
             write_properties(stage, _joint_properties(one), where)
         if motors:
             add_motors(root, motors, stage=stage, overwrite_existing=overwrite_existing)
-        write_text(stage, root, ATTRIBUTE, json.dumps({group: _as_json(cfg) for group, cfg in cfgs.items()}))
+        as_json = {group: _as_json(cfg, resolved[group].rules) for group, cfg in cfgs.items()}
+        write_text(stage, root, ATTRIBUTE, json.dumps(as_json))
     return lost
 
 
@@ -158,7 +160,7 @@ def groups_of(stage: Stage, root: str) -> dict[str, known_cfgs.ActuatorBaseCfg]:
             name = fields.pop("class")
             if name not in MODELS:
                 raise ValueError(f"class = {name!r}")
-            found[group] = getattr(known_cfgs, name)(**fields)
+            found[group] = known_cfgs.of_fields(name, fields)
         return found
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise ValueError(
@@ -192,8 +194,8 @@ def _lost_of_network(cfg: Any, resolved: Resolved) -> Iterator[str]:
         yield "stiffness, damping: a network has none"
 
 
-def _as_json(cfg: object) -> dict[str, object]:
-    """Return a cfg as JSON, without values at their default."""
+def _as_json(cfg: object, rules: Rules) -> dict[str, object]:
+    """Return a cfg and the rules of its values as JSON, without those at their default."""
     name = f"{model_of(cfg)}Cfg"
     found: dict[str, object] = {"class": name}
     for field in dataclasses.fields(getattr(known_cfgs, name)):
@@ -201,7 +203,7 @@ def _as_json(cfg: object) -> dict[str, object]:
         if field.name == "class_type" or (isinstance(value, type(field.default)) and value == field.default):
             continue
         found[field.name] = _plain(value)
-    return found
+    return found if rules == "documentation" else found | {"rules": rules}
 
 
 def _plain(value: Any) -> object:

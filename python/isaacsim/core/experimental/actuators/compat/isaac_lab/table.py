@@ -25,6 +25,7 @@ class Row:
         usd_value: Value of the first robot.
         cfg_value: Value of the cfg; None if unspecified.
         applied: The value that is used.
+        rules: The rules of Isaac Lab by which it is.
     """
 
     group: str
@@ -34,6 +35,7 @@ class Row:
     usd_value: float
     cfg_value: float | None
     applied: float
+    rules: str = "documentation"
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class ResolutionTable:
 
     @property
     def text(self) -> str:
-        """The table as text; the first row of a group and of a property has its name."""
+        """The table as text; the first row of a group and property has its name, and the end names the rules."""
         lines: list[tuple[str, ...]] = []
         for group, of_group in groupby(self.rows, lambda row: row.group):
             for name, of_property in groupby(of_group, lambda row: row.property):
@@ -63,7 +65,12 @@ class ResolutionTable:
             "|".join(["", *(f" {cell:^{width}} " for cell, width in zip(line, widths, strict=True)), ""])
             for line in (_HEADER, *lines)
         ]
-        return "\n".join([rule, drawn[0], rule, *drawn[1:], rule])
+        of_rules = {row.group: row.rules for row in self.rows}
+        spoken = [
+            f"rules {rules}: {', '.join(group for group, one in of_rules.items() if one == rules)}"
+            for rules in dict.fromkeys(of_rules.values())
+        ]
+        return "\n".join([rule, drawn[0], rule, *drawn[1:], rule, *spoken])
 
     @property
     def json(self) -> str:

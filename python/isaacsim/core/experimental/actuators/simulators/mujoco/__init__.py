@@ -1,4 +1,4 @@
-"""MuJoCo as embedded physics: a stage or a file as MjSpec, stepped by `mujoco.batch`."""
+"""MuJoCo as embedded physics: a stage or a file as MjSpec, stepped by `mujoco.batch` or in a loop."""
 
 import ctypes
 import os

@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 
 import mujoco
 import numpy as np
-from mujoco.batch import Batch
 
 from ...base.native import core
 from ..articulation import RootArrays
 from ..rotations import matrices, seen_from, unit
 from .fields import ModelFields
 from .joint_signals import mass_entries
+from .simulations import Batch
 from .user_warnings import ignore, warnings_to
 
 # each axis, and the two whose cross product it is

@@ -25,7 +25,7 @@ from ...base.errors import HostError
 from .address import LOCKED, NO_FORCE, OPEN_END, AxisAddress, Fields, mujoco
 
 if TYPE_CHECKING:
-    from mujoco.batch import Batch
+    from .simulations import Batch
 
 
 # fields of one number per DOF, and the properties they are

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 import mujoco
 import numpy as np
 import warp as wp
-from mujoco.batch import Batch
 
 from ...base.errors import HostError, NotCopied, SimulationDivergedError, diverged
 from ...base.values import Indices, resolve_indices
@@ -44,6 +43,7 @@ from .fields import KNOWN, ModelFields, harden, read_property, write_properties
 from .joint_signals import JointSignals
 from .model import CONTACT, build_model, initial_state
 from .model_actuators import followers, warn_of
+from .simulations import Batch
 from .switches import Switches, actuators_off
 from .tendons import FixedTendons
 from .user_warnings import MUTE, ignore, warnings_to

@@ -233,7 +233,8 @@ def _is_stateful_pid(model: mujoco.MjModel, actuator: int) -> bool:
 
 def _dc_motor(model: mujoco.MjModel, actuator: int) -> DCMotor | None:
     """A DC motor of the packing of MuJoCo 4.0, or None."""
-    inputs = getattr(model, "actuator_ctrlspec", None)
+    # versions without names for inputs have other numbers there
+    inputs = model.actuator_ctrlspec if hasattr(mujoco, "mjtCtrlInput") else None
     is_dc = mujoco.mjtGain(model.actuator_gaintype[actuator]).name == "mjGAIN_DCMOTOR"
     if not is_dc or model.actuator_plugin[actuator] >= 0 or _delay_of(model, actuator):
         return None

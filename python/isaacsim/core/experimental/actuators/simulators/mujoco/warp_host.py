@@ -20,10 +20,9 @@ from .host import MujocoHost
 from .switches import WITHOUT_FORCE
 
 if TYPE_CHECKING:
-    from mujoco.batch import Batch
-
     from ...files.usd.handles import Stage
     from ..scene.scene import Scene
+    from .simulations import Batch
 
 _IN = ("qpos", "qvel", "ctrl", "qfrc_applied")
 _OUT = ("qpos", "qvel", "qfrc_actuator", "sensordata")

@@ -107,8 +107,8 @@ class Compare(Arguments):
     """Motors of the second, if they are others."""
     lab: str | None = None
     """Actuator cfgs of Isaac Lab for the second, `FILE.py` or `FILE.py:NAME`; not run, models are this package's."""
-    lab_rules: Literal["documentation", "code"] = "documentation"
-    """Which values apply that a cfg of --lab leaves out: by Isaac Lab's documentation, or by its code."""
+    lab_rules: Literal["documentation", "code", "3.0"] | None = None
+    """Rules of Isaac Lab for values of --lab: its documentation, its code of 2.3, or 3.0; default: those of cfgs."""
     dt: float | None = None
     """Physics step of both [s]; default: those of the files, 1/240 for USD."""
     seconds: float | None = None

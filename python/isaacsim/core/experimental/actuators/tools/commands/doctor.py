@@ -41,7 +41,7 @@ _PIPELINES = {
     "table": [PDControlConfig(kp=80.0, kd=2.0), PositionBasedClampingConfig([-1.0, 0.0, 1.0], [5.0, 20.0, 5.0])],
 }
 # modules without which a library is too old
-_NEEDED = {"mujoco": "mujoco.batch"}
+_NEEDED = {"mujoco": "mujoco._specs"}
 _MARK = "actuators: "
 _IMPORT = f"""
 import importlib, json, sys

@@ -68,7 +68,7 @@ def lab_motors(
     names: list[str],
     robot: Mapping[str, np.ndarray],
     there: Mapping[str, np.ndarray],
-    rules: Rules,
+    rules: Rules | None,
     *,
     one_dry_friction: bool,
 ) -> LabMotors:

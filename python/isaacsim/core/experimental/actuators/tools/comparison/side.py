@@ -114,7 +114,7 @@ def side_of(
     engine: str = "mujoco",
     dt: float | None = None,
     groups: object = None,
-    rules: Rules = "documentation",
+    rules: Rules | None = None,
 ) -> Side:
     """Return a robot file in a simulator, without changes.
 
@@ -131,7 +131,7 @@ def side_of(
         dt: Physics step [s]; None means that of the file.
         groups: Cfgs of Isaac Lab by name of the group, from `compat.isaac_lab.load_groups` or Isaac Lab's own, or its
             cfg of the articulation; None for no Isaac Lab.
-        rules: Which value applies where cfg and robot differ: by Isaac Lab's documentation, or by its code.
+        rules: Which value applies where cfg and robot differ, as for `ArticulationActuators.from_groups`.
 
     Raises:
         ValueError: The file has no robot or several, motors or groups do not fit its joints, both are given, or there
@@ -179,7 +179,7 @@ def _with_groups(
     groups: object,
     robot: PhysicsArticulation,
     values: tuple[Mapping[str, np.ndarray], Mapping[str, np.ndarray]],
-    rules: Rules,
+    rules: Rules | None,
 ) -> Side:
     """Return a side with groups of Isaac Lab; `values` are its properties, its author's, and the simulator's."""
     names, there = list(robot.dof_names), values[1]

@@ -308,7 +308,7 @@ class GroupedValue:
 
 
 def resolve_groups(file: str | os.PathLike[str]) -> list[GroupedValue]:
-    """Return the resolution table of the groups that a stage keeps, by the rules of Isaac Lab's documentation."""
+    """Return the resolution table of the groups that a stage keeps, by the rules that it keeps with them."""
     path, rows = path_of("file", file), list[GroupedValue]()
     with warnings.catch_warnings():
         # joints in no group are not in the table either
@@ -327,4 +327,5 @@ def _value(robot: str, row: Row) -> GroupedValue:
     rule = "unspecified: that of the robot" if row.cfg_value is None else "cfg of the group"
     if row.property == "effort_limit_sim" and row.applied == EXPLICIT_EFFORT_LIMIT_SIM:
         rule = "explicit: Isaac Lab leaves the limit to the model"
+    rule += "" if row.rules == "documentation" else f"; rules {row.rules}"
     return GroupedValue(robot, row.group, row.name, row.property, row.usd_value, row.cfg_value, row.applied, rule)

@@ -27,6 +27,7 @@ from .values import (
     Tensor,
     Unknown,
     axis_of,
+    joint_shape,
     refuse,
     same,
 )
@@ -484,12 +485,31 @@ def _expand(b: Builder, x: Shaped, shape: object, implicit: bool = False) -> Ten
     return viewed(x, x.node, x.shape)
 
 
+@operation("full")
+def _full(b: Builder, shape: object, value: object, **rest: object) -> Tensor | np.ndarray:
+    target = ints(shape)
+    if not isinstance(value, bool | int | float) or any(n is not ROWS and n < 0 for n in target):
+        raise refuse(f"full of {value!r:.80} in the shape {target!s:.80}")
+    width = [n for n in target if n is not ROWS]
+    if math.prod(width) > MAX_NUMBERS:
+        raise NetworkError(f"an array in the code would have more than {MAX_NUMBERS} numbers: must have fewer.")
+    numbers = np.full(width, value, DTYPES[_dtype(rest.get("dtype"))])
+    return Tensor(b.constant(numbers), joint_shape(tuple(target), ())) if ROWS in target else numbers
+
+
+def _dtype(*wanted: object) -> int:
+    """Return the number of the type of floats that is asked for, by default float32."""
+    numbers = [one for one in wanted if type(one) is int]
+    if any(one not in DTYPES for one in numbers):
+        raise refuse(f"a conversion to numbers of type {numbers[0]} (6, float32, and 7, float64, are known)")
+    return numbers[0] if numbers else 6
+
+
 @operation("to float double type_as")
 def _to(b: Builder, x: object, *arguments: object, dtype: object = None, **_rest: object) -> object:
-    wanted = [one for one in (dtype, *arguments[:2]) if type(one) is int]
-    if any(one not in DTYPES for one in wanted):
-        raise refuse(f"a conversion to numbers of type {wanted[0]} (6, float32, and 7, float64, are known)")
-    return x.astype(DTYPES[wanted[0]]) if isinstance(x, np.ndarray) and wanted else x
+    wanted = dtype, *arguments[:2]
+    chosen = DTYPES[_dtype(*wanted)]
+    return x.astype(chosen) if isinstance(x, np.ndarray) and any(type(one) is int for one in wanted) else x
 
 
 # ---- questions about values ----
@@ -574,6 +594,11 @@ SIMPLE: dict[str, Function] = {
     "prim.dtype": lambda b, x: 7 if isinstance(x, np.ndarray) and x.dtype == np.float64 else 6,
     "prim.device device": lambda b, *x: "cpu",
     "prim.NumToTensor list prim.unchecked_unwrap_optional scalar_tensor tensor": lambda b, x, **rest: x,
+    "zeros": lambda b, shape, **rest: _full(b, shape, 0.0, **rest),
+    "ones": lambda b, shape, **rest: _full(b, shape, 1.0, **rest),
+    "full_like": lambda b, x, value, **rest: _full(b, list(x.shape), value, **rest),
+    "zeros_like": lambda b, x, **rest: _full(b, list(x.shape), 0.0, **rest),
+    "ones_like": lambda b, x, **rest: _full(b, list(x.shape), 1.0, **rest),
     "eq": lambda b, x, y: same(x, y),
     "ne": lambda b, x, y: not same(x, y),
     "__is__": lambda b, x, y: x is y,
