@@ -43,7 +43,7 @@ def tendons(reach: int) -> Shafts:
 
 def differentials() -> Shafts:
     """Four wrists with two motors each."""
-    pairs = [LinkageConfig.differential(*NAMES[3 * at : 3 * at + 2]) for at in range(4)]
+    pairs = [LinkageConfig.differential(NAMES[3 * at], NAMES[3 * at + 1]) for at in range(4)]
     return {shaft.joints[row]: shaft for pair in pairs for row, shaft in enumerate(pair)}
 
 
@@ -98,7 +98,7 @@ class Candidate:
         q, qd, target = self.inputs
         for robot in (0, len(q) - 1):
             alone = ActuatedArrays(NAMES, self.motors, 1)
-            one = alone.step(*(signal[robot : robot + 1].copy() for signal in (q, qd, target)), DT)
+            one = alone.step(q[[robot]], qd[[robot]], target[[robot]], DT)
             if not np.array_equal(one[0], efforts[robot]):
                 raise SystemExit(f"{name}: efforts of robot {robot} depend on the others.")
         if any(shaft.is_table for shaft in self.shafts.values()):

@@ -12,6 +12,7 @@ from isaacsim.core.simulation_manager import SimulationManager
 __all__ = ["Articulation", "World"]
 
 
+# docs: begin calls
 class World:
     """A file opened in Isaac Sim, which replaces the open one and computes on the CPU.
 
@@ -21,7 +22,6 @@ class World:
         engine: "physx" or "newton"; None means the active engine of Isaac Sim.
     """
 
-    # docs: begin calls
     def __init__(self, file: Path, dt: float = 1 / 240, engine: str | None = None) -> None:
         if engine and not SimulationManager.switch_physics_engine(engine):
             known = SimulationManager.get_available_physics_engines()
@@ -43,7 +43,8 @@ class World:
     def step(self, steps: int = 1) -> None:
         """Advance physics by some steps."""
         SimulationManager.step(steps=steps)
-        # docs: end calls
+
+    # docs: end calls
 
     def frame(self) -> None:
         """Run one frame of Isaac Sim: the action graphs of the stage, and its physics steps."""

@@ -153,7 +153,9 @@ def _planned(
 ) -> PlannedLinkage:
     first, count = motors[joints[0]][1].shaft, len(joints)
     # engines sum over joints in the order of their slots
-    order = np.arange(count) if first.is_table else np.argsort([names.index(name) for name in joints])
+    order = list(range(count))
+    if not first.is_table:
+        order.sort(key=lambda at: names.index(joints[at]))
     shafts = [motors[joints[at]][1].shaft for at in order]
     inertia = np.array([motors[joints[at]][1].inertia for at in order], np.float64)
     matrix = np.zeros((count, count))

@@ -732,8 +732,9 @@ class MujocoHost(NotCopied):
         """Rebuild the simulations with their current state."""
         batch, fields, arrays = self._batch, self._fields, self._arrays
         assert batch is not None and arrays is not None
-        self._batch, self._equations = self._open_batch(), None
-        self._batch.state[:] = batch.state
+        opened = self._open_batch()
+        opened.state[:] = batch.state
+        self._batch, self._equations = opened, None
         fields.copy_to(self._fields)
         self._connect(arrays)
         self._bind_roots()

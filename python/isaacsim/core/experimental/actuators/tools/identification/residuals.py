@@ -130,8 +130,10 @@ class Residuals:
             if case.defect is not None:
                 positions += case.defect[:, self._joint]
             found.append({POSITION: positions})
+            if not used:
+                continue
             # a sample is before or after the command of its row
-            rates = np.stack([_rate(case, self._joint, one.get("delay", 0.0)) for one in values]) if used else None
+            rates = np.stack([_rate(case, self._joint, one.get("delay", 0.0)) for one in values])
             for name, column in zip(used, columns, strict=True):
                 if name in own:
                     found[-1][name] = _without(column - case.log.signals[name][:, self._joint], rates)

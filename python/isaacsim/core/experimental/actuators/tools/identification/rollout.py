@@ -149,7 +149,8 @@ class Rollout:
         self._actuators.reset()
         rows = self._rows // len(cases)
         # what is left follows the last log
-        owners = [*np.repeat(cases, rows), *[cases[-1]] * (self._rows - rows * len(cases))]
+        owners = [case for case in cases for _ in range(rows)]
+        owners += [cases[-1]] * (self._rows - len(owners))
         places = [k % rows if k < rows * len(cases) else 0 for k in range(self._rows)]
         every = [
             {**values[place if place < len(values) else 0], **settings_of(case.log)}
