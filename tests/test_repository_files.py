@@ -60,6 +60,19 @@ def test_checkers_of_others_find_nothing(file, tmp_path) -> None:
         assert [one.message for one in issues if one.severity in (IssueSeverity.FAILURE, IssueSeverity.ERROR)] == []
 
 
+def test_every_environment_variable_is_on_the_page() -> None:
+    """Those that Python, C++ or the scripts read."""
+    page = (REPOSITORY / "docs" / "Troubleshooting.md").read_text("utf-8")
+    folders = ("python", "native", "tests/support")
+    files = [
+        path for folder in folders for path in (REPOSITORY / folder).rglob("*") if path.suffix in (".py", ".cpp", ".h")
+    ]
+    reads = "".join(path.read_text("utf-8") for path in [*files, REPOSITORY / "setup.py", REPOSITORY / "python.sh"])
+    direct = re.findall(r"(?:environ\.get\(|environ\[|getenv\()\s*\"([A-Z_]+)\"", reads)
+    assert len(direct) > 5
+    assert {name for name in (*direct, *re.findall(r"\$\{(ACTUATORS_\w+)", reads)) if f"`{name}`" not in page} == set()
+
+
 def readme() -> str:
     """The page on the robots."""
     return (REPOSITORY / "data" / "robots" / "README.md").read_text("utf-8")
