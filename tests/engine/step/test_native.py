@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.base.native import core
 from isaacsim.core.experimental.actuators.laws.contract.curve import prepare_curve
+from places import TESTS
 from refusals import refused
 
 if core is None:
@@ -1084,5 +1085,5 @@ print("done")
 @pytest.mark.slow
 def test_a_step_by_a_finaliser_or_the_garbage_collector_never_blocks() -> None:
     """While faults and states are read, and when arrays go that others take the place of."""
-    found = run_apart(BLOCKING.format(here=os.path.dirname(sys.modules["step_bench"].__file__ or "")))
+    found = run_apart(BLOCKING.format(here=str(TESTS / "support")))
     assert found.stdout.split()[-1:] == ["done"], found.stderr
