@@ -46,20 +46,25 @@ def test_plane_has_what_a_joint_shows(late, every, frequency, ratio) -> None:
 
 
 def test_range_of_inertias_is_that_of_the_mass_matrix() -> None:
-    """From all other joints free to all others held; gravity and what it leaves of the motor with it."""
+    """From all other joints free to all others held; gravity and what it leaves of the motor with it.
+
+    Joints that are alike, such as those of the four legs, have the range of all of them.
+    """
     file = ROBOTS / "unitree_go1.usda"
     motors = with_law(file, None, None)
     with opened(file, motors, None, 8, 3) as (simulation, robots, actuators):
         plant = plant_of(actuators, robots, simulation.dt, motors, 4)
         matrices, gravity = robots.get_mass_matrices().numpy(), robots.get_dof_gravity_compensation_forces().numpy()
         order = [list(robots.dof_names).index(name) for name in plant.joints]
-    held = matrices[:, order, order].max(axis=0)
-    free = (1.0 / np.linalg.inv(matrices)[:, order, order]).min(axis=0)
+    assert sorted(map(len, plant.alike))[-1] >= 4 and sum(map(len, plant.alike)) == len(order)
+    held = plant.together(matrices[:, order, order].max(axis=0), np.max)
+    free = plant.together((1.0 / np.linalg.inv(matrices)[:, order, order]).min(axis=0), np.min)
+    pulls = plant.together(np.abs(gravity[:, order]).max(axis=0), np.max)
     np.testing.assert_array_less(held, plant.highest * 1.0001)
     np.testing.assert_array_less(plant.highest, 1.06 * held)
     np.testing.assert_array_less(plant.lowest, free * 1.0001)
     np.testing.assert_array_less(free, 1.06 * plant.lowest)
-    np.testing.assert_allclose(plant.available, plant.effort_limit - np.abs(gravity[:, order]).max(axis=0), rtol=1e-4)
+    np.testing.assert_allclose(plant.available, plant.effort_limit - pulls, rtol=1e-4)
 
 
 def test_a_robot_without_laws_gets_them() -> None:

@@ -338,7 +338,7 @@ class ArticulationActuators(ActuatorSet):
             >>> from isaacsim.core.experimental.actuators.compat.isaac_lab import DCMotorCfg
             >>> motor = DCMotorCfg(
             ...     joint_names_expr=["hinge"], stiffness=20.0, damping=2.0,
-            ...     saturation_effort=15.0, velocity_limit=30.0, effort_limit=10.0,
+            ...     saturation_effort=15.0, actuator_velocity_limit=30.0, actuator_effort_limit=10.0,
             ... )
             >>> with Simulation("data/robots/pendulum.usda") as sim:
             ...     sim.play()
