@@ -8,7 +8,6 @@ medians over rounds, because load affects all candidates of a round; one thread.
 
 from __future__ import annotations
 
-import argparse
 import os
 from typing import Any
 
@@ -29,7 +28,7 @@ from isaacsim.core.experimental.actuators import (
     TimedDelayConfig,
 )
 
-from .timing import interleave, steps
+from .timing import print_ratios
 
 NAMES, DT, STEP = [f"joint_{number}" for number in range(12)], 0.005, 2 * np.pi / 4096
 MOTOR = [PDControlConfig(80.0, 2.0), MaxEffortClampingConfig(60.0)]
@@ -65,27 +64,14 @@ class Candidate:
         return self.actuated.step(q, qd, target, DT)
 
 
-def main() -> None:
-    """Print a table: microseconds per step, and the ratio to the motors without the stage."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="fewer rounds")
-    quick = parser.parse_args().quick
-    print("| stage | " + " | ".join(f"{robots} x 12 | ratio" for robots in (1, 1024, 4096)) + " |\n" + "|---" * 7 + "|")
-    rows: dict[str, list[str]] = {}
-    for robots in (1, 1024, 4096):
-        plain = Candidate([], robots)
-        candidates = {"none": plain} | {name: Candidate([one], robots) for name, (one, _) in STAGES.items()}
-        for name, (_, neutral) in STAGES.items():
-            if not np.array_equal(Candidate([neutral], robots).step(), plain.step()):
-                raise SystemExit(f"{name}: its neutral stage changes efforts.")
-        blocks = {name: steps(one.step) for name, one in candidates.items()}
-        seconds = interleave(blocks, 5 if quick else 21, 0.005)
-        for name, values in seconds.items():
-            ratio = float(np.median(values / seconds["none"]))
-            rows.setdefault(name, []).append(f"{np.median(values) * 1e6:.3g} µs | {ratio:.3g}")
-    for name, cells in rows.items():
-        print(f"| {name} | " + " | ".join(cells) + " |")
+def candidates(robots: int) -> dict[str, Any]:
+    """Return the step of each candidate, none first; each neutral stage changes no effort."""
+    plain = Candidate([], robots)
+    for name, (_, neutral) in STAGES.items():
+        if not np.array_equal(Candidate([neutral], robots).step(), plain.step()):
+            raise SystemExit(f"{name}: its neutral stage changes efforts.")
+    return {"none": plain.step} | {name: Candidate([stage], robots).step for name, (stage, _) in STAGES.items()}
 
 
 if __name__ == "__main__":
-    main()
+    print_ratios(__doc__, "stage", candidates)

@@ -8,7 +8,6 @@ has alone, bit by bit. Ratios are medians over rounds, because load affects all 
 
 from __future__ import annotations
 
-import argparse
 import os
 from typing import Any
 
@@ -26,7 +25,7 @@ from isaacsim.core.experimental.actuators import (
     TransmissionConfig,
 )
 
-from .timing import interleave, steps
+from .timing import print_ratios
 
 NAMES, DT, KP, KD, MOST = [f"joint_{number}" for number in range(12)], 0.005, 80.0, 2.0, 60.0
 MOTOR = [PDControlConfig(KP, KD), MaxEffortClampingConfig(MOST)]
@@ -108,7 +107,7 @@ class Candidate:
             row = np.eye(len(NAMES))[at]
             if joint in self.shafts:
                 row = np.zeros(len(NAMES))
-                row[[NAMES.index(one) for one in self.shafts[joint].joints]] = self.shafts[joint].coefficients
+                row[[NAMES.index(linked) for linked in self.shafts[joint].joints]] = self.shafts[joint].coefficients
             elif any(joint in shaft.joints for shaft in self.shafts.values()):
                 continue
             effort = KP * ((target - q).astype(float) @ row) - KD * (qd.astype(float) @ row)
@@ -117,28 +116,14 @@ class Candidate:
             raise SystemExit(f"{name}: efforts differ from the formula.")
 
 
-def main() -> None:
-    """Print a table: microseconds per step, and the ratio to the motors without a linkage."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="fewer rounds")
-    quick = parser.parse_args().quick
-    print(
-        "| linkages | " + " | ".join(f"{robots} x 12 | ratio" for robots in (1, 1024, 4096)) + " |\n" + "|---" * 7 + "|"
-    )
-    rows: dict[str, list[str]] = {}
-    for robots in (1, 1024, 4096):
-        candidates = {"none": Candidate({}, robots), "gears": Candidate({}, robots, TransmissionConfig(ratio=2.0))}
-        for name, shafts in LINKAGES.items():
-            candidates[name] = Candidate(shafts, robots)
-            candidates[name].check(name)
-        blocks = {name: steps(one.step) for name, one in candidates.items()}
-        seconds = interleave(blocks, 5 if quick else 21, 0.005)
-        for name, values in seconds.items():
-            ratio = float(np.median(values / seconds["none"]))
-            rows.setdefault(name, []).append(f"{np.median(values) * 1e6:.3g} µs | {ratio:.3g}")
-    for name, cells in rows.items():
-        print(f"| {name} | " + " | ".join(cells) + " |")
+def candidates(robots: int) -> dict[str, Any]:
+    """Return the step of each candidate, none first; each linkage is checked."""
+    found = {"none": Candidate({}, robots), "gears": Candidate({}, robots, TransmissionConfig(ratio=2.0))}
+    for name, shafts in LINKAGES.items():
+        found[name] = Candidate(shafts, robots)
+        found[name].check(name)
+    return {name: candidate.step for name, candidate in found.items()}
 
 
 if __name__ == "__main__":
-    main()
+    print_ratios(__doc__, "linkages", candidates)

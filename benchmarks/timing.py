@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import gc
 import itertools
 import math
@@ -56,3 +57,27 @@ def _steps_per_block(block: Block, seconds: float) -> int:
     while (each := block(count)) * count < seconds / 4:
         count *= 4
     return math.ceil(seconds / max(each, 1e-9))
+
+
+def print_ratios(about: str | None, head: str, candidates: Callable[[int], Mapping[str, Callable[[], Any]]]) -> None:
+    """Print a table: microseconds per step of 12 joints, and the ratio to the first candidate.
+
+    Args:
+        about: Description of the benchmark for `--help`.
+        head: Heading of the names.
+        candidates: Checks the candidates of a number of robots, and returns what makes a step of each, by name.
+    """
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="fewer rounds")
+    quick, sizes = parser.parse_args().quick, (1, 1024, 4096)
+    print(f"| {head} | " + " | ".join(f"{robots} x 12 | ratio" for robots in sizes) + " |\n" + "|---" * 7 + "|")
+    rows: dict[str, list[str]] = {}
+    for robots in sizes:
+        blocks = {name: steps(step) for name, step in candidates(robots).items()}
+        seconds = interleave(blocks, 5 if quick else 21, 0.005)
+        first = next(iter(seconds.values()))
+        for name, values in seconds.items():
+            cell = f"{np.median(values) * 1e6:.3g} µs | {float(np.median(values / first)):.3g}"
+            rows.setdefault(name, []).append(cell)
+    for name, cells in rows.items():
+        print(f"| {name} | " + " | ".join(cells) + " |")

@@ -7,7 +7,7 @@ import pytest
 from isaacsim.core.experimental.actuators import inspect_robots
 from isaacsim.core.experimental.actuators.tools.commands.answer import Answer, Table
 from isaacsim.core.experimental.actuators.tools.commands.main import main
-from isaacsim.core.experimental.actuators.tools.commands.show import pattern_of, show, with_units
+from isaacsim.core.experimental.actuators.tools.commands.show import briefly, show, with_units
 
 COLUMNS = {"joint": "joint", "position": "position", "effort": "largest effort"}
 ROWS = [
@@ -59,7 +59,7 @@ def test_joints_in_few_words(names, pattern) -> None:
     """Each part is a pattern that matches its joints and no others."""
     every = ["left_knee", "right_knee", *"ab", "FL_hip", "waist", "a_hip_x", "a_hip_y", "b_hip_x", "b_hip_y"]
     every = names if pattern.startswith("all") else every
-    assert pattern_of(names, every) == pattern
+    assert briefly(names, every) == pattern
     if not pattern.startswith("all"):
         matched = {name for name in [*every, *names] for part in pattern.split(", ") if re.fullmatch(part, name)}
         assert matched == set(names)

@@ -40,7 +40,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def require_place(path: Path) -> None:
-    """Refuse a file that could not be written in the end."""
+    """Raise for a file that could not be written in the end."""
     folder = path.absolute().parent
     if path.is_dir():
         raise IsADirectoryError(f"{path}: must be a file, and is a folder. Name a file in it.")

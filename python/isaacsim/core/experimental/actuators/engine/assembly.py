@@ -133,7 +133,7 @@ class Assembly:
         # the plans take over the attributes of the components: the last that changes these
         for _, step in self._parts:
             self._parameters.bind(step.plan, step)
-        self._given = [one for entry in entries if not entry.shared for one in entry.stages]
+        self._given = [stage for entry in entries if not entry.shared for stage in entry.stages]
         for entry in entries:
             for component in entry.stages:
                 vars(component)["_in_use"] = True

@@ -74,7 +74,7 @@ class ActuatorConfig(Staged):
 
 
 def check_config(config: ActuatorConfig) -> None:
-    """Refuse a config that no robot can use."""
+    """Raise for a config that no robot can use."""
     clamps = () if config.clamping is None else config.clamping
     require_type("ActuatorConfig: clamping", clamps, Sequence, "a list of limits")
     require_type("ActuatorConfig: others", config.others, Sequence, "a list of stages")

@@ -65,7 +65,7 @@ def has_friction_stage(entry: ActuatorEntry) -> bool:
 
 
 def require_no_sweeps(entries: Sequence[ActuatorEntry]) -> None:
-    """Refuse friction that needs mass matrices in a loop without them."""
+    """Raise for friction that needs mass matrices in a loop without them."""
     for entry in entries:
         if entry.sweeps:
             raise ValueError(

@@ -197,7 +197,7 @@ def _nodes(shafts: Sequence[LinkageConfig]) -> np.ndarray:
 
 
 def _require_determined(joints: Sequence[str], slopes: np.ndarray) -> None:
-    """Refuse slopes `(…, n, n)` with which the shafts do not determine the joints.
+    """Raise for slopes `(…, n, n)` with which the shafts do not determine the joints.
 
     Raises:
         ValueError: There are some.
@@ -213,7 +213,7 @@ def _require_determined(joints: Sequence[str], slopes: np.ndarray) -> None:
 
 
 def _require_apart(joints: Sequence[str], inertia: np.ndarray, slopes: np.ndarray) -> None:
-    """Refuse rotors whose inertia couples the joints: simulators have an armature for each joint alone.
+    """Raise for rotors whose inertia couples the joints: simulators have an armature for each joint alone.
 
     Raises:
         ValueError: An off-diagonal element of GᵀJG is more than a tenth of the diagonal ones.

@@ -460,7 +460,7 @@ def compile_plan(
 
 
 def _require_one_publisher(plan: Plan) -> None:
-    """Refuse a joint with two laws that publish the same signal."""
+    """Raise for a joint with two laws that publish the same signal."""
     for signal in SIGNALS:
         publishing = [(law.__name__, used) for law, used in plan.laws if signal in law.PUBLISHES]
         for slot in np.flatnonzero(sum(used.astype(int) for _, used in publishing) > 1) if publishing else ():
@@ -472,7 +472,7 @@ def _require_one_publisher(plan: Plan) -> None:
 
 
 def check_parameters(entry: ActuatorEntry, num_robots: int, *, ranges: bool = True) -> None:
-    """Refuse parameter arrays of an actuator that do not fit, including those of array stages."""
+    """Raise for parameter arrays of an actuator that do not fit, including those of array stages."""
     for component in entry.stages:
         for name in component.PARAMETERS:
             # a subclass with a custom computation may not have the parameter
@@ -490,7 +490,7 @@ def _values_of(given: Any) -> np.ndarray:
 
 
 def check_array(owner: str, num_robots: int, num_joints: int, name: str, array: Array) -> None:
-    """Refuse an array of a parameter with another type, or without one value per robot and joint."""
+    """Raise for an array of a parameter with another type, or without one value per robot and joint."""
     check_type(owner, name, array)
     subject, shape, count = f"{owner}: {name}", tuple(array.shape), num_robots * num_joints
     if shape != (count,):
@@ -501,7 +501,7 @@ def check_array(owner: str, num_robots: int, num_joints: int, name: str, array: 
 
 
 def check_values(owner: str, component: Component, name: str, values: np.ndarray) -> None:
-    """Refuse values of a parameter that are out of range."""
+    """Raise for values of a parameter that are out of range."""
     described = description_of(component, name)
     good = ~np.isnan(values)
     if described:
@@ -520,7 +520,7 @@ def check_values(owner: str, component: Component, name: str, values: np.ndarray
 
 
 def _require_kept(owner: str, component: LateComponent, name: str, values: np.ndarray) -> None:
-    """Refuse a delay where nothing, or too little, is kept of the past; that of seconds depends on the step, too."""
+    """Raise for a delay where nothing, or too little, is kept of the past; that of seconds depends on the step, too."""
     most = component.max_steps if name == component.STEPS else math.inf if component.max_steps else 0.0
     if (values > most).any():
         rule = f"<= {most:g}, as max_steps = {component.max_steps}, give a larger one"
@@ -713,7 +713,7 @@ def _add_feedback(plan: Plan, entries: Sequence[ActuatorEntry]) -> None:
 
 
 def _require_laws_of_feedback(entry: ActuatorEntry, custom: ArrayStages | None) -> None:
-    """Refuse feedback without a law, and feedback of actuators with stages that compute arrays."""
+    """Raise for feedback without a law, and feedback of actuators with stages that compute arrays."""
     for stage in entry.sensing:
         name = type(stage).__name__
         if not has_law(stage):
@@ -726,7 +726,7 @@ def _require_laws_of_feedback(entry: ActuatorEntry, custom: ArrayStages | None) 
 
 
 def _require_laws_of_rate(entry: ActuatorEntry, rate: str, custom: ArrayStages | None) -> None:
-    """Refuse a rate beside stages that compute arrays, and beside a delay that counts physics steps."""
+    """Raise for a rate beside stages that compute arrays, and beside a delay that counts physics steps."""
     subject = f"actuator {entry.label!r}: {rate}"
     if custom is not None:
         raise TypeError(f"{subject} beside a stage that computes arrays: must be left out. Give the latter a LAW.")
@@ -738,7 +738,7 @@ def _require_laws_of_rate(entry: ActuatorEntry, rate: str, custom: ArrayStages |
 
 
 def _require_laws_of_effort_mode(entry: ActuatorEntry, mode: str, custom: ArrayStages | None) -> None:
-    """Refuse an effort at the end of the step beside what acts at its start, or later."""
+    """Raise for an effort at the end of the step beside what acts at its start, or later."""
     subject = f"actuator {entry.label!r}: {mode}"
     if network_law_of(entry.controller) is not None or newton_classes.is_network(type(entry.controller)):
         raise TypeError(
@@ -756,7 +756,7 @@ def _require_laws_of_effort_mode(entry: ActuatorEntry, mode: str, custom: ArrayS
 
 
 def _require_laws_of_motor(entry: ActuatorEntry, custom: ArrayStages | None) -> None:
-    """Refuse stages that need signals of the motor which a transmission or linkage does not give.
+    """Raise for stages that need signals of the motor which a transmission or linkage does not give.
 
     These are array stages, whose arrays are in joint coordinates, and laws that ask for inertia or load.
     """

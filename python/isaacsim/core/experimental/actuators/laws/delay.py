@@ -174,7 +174,7 @@ class Delay(Component):
         self._delayed: list[wp.array] = []
 
     def _require_range(self) -> None:
-        """Refuse delays out of range; arrays on a device are not read, which would synchronize."""
+        """Raise for delays out of range; arrays on a device are not read, which would synchronize."""
         if not getattr(getattr(self.delay_steps, "device", None), "is_cpu", False):
             return
         steps = self.delay_steps.numpy()

@@ -162,7 +162,7 @@ def taken_on_device(
 
 
 def _require_in_place(buffers: Buffers, host: str, shape: tuple[int, int], device: str) -> None:
-    """Refuse arrays that would have to be copied: what the simulator writes later would never be read.
+    """Raise for arrays that would have to be copied: what the simulator writes later would never be read.
 
     The `HostError` names the class, the array, what it is and what it must be.
     """

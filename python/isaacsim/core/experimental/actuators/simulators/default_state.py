@@ -283,7 +283,7 @@ def _turns(quaternions: np.ndarray) -> np.ndarray:
 
 
 def _require_inertias(inertias: np.ndarray, kept: np.ndarray) -> None:
-    """Refuse inertias that no body can have, but for those that stay."""
+    """Raise for inertias that no body can have, but for those that stay."""
     for place in np.argwhere(~kept).tolist():
         one = inertias[tuple(place)]
         rule = "must be finite, symmetric and positive, no moment above the sum of the others"

@@ -339,7 +339,7 @@ class DofProperties(ArrayArticulation):
             self._backend.write_properties(rows, at)
 
     def _require_order(self, rows: dict[str, np.ndarray], at: np.ndarray) -> None:
-        """Refuse limits that leave no room."""
+        """Raise for limits that leave no room."""
         if not {"lower_limits", "upper_limits"} & set(rows):
             return
         flat = self._authored if self._is_stopped() else self._backend.read_property

@@ -160,7 +160,7 @@ def no_friction(host: Host, robots: Binding, axes: Sequence[tuple[str, str]]) ->
 
 
 def require_engine_friction(owner: object, articulation: object, given: Sequence[JointValues]) -> None:
-    """Refuse friction of the simulator, by a `HostError` that names the joints, where none can be set."""
+    """Raise for friction of the simulator, by a `HostError` that names the joints, where none can be set."""
     for one in given:
         if one.origin == "engine" and (problem := unsettable(articulation, one.name)):
             raise _engine_error(owner, ", ".join(joint for _, joint in one.axes), problem)

@@ -293,7 +293,7 @@ class Host(Protocol):
 
 
 def require_host(host: Host) -> None:
-    """Refuse a simulator that does not keep the contract of `Host`, or whose bus does not keep that of `PhysicsBus`."""
+    """Raise for a simulator that does not keep `Host`, or whose bus does not keep `PhysicsBus`."""
     require_members(host, Host)
     bus = host.bus
     require_members(bus, PhysicsBus)
@@ -303,7 +303,7 @@ def require_host(host: Host) -> None:
 
 
 def require_members(offered: object, protocol: type) -> None:
-    """Refuse an object of a user's simulator that lacks members of `protocol`."""
+    """Raise for an object of a user's simulator that lacks members of `protocol`."""
     members = [name for name in vars(protocol) if not name.startswith("_")]
     if missing := [name for name in members if not hasattr(offered, name)]:
         raise HostError(
@@ -313,7 +313,7 @@ def require_members(offered: object, protocol: type) -> None:
 
 
 def _require_key(bus: PhysicsBus) -> None:
-    """Refuse a bus that cannot be a weak dictionary key."""
+    """Raise for a bus that cannot be a weak dictionary key."""
     try:
         hash(bus)
         weakref.ref(bus)

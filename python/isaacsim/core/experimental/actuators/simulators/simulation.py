@@ -400,7 +400,7 @@ _MUJOCO = ("mujoco", "mujoco_warp")
 
 
 def _require_numbers(dt: float | None, num_envs: int) -> None:
-    """Refuse a step or a number of environments that is out of range."""
+    """Raise for a step or a number of environments that is out of range."""
     if dt is not None and not (math.isfinite(number_of("dt", dt)) and dt > 0):
         raise ValueError(f"dt = {dt}: must be a finite number of seconds > 0, 1/240 for instance.")
     if not (1 <= (count := number_of("num_envs", num_envs)) <= _MOST_ENVS and count.is_integer()):
@@ -408,7 +408,7 @@ def _require_numbers(dt: float | None, num_envs: int) -> None:
 
 
 def _refuse_on_stages(engine: str, **asked: object) -> None:
-    """Refuse what only files can be asked for, or only MuJoCo."""
+    """Raise for what only files can be asked for, or only MuJoCo."""
     for name in ("floating_base", "ground", "keyframe"):
         if asked[name] is not False and asked[name] is not None:
             raise ValueError(

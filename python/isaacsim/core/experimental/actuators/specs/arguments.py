@@ -97,7 +97,7 @@ ROBOT_FILES = "a USD (.usd, .usda, .usdc, .usdz), MJCF (.xml, .mjcf) or URDF (.u
 
 
 def require_file(path: Path) -> None:
-    """Refuse to read a device or a pipe, which may block forever."""
+    """Raise for a device or a pipe, which may block forever."""
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise ValueError(f"{path}: must be a file, not a device or a pipe. Give the path of a file.")
 
@@ -112,6 +112,6 @@ def flag_of(name: str, value: object) -> bool:
 
 
 def require_type(name: str, given: object, wanted: type | tuple[type, ...], what: str) -> None:
-    """Refuse an argument of another type."""
+    """Raise for an argument of another type."""
     if not isinstance(given, wanted):
         raise TypeError(f"{name} = {shown(given)}: must be {what}, not {type(given).__name__}. Give one.")

@@ -340,7 +340,7 @@ def _alike(column: Sequence[float], other: Sequence[float]) -> bool:
 
 
 def _require(cls: type[object], method: str, **positive: object) -> None:
-    """Refuse numbers that are not finite and positive."""
+    """Raise for numbers that are not finite and positive."""
     found = [complaint(f"{cls.__name__}.{method}.{name}", value, _POSITIVE) for name, value in positive.items()]
     if problems := [one for one in found if one]:
         raise ValueError("\n".join(problems))

@@ -63,7 +63,7 @@ class MotorDataSheet:
         self._require_enough()
 
     def _require_enough(self) -> None:
-        """Refuse figures from which resistance and torque constant do not follow."""
+        """Raise for figures from which resistance and torque constant do not follow."""
         if self.resistance is None and self.stall_current is None:
             raise ValueError("resistance = None: must follow from the stall current, which is None, too. Give either.")
         if self.no_load_current * self.ohms >= self.voltage:

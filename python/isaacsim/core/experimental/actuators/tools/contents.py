@@ -32,7 +32,7 @@ def arrays_in(path: Path, rule: str) -> dict[str, np.ndarray]:
 
 
 def require_plain(cells: Iterable[object]) -> None:
-    """Refuse cells that Python alone takes for numbers, such as `1_0` and `٣`."""
+    """Raise for cells that Python alone takes for numbers, such as `1_0` and `٣`."""
     if isinstance(cells, np.ndarray) and cells.dtype.kind not in "OU":
         return
     for cell in cells:

@@ -238,7 +238,7 @@ class ActuatorBase(NotCopied):
         # array whose library the last efforts have; None before the first
         self._made: Any = None
         # True if a subclass of the user has limits of its own
-        owner = next(one for one in type(self).__mro__ if "_clip_effort" in vars(one))
+        owner = next(model for model in type(self).__mro__ if "_clip_effort" in vars(model))
         self._clips = owner.__module__ != __name__
         # and True if these take the speed too, as since 3.0
         self._clips_by_speed = _takes(type(self)._clip_effort, 3)

@@ -346,7 +346,7 @@ def _record(name: str, fields: Mapping[str, object], node: ast.Call) -> Record:
 def _only_assigns(body: Iterable[ast.stmt]) -> bool:
     """Return True for statements that end no loop before its time."""
     kinds = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Pass
-    return all(isinstance(one, kinds) or (isinstance(one, ast.For) and _only_assigns(one.body)) for one in body)
+    return all(isinstance(line, kinds) or (isinstance(line, ast.For) and _only_assigns(line.body)) for line in body)
 
 
 def _is_false(test: ast.expr) -> bool:

@@ -257,7 +257,7 @@ def _differences(found: Resolved, later: Resolved) -> Iterable[str]:
         if differs.any():
             robot, at = np.argwhere(differs)[0]
             joints = ", ".join(joint for joint, one in zip(found.names, differs.any(0), strict=True) if one)
-            here, there = (f"{one.values[name][robot, at]:g}" for one in (found, later))
+            here, there = (f"{rules.values[name][robot, at]:g}" for rules in (found, later))
             yield f"{EARLIER.get(name, name)} of {joints} is {here}, and {there} by Isaac Lab 3.0"
 
 
@@ -352,11 +352,11 @@ class _Reader:
         """Set a field to the value of another with the same meaning, if that is given; both must be equal."""
         if value is None:
             return
-        both = [self._per_joint(other, one, []) for one in (given[name], value)]
+        both = [self._per_joint(other, said, []) for said in (given[name], value)]
         if given[name] is not None and both[0] != both[1]:
             names = [other, name]
             if other not in LATER:
-                names = [EARLIER[one] if getattr(self.cfg, EARLIER[one], None) is not None else one for one in names]
+                names = [EARLIER[own] if getattr(self.cfg, EARLIER[own], None) is not None else own for own in names]
             self.problems.append(
                 f"{names[0]} = {value!r} and {names[1]} = {given[name]!r}: must be equal{why}. Give one of them."
             )

@@ -93,7 +93,7 @@ def off_tape() -> Iterator[None]:
 
 
 def require_gradients(label: str, step: Step) -> None:
-    """Refuse a step without gradients."""
+    """Raise for a step without gradients."""
     if not isinstance(step, NativeStep | WarpStep):
         names = _custom_components(step)
         why = (
@@ -108,7 +108,7 @@ def require_gradients(label: str, step: Step) -> None:
 
 
 def _refuse_hidden_motors(label: str, plan: Plan) -> None:
-    """Refuse sensors beside a transmission whose motor moves by itself, and at the motor of one of one's own."""
+    """Raise for sensors beside a transmission whose motor moves by itself, and at the motor of one of one's own."""
     for sensor in plan.feedback:
         for gear in plan.transmissions if sensor.is_behind else ():
             is_known = gear.law is TransmissionGear and sensor.law is FeedbackEncoder
@@ -122,7 +122,7 @@ def _refuse_hidden_motors(label: str, plan: Plan) -> None:
 
 
 def _refuse_on_gpu(label: str, plan: Plan) -> None:
-    """Refuse what has gradients on the CPU only."""
+    """Raise for what has gradients on the CPU only."""
     if any(law.END is not None for law, _ in plan.laws):
         refuse(label, "an effort at the end of the step has none on a GPU. Step on the CPU, or take the explicit mode")
     if late := [law.__name__ for law, _ in plan.laws if law.LATE or law.TICK is not None]:
@@ -131,7 +131,7 @@ def _refuse_on_gpu(label: str, plan: Plan) -> None:
 
 
 def _refuse_laws(label: str, laws: Sequence[LawClass]) -> None:
-    """Refuse laws without gradients."""
+    """Raise for laws without gradients."""
     read = {part for law in laws for name in law.ASKS for part in (name, SIGNALS[name].total_of)}
     for why, refused in (
         ("a linkage ({}), which couples joints, has none. Leave it out", _coupling(laws)),

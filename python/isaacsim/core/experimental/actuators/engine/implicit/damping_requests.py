@@ -22,7 +22,7 @@ class Driving(Protocol):
 
 
 def require_no_damping_in_engine(entries: Sequence[Driving]) -> None:
-    """Refuse efforts that a simulator is to take over, where none is attached."""
+    """Raise for efforts that a simulator is to take over, where none is attached."""
     if joints := joints_in_engine(entries):
         raise ValueError(
             f"{subject_of(joints)} must be False here, for no simulator is attached that could take over the slope "

@@ -43,7 +43,7 @@ _HELD = {"ControllerPID": "ControllerPD", "ControllerGearedPID": "ControllerGear
 
 
 def require_solvable(actuator: ActuatorLike) -> None:
-    """Refuse an actuator whose laws cannot be evaluated at a state that is only tried."""
+    """Raise for an actuator whose laws cannot be evaluated at a state that is only tried."""
     if actuator.controller is None:
         raise NotImplementedError(
             f"{actuator.label or 'actuator'} has no controller: must have one in the implicit effort mode. Leave it "

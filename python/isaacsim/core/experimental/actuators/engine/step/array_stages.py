@@ -373,7 +373,7 @@ class Insert:
         return held
 
     def _check_axes(self, state: object) -> None:
-        """Refuse a state that cannot be restored on a fault; add overloads of the kernels for its types."""
+        """Raise for a state that cannot be restored on a fault; add overloads of the kernels for its types."""
         controller = self.array_stages.controller
         for name, array in getattr(state, "__dict__", {}).items():
             if not hasattr(array, "shape"):

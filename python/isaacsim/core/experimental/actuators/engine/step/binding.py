@@ -68,7 +68,7 @@ class Columns:
         return [warp_view(one) for one in self.inputs], [warp_view(self.efforts)]
 
     def check(self, num_robots: int, num_slots: int, device: wp.DeviceLike) -> None:
-        """Refuse arrays that a step cannot read or write in place; arrays are checked once."""
+        """Raise for arrays that a step cannot read or write in place; arrays are checked once."""
         if self._fits == (num_robots, num_slots, device):
             return
         if len(self.inputs) != len(SIGNALS):
@@ -118,7 +118,7 @@ class Indices:
     _reads: list[tuple[Array, str, float]] = field(default_factory=list, init=False, repr=False)
 
     def check(self, num_robots: int, num_slots: int, device: wp.DeviceLike) -> None:
-        """Refuse arrays that a step cannot read or write in place, and indices beyond them."""
+        """Raise for arrays that a step cannot read or write in place, and indices beyond them."""
         if not len(self.inputs) == len(self.indices) == len(SIGNALS):
             _refuse("inputs and indices", f"five arrays each ({', '.join(SIGNALS)})")
         prefix, count = f"{self.label}: " if self.label else "", num_robots * num_slots
@@ -157,14 +157,14 @@ class Indices:
         return all_warp([*self.inputs, *self.indices]), all_warp(outputs)
 
     def check_indices(self) -> None:
-        """Refuse indices beyond the checked arrays; indices on CUDA are read once."""
+        """Raise for indices beyond the checked arrays; indices on CUDA are read once."""
         for index, name, length in self._reads:
             if (largest := _largest(index)) >= length:
                 _refuse(f"{self.label or 'indices'}: index {largest} into {name}", f"below {length}, its length")
 
 
 def check_custom(name: str, array: object, expected: tuple[int, ...], what: str, device: wp.DeviceLike) -> None:
-    """Refuse a custom array of the caller that cannot be read in place, or has another shape than expected.
+    """Raise for a custom array of the caller that cannot be read in place, or has another shape than expected.
 
     Args:
         name: Its name in errors.
@@ -212,7 +212,7 @@ def _on_cpu(array: Any) -> bool:
 
 
 def _check_rows(name: str, shape: Sequence[int], strides: Sequence[int], *, output: bool) -> None:
-    """Refuse a two-dimensional array whose rows cannot be used in place."""
+    """Raise for a two-dimensional array whose rows cannot be used in place."""
     if shape[1] > 1 and strides[1] != _FLOAT.itemsize:
         _refuse(name, "contiguous within a row")
     if strides[0] % _FLOAT.itemsize or strides[0] < 0:

@@ -26,7 +26,7 @@ class Check(Protocol):
     """Interface of what checks physics steps."""
 
     def require_dt(self, dt: float | None) -> None:
-        """Refuse a physics step."""
+        """Raise for a physics step."""
         ...
 
 
@@ -45,7 +45,7 @@ class TrainedStep:
         self._has_rate = any(stage.law.TICK is not None for stage in step.plan.stages)
 
     def require_dt(self, dt: float | None) -> None:
-        """Refuse another step."""
+        """Raise for another step."""
         if dt is None or not self._has_rate:
             return self._network.law.require_dt(dt)
         steps = np.broadcast_to(periods_of(self._step, dt), self._step.plan.shape)
@@ -60,7 +60,7 @@ class KeptDelays:
         self._step, self._known = step, 0.0
 
     def require_dt(self, dt: float | None) -> None:
-        """Refuse a shorter step; the same step is checked once."""
+        """Raise for a shorter step; the same step is checked once."""
         if dt is None or dt == self._known:
             return
         for stage in _late_stages(self._step.plan):

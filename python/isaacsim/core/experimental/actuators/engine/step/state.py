@@ -320,7 +320,7 @@ _HEAD = ("layout", "version")
 
 
 def _require_alike(given: Mapping[str, np.ndarray], expected: Mapping[str, np.ndarray]) -> None:
-    """Refuse other names, shapes and types."""
+    """Raise for other names, shapes and types."""
     names = {*given} - {*_HEAD, "steps", "faults"}
     odd = [f"{name} is missing" for name in sorted({*expected} - names)]
     odd += [f"{name} is of no actuator here" for name in sorted(names - {*expected})]
@@ -336,7 +336,7 @@ def _require_alike(given: Mapping[str, np.ndarray], expected: Mapping[str, np.nd
 
 
 def _require_finite(given: Mapping[str, np.ndarray], parts: Parts) -> None:
-    """Refuse numbers that no step or reset produces; custom components may have any."""
+    """Raise for numbers that no step or reset produces; custom components may have any."""
     own = {name for _, part in parts for name, _ in _kept(part)}
     starts = _starts(parts)
     for name, values in given.items():

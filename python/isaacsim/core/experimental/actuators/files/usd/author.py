@@ -457,7 +457,7 @@ def _axis(stage: Usd.Stage, target: Sdf.Path) -> str:
 
 
 def _check_place(stage: Usd.Stage, path: Sdf.Path, targets: list[Sdf.Path], overwrite_existing: bool) -> None:
-    """Refuse a place where the prim would not be on the stage as a whole."""
+    """Raise for a place where the prim would not be on the stage as a whole."""
     target = stage.GetEditTarget()
     _require_editable(target, (path, *targets))
     _require_visible(stage, path, target)

@@ -67,7 +67,7 @@ def open_stage(source: str | os.PathLike[str] | Usd.Stage) -> Usd.Stage:
 
 
 def _require_parts(stage: Usd.Stage, path: Path) -> None:
-    """Refuse a stage with missing parts, which would have no mass, collision or drive.
+    """Raise for a stage with missing parts, which would have no mass, collision or drive.
 
     A line of the `FileNotFoundError` names each, and the prim that refers to it.
     """
@@ -85,7 +85,7 @@ def _require_parts(stage: Usd.Stage, path: Path) -> None:
 
 
 def require_meters(stage: Usd.Stage) -> None:
-    """Refuse a stage whose unit of length is not the meter: physics would be wrong by powers of the scale."""
+    """Raise for a stage whose unit of length is not the meter: physics would be wrong by powers of the scale."""
     unit = UsdGeom.GetStageMetersPerUnit(stage) if UsdGeom.StageHasAuthoredMetersPerUnit(stage) else 1.0
     if not abs(unit - 1.0) <= 1e-9:
         raise UnsupportedSceneError(
@@ -95,7 +95,7 @@ def require_meters(stage: Usd.Stage) -> None:
 
 
 def require_si(stage: Usd.Stage) -> None:
-    """Refuse a stage whose units of length and mass are not meter and kilogram."""
+    """Raise for a stage whose units of length and mass are not meter and kilogram."""
     require_meters(stage)
     if not (units := units_of(stage)).si:
         raise UnsupportedSceneError(

@@ -346,7 +346,7 @@ def _line_of(config_type: type) -> Law | None:
 
 
 def require_kind(component_type: object, kind: str) -> None:
-    """Refuse an object that is no component class of a kind."""
+    """Raise for an object that is no component class of a kind."""
     from .base import Component
 
     is_component = isinstance(component_type, type) and issubclass(component_type, Component)

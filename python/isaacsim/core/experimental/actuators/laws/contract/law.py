@@ -208,7 +208,7 @@ def prepared_of(owner: LawClass, signals: Sequence[str]) -> tuple[str, ...]:
 
 
 def require_law(owner: LawClass, signals: Sequence[str]) -> None:
-    """Refuse a law whose arguments do not match the declarations of its class."""
+    """Raise for a law whose arguments do not match the declarations of its class."""
     needed = {"LAW", "MOTOR"} if KINDS[owner.KIND].converts else {"LAW"}
     functions = {one: getattr(owner, one) for one in _FUNCTIONS if one in needed or getattr(owner, one) is not None}
     for name, function in functions.items():
@@ -244,7 +244,7 @@ def _expected_arguments(owner: LawClass, signals: Sequence[str]) -> dict[str, tu
 
 
 def _require_names(owner: LawClass) -> None:
-    """Refuse unknown names in the declarations of a class."""
+    """Raise for unknown names in the declarations of a class."""
     signals, states = list(SIGNALS), list(owner.STATE)
     for where, names, known, text in (
         ("ASKS:", owner.ASKS, signals, signals),

@@ -63,7 +63,7 @@ class NetworkLaw:
         return self.network.num_layers, rows, self.network.hidden_size
 
     def require_dt(self, dt: float | None) -> None:
-        """Refuse a physics step that the network was not trained for."""
+        """Raise for a physics step that the network was not trained for."""
         if self.sample_dt is None:
             return
         if dt is None or not math.isclose(dt, self.sample_dt, rel_tol=_DT_RELATIVE, abs_tol=_DT_ABSOLUTE):

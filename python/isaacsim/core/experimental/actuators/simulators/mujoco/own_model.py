@@ -481,7 +481,7 @@ class MujocoSimulation(NotCopied):
             self.grid(name)[:] = np.where(self._silent, 0.0, self._gains[:, number])
 
     def _require_shared(self, name: str, values: np.ndarray, axes: np.ndarray) -> None:
-        """Refuse values that differ between environments, or are not for all of them."""
+        """Raise for values that differ between environments, or are not for all of them."""
         for axis in np.unique(axes):
             given = values[axes == axis]
             if len(given) != self.num_envs or (given != given[0]).any():
@@ -509,7 +509,7 @@ def _environments(model: mujoco.MjModel, data: Any) -> DataList | BatchData:
 
 
 def _require_own(model: mujoco.MjModel, datas: Sequence[mujoco.MjData]) -> None:
-    """Refuse data that are none, the same twice, or of another model."""
+    """Raise for data that are none, the same twice, or of another model."""
     if not datas or len({id(one) for one in datas}) < len(datas):
         raise ValueError(f"data holds {len(datas)} MjData: must be at least one, and each once. Correct the list.")
     sizes = model.nq, model.nv, model.nu

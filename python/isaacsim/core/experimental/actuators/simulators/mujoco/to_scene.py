@@ -73,7 +73,7 @@ def whole_scene(scene: Scene) -> tuple[Scene, list[str]]:
 
 
 def _require_plain_joints(model: mujoco.MjModel) -> None:
-    """Refuse joints that are no joint of USD together."""
+    """Raise for joints that are no joint of USD together."""
     balls = {int(body) for body in model.jnt_bodyid[model.jnt_type == _BALL]}
     if mixed := [model.body(body).name for body in sorted(balls) if model.body_jntnum[body] > 1]:
         raise UnsupportedSceneError(

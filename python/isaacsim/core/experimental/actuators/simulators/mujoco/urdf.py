@@ -99,7 +99,7 @@ def prepare(path: Path, robot: ET.Element, strict_inertia: bool) -> Urdf:
 
 
 def _require_expanded(path: Path, robot: ET.Element) -> None:
-    """Refuse a template."""
+    """Raise for a template."""
     values = (value for element in robot.iter() for value in element.attrib.values())
     if (value := next((value for value in values if "${" in value or "$(" in value), None)) is not None:
         raise UnsupportedSceneError(

@@ -26,7 +26,7 @@ from ..inspection.inspect import inspect_robots
 from ..inspection.rules.drives import no_effort_limit
 from .answer import Answer, Table, headings
 from .arguments import Inspect, choices
-from .show import pattern_of, text_of, with_units
+from .show import briefly, text_of, with_units
 
 _JOINTS = headings(
     "robot | joint | type | lower_limit: lower | upper_limit: upper | effort_limit | velocity_limit: speed limit | "
@@ -79,9 +79,7 @@ def _of_actuators(name: str, columns: dict[str, str], robots: Sequence[Inspected
     """Return a table of actuators: equal ones in one row for people, each in its own for programs."""
     of_each = [row for robot in robots for row in rows(robot, [[one] for one in robot.actuators])]
     of_equal = [
-        {**row, "joints": _briefly(row["joints"], robot)}
-        for robot in robots
-        for row in rows(robot, _equal(robot.actuators))
+        {**row, "joints": _of(row["joints"], robot)} for robot in robots for row in rows(robot, _equal(robot.actuators))
     ]
     return Table(name, _columns(columns, robots), of_each, shown=of_equal)
 
@@ -101,13 +99,13 @@ def _all_values(robots: Sequence[InspectedRobot]) -> Table:
             same = [row for row in group if len(values) == 1 or row["value"] == value]
             joints = [joint for row in same for joint in row["joints"]]
             robot = next(robot for robot in robots if robot.path == same[0]["robot"])
-            shown.append({**same[0], "value": value, "of": _briefly(joints, robot)})
+            shown.append({**same[0], "value": value, "of": _of(joints, robot)})
     return Table("values", _columns(_VALUES, robots), rows, shown=shown)
 
 
-def _briefly(joints: Sequence[str], robot: InspectedRobot) -> str:
+def _of(joints: Sequence[str], robot: InspectedRobot) -> str:
     """Return joints of a robot in few words."""
-    return pattern_of(joints, [joint.name for joint in robot.joints])
+    return briefly(joints, [joint.name for joint in robot.joints])
 
 
 def _notes(robots: Sequence[InspectedRobot]) -> list[str]:

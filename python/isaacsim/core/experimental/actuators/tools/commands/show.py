@@ -138,10 +138,10 @@ def _merged(rows: Sequence[Mapping[str, object]], first: str, others: Sequence[s
     if first != "joint" or not others:
         return rows
     every = {str(row[first]) for row in rows}
-    return [{**group[0], first: pattern_of([str(row[first]) for row in group], every)} for group in groups.values()]
+    return [{**group[0], first: briefly([str(row[first]) for row in group], every)} for group in groups.values()]
 
 
-def pattern_of(names: Sequence[str], every: Collection[str]) -> str:
+def briefly(names: Sequence[str], every: Collection[str]) -> str:
     """Return some of all names, with commas; those that differ in one word as one pattern: `(left|right)_knee`."""
     if set(names) == set(every) and len(names) > 1:
         return f"all {len(every)} joints"

@@ -161,6 +161,6 @@ class Links:
 
 
 def require_fixed_base(robot: str | os.PathLike[str], robots: PhysicsArticulation) -> None:
-    """Refuse a robot whose base floats."""
+    """Raise for a robot whose base floats."""
     if robots.get_mass_matrices().shape[-1] != robots.num_dofs:
         raise ValueError(f"{robot}: its base floats: must be fixed, as it is on a stand. Fix the base in the file.")

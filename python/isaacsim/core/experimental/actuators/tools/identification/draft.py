@@ -147,7 +147,7 @@ class Draft:
         ]
 
     def require_rest(self, motion: Motion) -> None:
-        """Refuse a robot that breaks a limit where it begins, at rest, which nothing can reduce."""
+        """Raise for a robot that breaks a limit where it begins, at rest, which nothing can reduce."""
         breaks = broken(motion, self._limits, slice(0, self._rest), self._limits.start, 0.0)
         # a joint whose motor is too weak falls, and so is fast, too
         for one in sorted(breaks, key=lambda one: one.limit != "effort"):

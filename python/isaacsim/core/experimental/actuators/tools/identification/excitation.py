@@ -132,7 +132,7 @@ def _held(commanded: CommandedRobot, draft: Draft, joints: Sequence[str], told: 
 def _require_following(
     robot: str | os.PathLike[str], joints: Sequence[str], command: np.ndarray, positions: np.ndarray
 ) -> None:
-    """Refuse joints that do not follow their commands, as without gains."""
+    """Raise for joints that do not follow their commands, as without gains."""
     follows = np.ptp(positions, axis=0) >= _FOLLOWS * np.ptp(command, axis=0)
     if still := [name for name, one in zip(joints, follows, strict=True) if not one]:
         raise ValueError(

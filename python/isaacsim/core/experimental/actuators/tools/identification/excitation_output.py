@@ -59,7 +59,7 @@ def save_excitation(excitation: Excitation, path: str | os.PathLike[str]) -> Non
 
 
 def require_excitation(path: Path) -> None:
-    """Refuse a file that `save_excitation` cannot write."""
+    """Raise for a file that `save_excitation` cannot write."""
     if path.suffix.lower() not in _ENDINGS:
         raise ValueError(f"{path}: must end in {', '.join(_ENDINGS)}. Rename it.")
     require_place(path)

@@ -113,7 +113,7 @@ def default_output(robot: str | os.PathLike[str]) -> Path:
 
 
 def require_output(robot: str | os.PathLike[str], path: Path) -> None:
-    """Refuse a file that `save_identified` cannot write, before anything is identified."""
+    """Raise for a file that `save_identified` cannot write, before anything is identified."""
     ending, model = path.suffix.lower(), Path(robot)
     if ending not in (*_LAYERS, *ENDINGS):
         raise ValueError(f"{path}: must end in {', '.join((*_LAYERS, *ENDINGS))}. Rename it.")

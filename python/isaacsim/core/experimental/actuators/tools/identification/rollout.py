@@ -148,22 +148,19 @@ class Rollout:
         """Return `run` of logs that there is room for, and that have one time step."""
         self._actuators.reset()
         rows = self._rows // len(cases)
-        # what is left follows the last log
-        owners = [case for case in cases for _ in range(rows)]
-        owners += [cases[-1]] * (self._rows - len(owners))
-        places = [k % rows if k < rows * len(cases) else 0 for k in range(self._rows)]
-        every = [
-            {**values[place if place < len(values) else 0], **settings_of(case.log)}
-            for case, place in zip(owners, places, strict=True)
-        ]
+        # with copies of the first variant, and what is left follows the last log
+        filled = [*values, *[values[0]] * (rows - len(values))]
+        pairs = [(case, variant) for case in cases for variant in filled]
+        pairs += [(cases[-1], values[0])] * (self._rows - len(pairs))
+        every = [{**variant, **settings_of(case.log)} for case, variant in pairs]
         fields = [fields_of(self._names, one) for one in every]
         for name in fields[0]:
             live = getattr(self._views[name].component, self._views[name].attribute).numpy()
             live[:] = [one[name] for one in fields]
         of_log = {name: np.array([one.get(name, 0.0) for one in every]) for name in OF_LOG}
         bias, dt = of_log["encoder_bias"], cases[0].dt
-        start = np.array([case.log.position[0, column] for case in owners]) - bias
-        speed = np.array([case.velocity[0, column] for case in owners])
+        start = np.array([case.log.position[0, column] for case, _ in pairs]) - bias
+        speed = np.array([case.velocity[0, column] for case, _ in pairs])
         samples = max(len(case.log.time) for case in cases)
         starts = np.stack([bias, of_log["delay"] + late_by(dt), of_log["armature"], start, speed])
         out, seen = np.empty((self._rows, samples)), np.empty((len(outputs), self._rows, samples))

@@ -40,7 +40,7 @@ class SharedSupply:
 
 
 def require_volts(logs: Sequence[MotorLog]) -> None:
-    """Refuse logs of several joints of which some have volts and some have none."""
+    """Raise for logs of several joints of which some have volts and some have none."""
     having = [log.source for log in logs if "volts" in log.signals]
     if len(logs[0].joints) > 1 and having and len(having) < len(logs):
         raise ValueError(f"volts: {', '.join(having)}: must be in all logs or in none. Leave the column out.")

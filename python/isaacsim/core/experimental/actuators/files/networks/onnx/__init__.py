@@ -68,7 +68,7 @@ def _network(graph: GraphProto, constants: Mapping[str, np.ndarray], names: Mapp
 
 
 def _check_model(model: ModelProto) -> None:
-    """Refuse a model that consists of anything but ONNX's operators and dense numbers."""
+    """Raise for a model that consists of anything but ONNX's operators and dense numbers."""
     opset = {one.domain: one.version for one in model.opset_import}.get("", 0)
     if opset < OLDEST:
         raise NetworkError(f"opset {opset}: must be {OLDEST} or newer. Export the network with opset 17.")
@@ -171,7 +171,7 @@ class _Reader:
         return results
 
     def _check_weights(self, node: NodeProto) -> None:
-        """Refuse a recurrent layer whose weights are computed."""
+        """Raise for a recurrent layer whose weights are computed."""
         if node.op_type not in ("LSTM", "GRU"):
             return
         for name, what in zip(node.input[1:4], ("weights", "weights", "biases"), strict=False):

@@ -107,7 +107,7 @@ def _fields(data: bytes, at: int, end: int, kind: Any) -> Iterator[tuple[Any, bo
 
 
 def _check_text(data: bytes, what: str) -> None:
-    """Refuse a text that is not UTF-8, which the parser would return as bytes."""
+    """Raise for a text that is not UTF-8, which the parser would return as bytes."""
     try:
         data.decode()
     except UnicodeDecodeError:

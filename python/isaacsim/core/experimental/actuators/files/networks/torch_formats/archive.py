@@ -68,7 +68,7 @@ class Archive:
 
 
 def _check_bounds(data: bytes, entries: Sequence[zipfile.ZipInfo], max_bytes: int) -> None:
-    """Refuse an archive that is empty, too large, or has bytes before or after it."""
+    """Raise for an archive that is empty, too large, or has bytes before or after it."""
     if not entries:
         raise NetworkError("archive is empty: must hold a network. Save it anew.")
     if not data.startswith(b"PK\3\4") or min(entry.header_offset for entry in entries) != 0:

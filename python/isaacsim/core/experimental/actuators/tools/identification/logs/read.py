@@ -124,7 +124,7 @@ def _reader(path: Path) -> _Read:
 
 
 def _require_use(asked: Asked, readers: Sequence[_Read]) -> None:
-    """Refuse options that no file has a use for."""
+    """Raise for options that no file has a use for."""
     for name, read, what in (
         ("topics", read_bag, "ROS 2 bag"),
         ("units", read_dataset, "dataset of LeRobot"),
