@@ -79,7 +79,9 @@ def _of_actuators(name: str, columns: dict[str, str], robots: Sequence[Inspected
     """Return a table of actuators: equal ones in one row for people, each in its own for programs."""
     of_each = [row for robot in robots for row in rows(robot, [[one] for one in robot.actuators])]
     of_equal = [
-        {**row, "joints": _of(row["joints"], robot)} for robot in robots for row in rows(robot, _equal(robot.actuators))
+        {**row, "joints": briefly(row["joints"], [joint.name for joint in robot.joints])}
+        for robot in robots
+        for row in rows(robot, _equal(robot.actuators))
     ]
     return Table(name, _columns(columns, robots), of_each, shown=of_equal)
 
@@ -87,6 +89,7 @@ def _of_actuators(name: str, columns: dict[str, str], robots: Sequence[Inspected
 def _all_values(robots: Sequence[InspectedRobot]) -> Table:
     """Return the table of values: for people, joints with one value, or with a value each, in one row."""
     rows = [row for robot in robots for row in _values(robot, [[one] for one in robot.actuators])]
+    names = {robot.path: [joint.name for joint in robot.joints] for robot in robots}
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for row in rows:
         groups.setdefault(tuple(row[key] for key in ("robot", "law", "parameter", "unit", "source")), []).append(row)
@@ -98,14 +101,8 @@ def _all_values(robots: Sequence[InspectedRobot]) -> Table:
         for value in values:
             same = [row for row in group if len(values) == 1 or row["value"] == value]
             joints = [joint for row in same for joint in row["joints"]]
-            robot = next(robot for robot in robots if robot.path == same[0]["robot"])
-            shown.append({**same[0], "value": value, "of": _of(joints, robot)})
+            shown.append({**same[0], "value": value, "of": briefly(joints, names[same[0]["robot"]])})
     return Table("values", _columns(_VALUES, robots), rows, shown=shown)
-
-
-def _of(joints: Sequence[str], robot: InspectedRobot) -> str:
-    """Return joints of a robot in few words."""
-    return briefly(joints, [joint.name for joint in robot.joints])
 
 
 def _notes(robots: Sequence[InspectedRobot]) -> list[str]:
