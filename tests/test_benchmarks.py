@@ -21,7 +21,7 @@ sys.path.append(str(REPOSITORY))
 from isaacsim.core.experimental.actuators.base import native
 from isaacsim.core.experimental.actuators.tools.plots import style
 
-from benchmarks import against, environment, identification, learning, loops, new_arrays, physx_loop
+from benchmarks import against, environment, identification, learning, loops, new_arrays, physx_loop, tuning
 from benchmarks.candidates import (
     ACTUATORS,
     ARRAYS_TICKS,
@@ -444,3 +444,17 @@ def test_hidden_motors_are_found_and_errors_are_told(capsys, tmp_path) -> None:
     robot = identification.hidden_robot(tmp_path, 1, 1.0, 0)
     assert (robot.log.position == identification.hidden_robot(tmp_path, 1, 1.0, 0).log.position).all()
     assert set(robot.hidden) == {*identification.HIDDEN, "delay"}
+
+
+@pytest.mark.slow
+def test_gains_are_judged_in_simulation_and_beside_others(capsys) -> None:
+    assert tuning.main(["--quick"]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()[1:-1]]
+    assert [(row[0], row[1], row[2], row[6]) for row in rows] == [
+        ("pendulum", "1", "1", "0"),
+        ("arm_2dof", "2", "2", "0"),
+    ]
+    assert tuning.main(["--quick", "--grid"]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()[1:]]
+    assert [row[1] for row in rows] == ["shoulder", "extension"]
+    assert all(int(row[2]) > 1 and float(row[4]) < 10.0 for row in rows)

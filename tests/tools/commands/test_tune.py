@@ -15,7 +15,7 @@ QUICK = ["--quick", "--poses", "3"]
     ("options", "code", "says"),
     [
         (["--bandwidth", "2"], 0, ["As asked, with gain margin ≥ 2", "Not simulated", "asked"]),
-        (["--bandwidth", "50"], 1, ["Missed, see below: 0 of 2 joints as asked", "Cannot be had", "Bounded by torque"]),
+        (["--bandwidth", "50"], 1, ["Missed, see below: 0 of 2 joints as asked", "Cannot be had", "Bounded by"]),
         ([], 0, ["The best there is", "For more kp times", "PD sags under gravity"]),
         (["--explain"], 0, ["Gains that are there: 2 good of 2 joints."]),
         (["--rule", "inertia", "--frequency", "1"], 0, ["Gains by --rule inertia"]),

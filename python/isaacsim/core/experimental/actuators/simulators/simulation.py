@@ -67,7 +67,7 @@ class Simulation(NotCopied):
         strict_inertia: Refuse physically impossible inertias; else MuJoCo gets the closest one that a
             body can have, and a warning names the links.
         floating_base: Give robots of an MJCF or URDF file with a fixed base a floating one.
-        fixed_base: Hold robots with a floating base where they begin, as on a stand. Only with MuJoCo.
+        fixed_base: Hold robots with a floating base where they begin, as on a stand.
         ground: Add a horizontal plane at height 0 to an MJCF or URDF file. Robots with `floating_base`, and
             those of a URDF file that float by themselves, then begin on it: moved up or down until the lowest part that
             collides touches.
@@ -113,12 +113,7 @@ class Simulation(NotCopied):
         initial_positions: Mapping[str, float] | None = None,
     ) -> None:
         _require_numbers(dt, num_envs)
-        is_file = isinstance(source, str | os.PathLike) and path_of("source", source).suffix.lower() in MODEL_FILES
-        if is_file and engine == "physx":
-            raise ValueError(
-                f"{os.fspath(source)}: engine = 'physx' reads USD only. Use engine='mujoco', or convert the file: "
-                "`Simulation(file).save_usd(path)`."
-            )
+        is_file = is_model_file(source, engine)
         host_class = _host_class(engine)
         standing = {
             "floating_base": flag_of("floating_base", floating_base),
@@ -132,13 +127,10 @@ class Simulation(NotCopied):
         else:
             _refuse_on_stages(engine, **standing)
             opened, own_dt = _open_stage(source), DEFAULT_DT
-        options = {}
+        options: dict[str, Any] = {"fixed_base": fixed_base and not is_file}
         if engine in _MUJOCO:
-            options = {
-                "strict_inertia": strict_inertia,
-                "initial_positions": None if is_file else initial_positions,
-                "fixed_base": fixed_base and not is_file,
-            }
+            options["strict_inertia"] = strict_inertia
+            options["initial_positions"] = None if is_file else initial_positions
         self._source = "a stage" if source is opened else os.fspath(source)
         start_warp()
         self._host = host_class(opened, float(own_dt if dt is None else dt), int(num_envs), **options)
@@ -399,6 +391,17 @@ _ENGINES = {
 _MUJOCO = ("mujoco", "mujoco_warp")
 
 
+def is_model_file(source: Any, engine: str) -> bool:
+    """Return True for an MJCF or URDF file; raise for a simulator that does not read it."""
+    is_file = isinstance(source, str | os.PathLike) and path_of("source", source).suffix.lower() in MODEL_FILES
+    if is_file and engine == "physx":
+        raise ValueError(
+            f"{os.fspath(source)}: engine = 'physx' reads USD only. Use engine='mujoco', or convert the file: "
+            "`Simulation(file).save_usd(path)`."
+        )
+    return is_file
+
+
 def _require_numbers(dt: float | None, num_envs: int) -> None:
     """Raise for a step or a number of environments that is out of range."""
     if dt is not None and not (math.isfinite(number_of("dt", dt)) and dt > 0):
@@ -414,8 +417,6 @@ def _refuse_on_stages(engine: str, **asked: object) -> None:
             raise ValueError(
                 f"{name} = {asked[name]!r}: must be left out for USD, whose stage says it. Author it on the stage."
             )
-    if engine == "physx" and asked["fixed_base"]:
-        raise ValueError("fixed_base = True: must be left out with engine='physx'. Author a fixed joint to the world.")
     if engine == "physx" and asked["initial_positions"] is not None:
         raise ValueError(
             "initial_positions: must be left out with engine='physx'. Author the joint state, or call "

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import newton_usd_schemas  # noqa: F401
-from pxr import Pcp, Tf, Usd, UsdGeom, UsdPhysics, UsdUtils
+from pxr import Gf, Pcp, Sdf, Tf, Usd, UsdGeom, UsdPhysics, UsdUtils
 
 from ...base.errors import UnsupportedSceneError
 from ...specs.arguments import ROBOT_FILES, require_type
@@ -138,6 +138,35 @@ def disable_collisions(stage: Usd.Stage) -> None:
 
 
 @reports_usd_errors
+def fix_to_world(stage: Usd.Stage, links: Sequence[str]) -> Sdf.Layer:
+    """Return a stage in one layer, with a fixed joint between the world and each of some links, where they are."""
+    copy, places = Usd.Stage.Open(stage.Flatten()), UsdGeom.XformCache()
+    for link in links:
+        joint = UsdPhysics.FixedJoint.Define(copy, f"{link}_held_to_world")
+        joint.CreateBody1Rel().SetTargets([link])
+        place = Gf.Transform(places.GetLocalToWorldTransform(copy.GetPrimAtPath(link)))
+        joint.CreateLocalPos0Attr(Gf.Vec3f(place.GetTranslation()))
+        joint.CreateLocalRot0Attr(Gf.Quatf(place.GetRotation().GetQuat()))
+    return copy.GetRootLayer()
+
+
+def copies_of(robot: str | os.PathLike[str], count: int) -> Usd.Stage:
+    """Return a stage with copies of what a file defines, all at the same place, for simulators that make none."""
+    source, stage = open_stage(robot), Usd.Stage.CreateInMemory()
+    if not source.GetDefaultPrim():
+        raise UnsupportedSceneError(f"{os.fspath(robot)}: defaultPrim: must be there to make copies of. Author it.")
+    for name in ("metersPerUnit", "kilogramsPerUnit", "upAxis"):
+        if source.HasAuthoredMetadata(name):
+            stage.SetMetadata(name, source.GetMetadata(name))
+    for number in range(count):
+        copy = stage.DefinePrim(f"/Copy_{number}")
+        copy.GetReferences().AddReference(source.GetRootLayer().identifier)
+        for prim in every_prim(copy) if number else ():
+            if prim.GetTypeName() == "PhysicsScene":
+                prim.SetActive(False)
+    return stage
+
+
 def select_variants(stage: Usd.Stage, choices: Mapping[str, str]) -> None:
     """Select variants by the names of their sets, on every prim with the set; a `ValueError` names an unknown one."""
     for name, choice in choices.items():

@@ -33,13 +33,13 @@ class PhysxHost(NotCopied):
 
     engine = "PhysX"
 
-    def __init__(self, stage: Stage, dt: float, num_envs: int = 1) -> None:
+    def __init__(self, stage: Stage, dt: float, num_envs: int = 1, *, fixed_base: bool = False) -> None:
         if num_envs != 1:
             raise ValueError(
                 f"num_envs = {num_envs}: must be 1 with engine='physx', which simulates the stage as it is. "
                 "Put copies of the robot on the stage, or use engine='mujoco'."
             )
-        self.stage, self.dt, self.num_envs = stage, dt, num_envs
+        self.stage, self.dt, self.num_envs, self._holds = stage, dt, num_envs, fixed_base
         self.bus = EventBus()
         self.generation = self.step_count = 0
         self._edits = StageEdits(stage)
@@ -280,6 +280,9 @@ class PhysxHost(NotCopied):
         """Read the stage."""
         require_si(self.stage)
         scene = PhysxScene(self.stage)
+        if floating := [known.links[0] for known in scene.robots if known.floating and self._holds]:
+            scene.close()
+            scene = PhysxScene(self.stage, floating)
         self.gravity = scene.gravity
         self._velocity_weights = {known.path: velocity_weight(self.stage, known.path) for known in scene.robots}
         self._robots, offset = [], 0

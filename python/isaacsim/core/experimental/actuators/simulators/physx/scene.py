@@ -27,6 +27,7 @@ from ...base.errors import UnsupportedSceneError
 from ...files.usd.articulation import articulation_roots, every_prim
 from ...files.usd.authored import misnamed, rename_misnamed
 from ...files.usd.schema import applied_schemas
+from ...files.usd.stage import fix_to_world
 from ...files.usd.units import RADIAN
 from ..articulation import name_in
 from ..scene.robots import warn_of_strays
@@ -98,9 +99,12 @@ class PhysxRobot:
 
 
 class PhysxScene:
-    """Physics of a USD stage in meters as it is now, on the CPU; an `UnsupportedSceneError` if PhysX cannot read it."""
+    """Physics of a USD stage in meters as it is now, on the CPU; an `UnsupportedSceneError` if PhysX cannot read it.
 
-    def __init__(self, stage: Stage) -> None:
+    `held` are paths of links that are fixed to the world where they begin.
+    """
+
+    def __init__(self, stage: Stage, held: Sequence[str] = ()) -> None:
         _prepare_process()
         self.gravity = _gravity(stage)
         self._stage = ovstage.Stage("actuators")
@@ -109,7 +113,7 @@ class PhysxScene:
         # there are none before the first step
         self._tensors: RobotTensors | None = None
         try:
-            text, everything = _as_text(stage), ovstage.PopulationDomain.ALL
+            text, everything = _as_text(stage, held), ovstage.PopulationDomain.ALL
             ovstage.population.open_usd_from_string(self._stage, text, 1, domains=everything)
             self._stage.advance_write_floor(ordinal=1).wait()
             self._physx.wait_task(self._physx.attach_ovstage(self._stage, read_ordinal=1))
@@ -351,9 +355,9 @@ class PhysxScene:
                 session.commit_sync(group)
 
 
-def _as_text(stage: Stage) -> str:
-    """The whole stage in one layer: PhysX brings a USD of its own, which shares no objects with ours."""
-    layer = stage.Flatten()
+def _as_text(stage: Stage, held: Sequence[str]) -> str:
+    """The whole stage in one layer, some links held: PhysX brings a USD of its own, which shares no objects with ours."""
+    layer = fix_to_world(stage, held) if held else stage.Flatten()
 
     def expand(path: Any) -> None:
         # PhysX finds no joints in instances

@@ -251,6 +251,8 @@ class Tune(Arguments):
     """Seed of these poses."""
     dt: float | None = None
     """Physics step [s]; default: that of the file, 1/240 for USD."""
+    engine: Literal["mujoco", "physx"] = "mujoco"
+    """Simulator of the steps."""
     plot: Path | None = None
     """Save a plot of the steps of all joints, with a band over poses."""
 

@@ -56,6 +56,7 @@ def answer(arguments: Tune) -> Answer:
             poses=arguments.poses,
             seed=arguments.seed,
             dt=arguments.dt,
+            engine=arguments.engine,
             progress=progress,
         )
     notes = [*tuned.missed, *tuned.warnings]

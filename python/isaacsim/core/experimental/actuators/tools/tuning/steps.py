@@ -33,15 +33,15 @@ def verified(
     motors: Mapping[str, MotorConfig],
     rows: Sequence[TunedJoint],
     step_of: Sequence[float],
-    source: tuple[int, int, float],
+    source: tuple[int, int, float, str],
     report: Progress,
 ) -> tuple[list[TunedJoint], list[str], dict[str, tuple[np.ndarray, np.ndarray]]]:
     """Return the rows with what steps of each joint show, one joint after the other, warnings, and the steps."""
-    poses, seed, dt = source
+    poses, seed, dt, engine = source
     lengths = [round(min(max(2.5 * row.settling, 0.15), 2.0) / dt) for row in rows]
     rest = round(max(1.0, min(4.0, 3.0 * max(row.settling for row in rows))) / dt)
     starts = rest + np.cumsum([0, *lengths])
-    with opened(robot, by_pattern(motors), dt, poses, seed) as (simulation, robots, actuators):
+    with opened(robot, by_pattern(motors), dt, poses, seed, engine) as (simulation, robots, actuators):
         columns = [list(robots.dof_names).index(row.joint) for row in rows]
         targets = robots.get_dof_position_targets().numpy().copy()
         posed, lower = targets[:, columns].copy(), robots.get_dof_limits()[0].numpy()[:, columns]

@@ -25,6 +25,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
+from ...simulators.simulation import is_model_file
 from ...specs.motors import MotorConfig
 from ..progress import Progress
 from ..stability.frequency import closed_margins
@@ -44,6 +45,8 @@ _CHATTER = 0.05
 _OF_SPRING = 0.5
 # poses over which inertias are taken, at least, and rounds in which gains are lowered, at most
 _POSES, _ROUNDS = 200, 16
+# sets of gains that are tried for better ones, at most, times joints
+_TRIES = 300
 # time to settle that is none [s], sag that holds nothing [rad or m], and tolerance of times
 _FALLS, _LIMP, _LATE = 60.0, 0.5, 1e-9
 # of `--rule armature`: natural frequency [Hz], and share of the effort limit in an action of 1
@@ -74,13 +77,7 @@ def _best_of(plant: Plant, joint: int, ask: Wish, kp: np.ndarray, kd: np.ndarray
     """Return which of some gains are best, and whether they are as asked."""
     values = plant.values(joint, kp, kd, without)
     good = (values["gain"] >= GAIN_MARGIN) & (values["phase"] >= PHASE_MARGIN) & (values["late"] > 0.999)
-    if without != "torque":
-        good &= plant.saturated(joint, kp, kd, plant.step(joint, ask.step)) <= ask.saturation + _LATE
-    if without != "encoder":
-        noise = (kd - plant.viscous[joint]) * plant.quantum[joint]
-        good &= noise <= max(plant.friction[joint], _CHATTER * plant.effort_limit[joint])
-    if without != "elasticity":
-        good &= kp <= plant.highest[joint] * (_OF_SPRING * plant.spring[joint]) ** 2
+    good &= _is_bounded(plant, joint, ask, kp, kd, without)
     if not good.any():
         # the softest, which is judged by its margins
         return 0, False
@@ -91,8 +88,62 @@ def _best_of(plant: Plant, joint: int, ask: Wish, kp: np.ndarray, kd: np.ndarray
         as_asked &= values["settling"] <= ask.settle
     if as_asked.any():
         return int(np.argmin(np.where(as_asked, kp, np.inf))), True
-    cost = -values["bandwidth"] if ask.bandwidth is not None else values["settling" if ask.settle else "itae"]
-    return int(np.argmin(np.where(good, cost, np.inf))), False
+    return int(np.argmin(np.where(good, _cost(values, ask), np.inf))), False
+
+
+def _is_bounded(plant: Plant, joint: int, ask: Wish, kp: np.ndarray, kd: np.ndarray, without: str = "") -> np.ndarray:
+    """Return which of some gains torque, encoder and spring allow."""
+    good = np.ones(len(kp), bool)
+    if without != "torque":
+        good &= plant.saturated(joint, kp, kd, plant.step(joint, ask.step)) <= ask.saturation + _LATE
+    if without != "encoder":
+        noise = (kd - plant.viscous[joint]) * plant.quantum[joint]
+        good &= noise <= max(plant.friction[joint], _CHATTER * plant.effort_limit[joint])
+    if without != "elasticity":
+        good &= kp <= plant.highest[joint] * (_OF_SPRING * plant.spring[joint]) ** 2
+    return good
+
+
+def _cost(values: Mapping[str, np.ndarray], ask: Wish) -> np.ndarray:
+    """Return what is smallest of the best gains."""
+    return -values["bandwidth"] if ask.bandwidth is not None else values["settling" if ask.settle else "itae"]
+
+
+def _raised(plant: Plant, ask: Wish, gains: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """Return better gains of some joints: with the others closed, more may be stable than with them free or held."""
+    tries, ratio = _TRIES // len(plant.joints), ask.ratio()
+    raised = [(1.15, 1.15), (1.0, 1.15), (1.15, 1.0)]
+    groups = [group for group in plant.alike if chosen[group].all()]
+    while groups:
+        rising = []
+        for group in groups:
+            joint, viscous = group[0], plant.viscous[group[0]]
+            kp, kd = (gains[:2, joint, None] * np.transpose([(1.0, 1.0), *raised])) + [[0.0], [viscous]]
+            values = plant.values(joint, kp, kd)
+            costs = np.where(_is_bounded(plant, joint, ask, kp, kd), _cost(values, ask), np.inf)
+            if ratio is not None:
+                costs[kd < 0.999 * plant.damping(joint, kp, ratio)] = np.inf
+            # rounding may have put the gains that are there beyond a bound
+            enough = costs[0] - 0.01 * abs(costs[0]) if math.isfinite(costs[0]) else -math.inf
+            for at in np.argsort(costs):
+                if tries == 0 or costs[at] > enough:
+                    break
+                tried, tries = gains.copy(), tries - 1
+                tried[0, group], tried[1, group] = kp[at], kd[at] - viscous
+                if _is_safe(plant, tried):
+                    gains = tried
+                    rising.append(group)
+                    break
+        groups = rising
+    return gains
+
+
+def _is_safe(plant: Plant, gains: np.ndarray) -> bool:
+    """Return True if all loops keep their margins, and are stable a step later, in the poses that are closed."""
+    if any(_later(loop.changed(gains), plant.dt).max() > 1.0 for loop in plant.loops[: plant.closed]):
+        return False
+    gain, phase = _closed(plant, gains)
+    return bool((gain >= GAIN_MARGIN).all() and (phase >= PHASE_MARGIN).all())
 
 
 _REMEDIES: Final = {
@@ -164,7 +215,7 @@ def _settled(plant: Plant, gains: np.ndarray) -> tuple[np.ndarray, np.ndarray, n
             gains = gains * np.where(short, np.stack([slower * damped, damped, slower * slower * damped]), 1.0)
             continue
         # unlike margins, this is cheap to look at in more poses
-        before, growing = gains, plant.loops[: 3 * plant.closed]
+        before, growing = gains, plant.loops
         while growing:
             growths = [_later(loop.changed(gains), plant.dt) for loop in growing]
             growing = [loop for loop, growth in zip(growing, growths, strict=True) if growth.max() > 1.0]
@@ -193,6 +244,7 @@ def tune(
     poses: int = 20,
     seed: int = 0,
     dt: float | None = None,
+    engine: Literal["mujoco", "physx"] = "mujoco",
     progress: Progress | None = None,
 ) -> Tuned:
     """Return gains for the motors of a robot, with their margins over poses and what bounds them.
@@ -218,10 +270,11 @@ def tune(
             or `"armature"`, with the armature alone, as learned locomotion has them.
         frequency: Natural frequency of the rule [Hz]; None means 10.
         explain: Judge the gains that are there instead.
-        verify: Simulate steps of each joint, in MuJoCo with gravity, from as many other poses.
+        verify: Simulate steps of each joint, with gravity, from as many other poses.
         poses: Number of poses, the first that of the file, the others random within the limits.
         seed: Seed of these poses.
         dt: Physics step [s]; None means that of the file, 1/240 for USD.
+        engine: Simulator of these steps; margins are of the inertias that MuJoCo computes.
         progress: Called with a description and the share of finished work, 0 … 1; None means no call.
 
     Raises:
@@ -235,6 +288,7 @@ def tune(
     """
     began, report = time.perf_counter(), progress or (lambda _words, _share: None)
     _require(bandwidth, settle, damping_ratio, step, saturation, rule, frequency, explain, poses)
+    is_model_file(robot, engine)
     ask = Wish(bandwidth, settle, damping_ratio, step, saturation, frequency, rule)
     report("reading the robot", 0.0)
     known = with_law(robot, motors, dt)
@@ -251,7 +305,7 @@ def tune(
     warned, missed, responses = list(tuner.warnings), tuner.missed(rows), {}
     if verify:
         steps = [plant.step(joint, ask.step) for joint in range(len(rows))]
-        rows, seen, responses = verified(robot, made, rows, steps, (poses, seed + 1, plant.dt), report)
+        rows, seen, responses = verified(robot, made, rows, steps, (poses, seed + 1, plant.dt, engine), report)
         warned, missed = [*seen, *warned], [*missed, *([] if explain else not_shown(rows, ask))]
     report("done", 1.0)
     in_order = {name: made[name] for name in known}
@@ -307,6 +361,9 @@ class _Tuner:
             gain, phase = _closed(plant, gains)
         else:
             gains, gain, phase = _settled(plant, gains)
+            if not integral:
+                raised = _raised(plant, ask, gains, ~is_asked)
+                gains, gain, phase = (gains, gain, phase) if raised is gains else _settled(plant, raised)
             gains = np.vectorize(round_to)(gains)
         rows = []
         for joint in range(count):
