@@ -25,6 +25,11 @@ def numbered(config_type: type, first: float = 10.0):
             config = config_type(**values)
         except ValueError:
             continue
-        if not conflicts(config, ""):
+        # values that cannot stand beside others are left out
+        refused = {one.partition(" = ")[0].lstrip(".") for one in conflicts(config, "")}
+        values |= {
+            name: one.fallback for name, one in described.items() if name in refused and one.fallback is not None
+        }
+        if not conflicts(config := config_type(**values), ""):
             return config
     raise AssertionError(f"{config_type.__name__} takes none of the numbers that are tried here")
