@@ -67,7 +67,8 @@ class SupplyConfig(Config):
     def conflicts(self) -> list[str]:
         """Return what is wrong between voltages."""
         pairs = (("min_voltage", "voltage"), ("voltage", "max_voltage"), ("empty_voltage", "voltage"))
-        pairs += (("empty_voltage", "knee_voltage"), ("knee_voltage", "voltage")) if self.knee_charge else ()
+        if isinstance(self.knee_charge, numbers.Real) and self.knee_charge > 0.0:
+            pairs += (("empty_voltage", "knee_voltage"), ("knee_voltage", "voltage"))
         values = {name: getattr(self, name) for pair in pairs for name in pair}
         # values by joint are checked by the law
         if not all(isinstance(one, numbers.Real) for one in values.values()):
