@@ -24,13 +24,14 @@ from isaacsim.core.experimental.actuators.laws.contract.base import Component
 from isaacsim.core.experimental.actuators.specs.combinations import misfits
 from isaacsim.core.experimental.actuators.specs.configs import Config, ForeignConfig
 from isaacsim.core.experimental.actuators.specs.effort_modes import _MODES as MODES
-from isaacsim.core.experimental.actuators.specs.fields import Parameter, conflicts, parameters_of, violations
+from isaacsim.core.experimental.actuators.specs.fields import Parameter, parameters_of, violations
 from isaacsim.core.experimental.actuators.specs.motors import motor_of
 from isaacsim.core.experimental.actuators.specs.signals import SIGNALS
 from isaacsim.core.experimental.actuators.specs.stages import KINDS, kind_of, parts_of
 from neural_twin import random_network, write_network
 from own_components import OwnController
 from pair_covering import combinations_of_three
+from valid_configs import left_out
 
 Stage = Config | Callable[[int], Component]
 """A config, or a function from the number of robots to a component."""
@@ -175,9 +176,7 @@ def valid(config: type[Config], rng: np.random.Generator, **given):
             # unknown, it is a fault
             values["assumed_inertia"] = float(rng.uniform(0.05, 0.5))
         made = config(**values | given)
-        # what cannot stand beside others is left out
-        refused = {one.partition(" = ")[0].lstrip(".") for one in conflicts(made, "")}.intersection(values) - {*given}
-        made = config(**values | {name: described[name].fallback for name in refused} | given)
+        made = config(**values | left_out(made) | given)
         if not violations(made, ""):
             return made
     raise ValueError(f"{config.__name__}: no valid values were found. Say in `number` how large they are.")
