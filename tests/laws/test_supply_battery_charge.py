@@ -91,7 +91,7 @@ def test_robot_draws_at_most_its_power(limit) -> None:
 
 def test_voltages_in_a_wrong_order_are_named() -> None:
     for values, said in (
-        ({"max_voltage": 20.0}, "voltage = 24.0: must be at most max_voltage, 20.0"),
+        ({"max_voltage": 20.0}, "max_voltage = 20.0: must be at least voltage, 24.0"),
         ({"empty_voltage": 25.0}, "empty_voltage = 25.0: must be at most voltage, 24.0"),
         ({"knee_charge": 0.1, "knee_voltage": 25.0}, "knee_voltage = 25.0: must be at most voltage, 24.0"),
     ):

@@ -73,8 +73,10 @@ class SupplyConfig(Config):
         # values by joint are checked by the law
         if not all(isinstance(one, numbers.Real) for one in values.values()):
             return []
+        wrong = [(low, high) for low, high in pairs if values[low] > values[high]]
         return [
-            f"{low} = {values[low]!r}: must be at most {high}, {values[high]!r}. Correct either."
-            for low, high in pairs
-            if values[low] > values[high]
+            f"{high} = {values[high]!r}: must be at least {low}, {values[low]!r}. Correct either."
+            if low == "voltage"
+            else f"{low} = {values[low]!r}: must be at most {high}, {values[high]!r}. Correct either."
+            for low, high in wrong
         ]
