@@ -9,7 +9,7 @@
 namespace ACTUATORS_VARIANT {
 
 // Of each signal that laws may ask for, whether infinity is one of its values.
-constexpr bool kUnbounded[] = {false, false, false, false, false, false, false, false, false, false, true, false, false, false, false, false, false, false};
+constexpr bool kUnbounded[] = {false, false, false, false, false, false, false, false, false, false, false, false, false, false, true, false, false, false, false, false, false, false, false, false, false};
 
 template <class V>
 inline Values<V, 3> curve_row(V x, V point, V value, V slope, V row_point, V row_value, V row_slope) {
@@ -516,15 +516,23 @@ inline Values<V, 2> means_of_decay(V x, V left) {
 }
 
 template <class V>
-inline Values<V, 4> response(V inductance, V resistance, V dt) {
+inline Values<V, 5> response(V inductance, V resistance, V corner, V dt) {
     const V ratio = dt * resistance / pick(inductance > splat<V>(0.0f), inductance, splat<V>(1.0f));
-    const V x = pick(inductance > splat<V>(0.0f), ratio, splat<V>(kInfinity));
+    const V x = pick(inductance > splat<V>(0.0f), ratio, pick(corner > splat<V>(0.0f), dt * corner,
+            splat<V>(kInfinity)));
     const V left = law_decay(x);
     const auto results_1 = means_of_decay(x, left);
     const V mean = results_1.at[0];
     const V rise = results_1.at[1];
     const V small = pick(x < splat<V>(0.5f), x, splat<V>(0.0f));
-    return {{left, pick(x < splat<V>(0.5f), small * mean, splat<V>(1.0f) - left), mean, rise}};
+    V p = splat<V>(1.0f) - small * splat<V>(0.15f);
+    p = splat<V>(1.0f) - small * splat<V>(0.17857143f) * p;
+    p = splat<V>(1.0f) - small * splat<V>(0.22222222f) * p;
+    p = splat<V>(1.0f) - small * splat<V>(0.3f) * p;
+    p = splat<V>(1.0f) - small * splat<V>(0.5f) * p;
+    p = splat<V>(0.083333336f) * p;
+    const V apart = pick(x < splat<V>(0.5f), small * small * p, splat<V>(0.5f) * (splat<V>(1.0f) + left) - mean);
+    return {{left, pick(x < splat<V>(0.5f), small * mean, splat<V>(1.0f) - left), mean, rise, mean * apart}};
 }
 
 template <class V>
@@ -552,27 +560,36 @@ inline V free_velocity(V velocity, V per_inertia, V before, V gained, V largest)
 }
 
 template <class V>
+inline V saturated(V constant, V current, V per_square) {
+    return pick(per_square > splat<V>(0.0f), constant / law_sqrt(splat<V>(1.0f) + current * current * per_square),
+            constant);
+}
+
+template <class V>
 inline V demanded_current(V wanted, V current, V most, V change) {
     return within(within(wanted, negative(most), most), current - change, current + change);
 }
 
 template <class V>
-inline Values<V, 7> winding(V effort, V position, V velocity, V dt, V inertia, V load, V load_is_whole,
-        V coupled_inertia, V temperature, V housing_temperature, V derating, V supply_voltage, V current,
-        V terminal_voltage, V power, V loss, V previous_velocity, V previous_effort, V cold_constant,
-        V inverse_constant, V cold_resistance, V inductance, V supply, V max_current, V max_current_rate,
-        V temperature_coefficient, V magnet_coefficient, V in_volts, V driver, V as_mujoco) {
-    const V weakening = growth(negative(magnet_coefficient), housing_temperature);
+inline Values<V, 9> winding(V effort, V position, V velocity, V dt, V inertia, V load, V load_is_whole,
+        V coupled_inertia, V temperature, V magnet_temperature, V derating, V supply_voltage, V supply_share, V current,
+        V terminal_voltage, V power, V loss, V heat_before, V losses_before, V previous_velocity, V previous_effort,
+        V cold_constant, V inverse_constant, V cold_resistance, V inductance, V supply, V max_current,
+        V max_current_rate, V temperature_coefficient, V magnet_coefficient, V in_volts, V driver, V as_mujoco,
+        V driver_ohms, V per_square, V corner, V dead_zone) {
+    const V weakening = growth(negative(magnet_coefficient), magnet_temperature);
     const V constant = cold_constant * weakening;
     const V per_constant = inverse_constant / weakening;
-    const V ohms = cold_resistance * growth(temperature_coefficient, temperature);
+    const V winding_ohms = cold_resistance * growth(temperature_coefficient, temperature);
+    const V ohms = winding_ohms + driver_ohms;
     const auto is_open_loop = (as_mujoco > splat<V>(0.5f)) & (temperature_coefficient != splat<V>(0.0f));
     const V driven_ohms = pick(is_open_loop, cold_resistance, ohms);
-    const auto results_1 = response(inductance, driven_ohms, dt);
+    const auto results_1 = response(inductance, driven_ohms, corner, dt);
     const V left = results_1.at[0];
     const V share = results_1.at[1];
     const V start = results_1.at[2];
     const V rise = results_1.at[3];
+    const V variance = results_1.at[4];
     const V available = pick(supply_voltage <= splat<V>(3.4028235e+38f), supply_voltage, supply);
     const V volts = pick((driver < splat<V>(1.5f)) & (available > splat<V>(0.0f)), available, splat<V>(0.0f));
     const V per_inertia = dt / stepped_inertia(coupled_inertia, inertia, splat<V>(1.0f));
@@ -586,10 +603,14 @@ inline Values<V, 7> winding(V effort, V position, V velocity, V dt, V inertia, V
             splat<V>(1.0f));
     const V largest = pick(load_is_whole > splat<V>(0.5f), splat<V>(kInfinity), stall);
     const V free = pick(is_stepped, free_velocity(velocity, per_inertia, before, gained, largest), velocity);
-    const V gain = pick(is_stepped, per_inertia * constant, splat<V>(0.0f));
+    const V per_effort = pick(is_stepped, per_inertia, splat<V>(0.0f));
     const auto lasts = (start > splat<V>(0.0f)) | (left > splat<V>(0.0f));
-    const V back_emf = constant * pick(lasts, free + gain * (start * current), free);
-    const V impedance = ohms + constant * gain * rise;
+    const V old = pick(lasts, start * current, splat<V>(0.0f));
+    const auto is_saturated = per_square > splat<V>(0.0f);
+    const V local = saturated(constant, current, per_square);
+    const V gain = per_effort * local;
+    const V back_emf = local * pick(lasts, free + gain * old, free);
+    const V impedance = ohms + local * gain * rise;
     const V per_impedance = splat<V>(1.0f) / pick(ohms != splat<V>(0.0f), impedance, splat<V>(1.0f));
     const auto is_whole = (derating >= splat<V>(1.0f)) | (max_current > splat<V>(3.4028235e+38f));
     const V most = pick(is_whole, max_current, product(max_current, pick(derating > splat<V>(0.0f), derating,
@@ -599,28 +620,64 @@ inline Values<V, 7> winding(V effort, V position, V velocity, V dt, V inertia, V
     const V lag = pick(as_mujoco > splat<V>(0.5f), inductance / pick(driven_ohms > splat<V>(0.0f), driven_ohms,
             splat<V>(1.0f)), splat<V>(0.0f));
     const V change = product(max_current_rate, pick(lag > splat<V>(0.0f), lag, dt));
-    const V wanted = demanded_current(asked, current, most, change);
+    const V shared = pick(supply_share >= splat<V>(1.0f), asked, asked * supply_share);
+    const auto rests = (dead_zone > splat<V>(0.0f)) & (magnitude(shared - current) <= dead_zone);
+    const V wanted = demanded_current(pick(rests, current, shared), current, most, change);
     const auto is_current = (in_volts < splat<V>(0.5f)) | (wanted != asked);
-    const V needed = pick(is_current, back_emf + impedance * wanted, effort);
+    const auto by_driver = corner > splat<V>(0.0f);
+    const V mean_wanted = old + rise * wanted;
+    const V regulated_constant = saturated(constant, mean_wanted, per_square);
+    const V driven = pick(is_saturated & (!by_driver), wanted, mean_wanted);
+    const V of_mean = ohms * driven + regulated_constant * (free + per_effort * regulated_constant * mean_wanted);
+    const V of_wanted = pick(is_saturated | by_driver, of_mean, back_emf + impedance * wanted);
+    const V needed = pick(is_current, of_wanted, effort);
     const V applied = within(needed, negative(volts), volts);
     const auto regulated = is_current & (magnitude(needed) <= volts);
-    V settled = pick(regulated, wanted, (applied - back_emf) * per_impedance);
+    const V own_emf = local * free;
+    const V own_impedance = pick(ohms != splat<V>(0.0f), ohms + local * gain, splat<V>(1.0f));
+    const V of_supply = pick(by_driver, (applied - own_emf) / own_impedance, (applied - back_emf) * per_impedance);
+    V limited = pick(is_saturated & is_current & (needed > splat<V>(0.0f)), within(of_supply,
+            negative(splat<V>(kInfinity)), wanted), of_supply);
+    limited = pick(is_saturated & is_current & (needed < splat<V>(0.0f)), within(limited, wanted, splat<V>(kInfinity)),
+            limited);
+    V settled = pick(regulated, wanted, limited);
     settled = pick(lag > splat<V>(0.0f), within(settled, current - change, current + change), settled);
-    const V after = pick(lasts, left * current + share * settled, settled);
-    const V driving = rise * (applied - constant * free);
+    const V lagging = pick(lasts, left * current + share * settled, settled);
+    const V last = within(lagging, (negative(volts) - own_emf) / own_impedance, (volts - own_emf) / own_impedance);
+    const V after = pick(by_driver, pick(regulated, last, limited), lagging);
+    const V driving = rise * (applied - own_emf);
     const V of_voltage = pick(lasts, driving + ohms * (start * current), driving) * per_impedance;
     const V of_current = pick(lasts, start * current + rise * settled, settled);
-    V mean = pick(regulated, of_current, of_voltage);
+    V mean = pick(regulated | is_saturated, of_current, of_voltage);
+    mean = pick(by_driver & (!regulated), limited, mean);
     mean = pick(as_mujoco > splat<V>(0.5f), after, mean);
-    const auto is_free = regulated & (!is_open_loop) & (magnitude(asked) <= most) & (magnitude(asked - current) <=
-            change);
+    auto is_free = regulated & (!is_open_loop) & (magnitude(asked) <= most) & (magnitude(asked - current) <= change);
+    is_free = is_free & (!is_saturated) & (wanted == asked);
+    const V used = pick(regulated & is_saturated, regulated_constant, local);
     const V total = pick((is_free & (in_volts < splat<V>(0.5f)) & (start == splat<V>(0.0f))) | (ohms == splat<V>(0.0f)),
-            effort, constant * mean);
+            effort, used * mean);
     const auto is_open = (driver > splat<V>(0.5f)) & (driver < splat<V>(1.5f));
     const V nothing = splat<V>(0.0f) * effort + splat<V>(0.0f) * velocity;
     const V given = pick(is_open, nothing, total);
-    return {{given, pick(is_open, nothing, after), pick(is_open, constant * velocity, applied + nothing), pick(is_open,
-            nothing, applied * mean), ohms * per_constant * per_constant, velocity, given}};
+    const V apart = current - settled;
+    V spread = pick(lasts & (as_mujoco < splat<V>(0.5f)), apart * apart * variance, splat<V>(0.0f));
+    spread = pick(by_driver & (!regulated), splat<V>(0.0f), spread);
+    const V square = mean * mean + spread;
+    const V of_volts = (ohms * free + gain * applied) / own_impedance;
+    const V of_late = (ohms * (free + gain * old) + gain * rise * applied) * per_impedance;
+    const auto is_cut = (limited != of_supply) & (!regulated);
+    const auto by_current = regulated | is_cut | (ohms == splat<V>(0.0f));
+    const V arrived = pick(by_current, free + per_effort * total, pick(by_driver, of_volts, of_late));
+    const V gains = pick(is_stepped, arrived - velocity, splat<V>(0.0f));
+    const V terminal = pick(is_cut, ohms * pick(by_driver, mean, settled) + used * arrived, applied);
+    const V drawn = terminal * mean - splat<V>(0.5f) * (total * gains) + pick(by_driver, ohms * spread, splat<V>(0.0f));
+    const V per_square_effort = winding_ohms * per_constant * per_constant;
+    V saturating = pick(regulated, mean_wanted, current);
+    saturating = saturating * saturating * per_square;
+    const V beyond = winding_ohms * (spread + mean * mean * (saturating / (splat<V>(1.0f) + saturating)));
+    return {{given, pick(is_open, nothing, after), pick(is_open, constant * velocity, terminal + nothing), pick(is_open,
+            nothing, drawn), per_square_effort, pick(is_open, nothing, beyond), pick(is_open, nothing, ohms * square),
+            velocity, given}};
 }
 
 template <class V>
@@ -634,12 +691,20 @@ inline V limit_of(V value) {
 }
 
 template <class V>
-inline Values<V, 12> winding_prepare(V torque_constant, V resistance, V inductance, V supply, V max_current,
-        V max_current_rate, V temperature_coefficient, V magnet_coefficient, V in_volts, V driver, V as_mujoco) {
-    const V constant = positive(torque_constant);
+inline Values<V, 16> winding_prepare(V torque_constant, V resistance, V inductance, V supply, V max_current,
+        V max_current_rate, V temperature_coefficient, V magnet_coefficient, V in_volts, V driver, V as_mujoco,
+        V driver_resistance, V saturation_current, V bandwidth, V dead_zone) {
+    const auto is_plain = (driver_resistance == splat<V>(0.0f)) & (saturation_current == splat<V>(kInfinity)) &
+            (bandwidth == splat<V>(kInfinity)) & (dead_zone == splat<V>(0.0f));
+    const auto is_one_lag = (inductance == splat<V>(0.0f)) | (bandwidth == splat<V>(kInfinity));
+    const V constant = nan_unless(is_one_lag & (is_plain | (as_mujoco < splat<V>(0.5f))), positive(torque_constant));
+    const V knee = splat<V>(1.0f) / positive_or_infinite(saturation_current);
+    const V corner = positive_or_infinite(bandwidth);
     return {{constant, splat<V>(1.0f) / constant, nan_unless(usable(inductance) >= splat<V>(0.0f), usable(resistance)),
             usable(inductance), positive_or_infinite(supply), limit_of(max_current), limit_of(max_current_rate),
-            usable(temperature_coefficient), usable(magnet_coefficient), in_volts, driver, as_mujoco}};
+            usable(temperature_coefficient), usable(magnet_coefficient), in_volts, driver, as_mujoco,
+            usable(driver_resistance), knee * knee, pick(corner == splat<V>(kInfinity), splat<V>(0.0f),
+            splat<V>(6.2831855f) * corner), usable(dead_zone)}};
 }
 
 template <class V>
@@ -748,10 +813,32 @@ inline V max_effort_clamp(V effort, V position, V velocity, V max_effort) {
 }
 
 template <class V>
-inline Values<V, 7> two_nodes(V effort, V position, V velocity, V dt, V winding_loss, V winding_before,
-        V housing_before, V winding_rest, V housing_rest, V derating, V kept_before, V effort_before, V of_winding,
-        V shared, V of_housing, V to_housing, V to_ambient, V ambient, V loss, V temperature_coefficient, V end,
-        V slope, V share, V spare, V kept, V discretization) {
+inline Values<V, 3> losses(V effort, V position, V velocity, V dt, V power_before, V housing_before, V flux_before,
+        V hysteresis, V eddy, V friction, V viscous, V gear, V idle_power, V flux_speed, V flux_loss) {
+    const V speed = magnitude(velocity);
+    const V iron = speed * (hysteresis + eddy * speed);
+    const V rubbed = speed * (friction + viscous * speed) + product(gear, magnitude(effort) * speed);
+    const auto is_weak = speed > flux_speed;
+    const V weak = pick(is_weak, splat<V>(1.0f) - flux_speed / speed, splat<V>(0.0f));
+    const V flux = flux_loss * (weak * weak);
+    return {{iron + flux + idle_power, iron + rubbed, flux}};
+}
+
+template <class V>
+inline Values<V, 8> losses_prepare(V hysteresis, V eddy, V friction, V viscous, V gear, V share, V idle_power,
+        V flux_speed, V flux_loss) {
+    const V part = nan_unless((share >= splat<V>(0.0f)) & (share <= splat<V>(1.0f)), share);
+    return {{usable(hysteresis), usable(eddy), part * usable(friction), part * usable(viscous), nan_unless(gear <=
+            splat<V>(1.0f), part * usable(gear)), usable(idle_power), positive_or_infinite(flux_speed),
+            usable(flux_loss)}};
+}
+
+template <class V>
+inline Values<V, 9> two_nodes(V effort, V position, V velocity, V dt, V winding_loss, V winding_heat, V flux_heat,
+        V housing_heat, V winding_before, V housing_before, V winding_rest, V housing_rest, V derating, V kept_before,
+        V magnet_before, V magnet_rest, V effort_before, V of_winding, V shared, V of_housing, V to_housing,
+        V to_ambient, V ambient, V loss, V temperature_coefficient, V end, V slope, V share, V spare, V kept,
+        V discretization, V magnet_share, V magnet_gain) {
     const V winding = started(winding_before, ambient);
     const V housing = started(housing_before, ambient);
     const V growth = splat<V>(1.0f) + temperature_coefficient * (winding - splat<V>(25.0f));
@@ -760,16 +847,26 @@ inline Values<V, 7> two_nodes(V effort, V position, V velocity, V dt, V winding_
     const V inward = (winding - housing) * to_housing;
     const V outward = (housing - ambient) * to_ambient;
     const V heating = pick(discretization > splat<V>(1.5f), effort_before, effort);
-    const V power = heating * heating * per_effort;
-    const V both = shared * (power - outward);
+    const V power = heating * heating * per_effort + (winding_heat + flux_heat);
+    const V both = shared * (power + housing_heat - outward);
     const auto results_1 = sum_and_rest(winding, winding_rest + (of_winding * (power - inward) + both));
     const V winding_after = results_1.at[0];
     const V winding_error = results_1.at[1];
-    const auto results_2 = sum_and_rest(housing, housing_rest + (of_housing * (inward - outward) + both));
+    const V gained = of_housing * (inward + housing_heat - outward) + both;
+    const auto results_2 = sum_and_rest(housing, housing_rest + gained);
     const V housing_after = results_2.at[0];
     const V housing_error = results_2.at[1];
     const V left = share + spare * within((end - winding_after) * slope, splat<V>(0.0f), splat<V>(1.0f));
-    return {{winding_after, housing_after, winding_error, housing_error, left, kept, effort}};
+    const V magnet = started(magnet_before, ambient);
+    const V end_of_step = housing_after + magnet_share * (winding_after - housing_after);
+    const V middle = splat<V>(0.5f) * (end_of_step + housing + magnet_share * (winding - housing));
+    const auto follows = magnet_gain < splat<V>(0.0f);
+    const V gain = pick(follows, splat<V>(0.0f), magnet_gain);
+    const auto results_3 = sum_and_rest(magnet, magnet_rest + gain * (middle - magnet));
+    const V lagging = results_3.at[0];
+    const V magnet_error = results_3.at[1];
+    return {{winding_after, housing_after, winding_error, housing_error, left, kept, pick(follows, end_of_step,
+            lagging), pick(follows, splat<V>(0.0f), magnet_error), effort}};
 }
 
 template <class V>
@@ -817,9 +914,9 @@ inline V slope_of_means(V large, V small, V of_large, V of_small) {
 }
 
 template <class V>
-inline Values<V, 14> two_node_prepare(V winding_capacity, V winding_resistance, V housing_capacity,
+inline Values<V, 16> two_node_prepare(V winding_capacity, V winding_resistance, V housing_capacity,
         V housing_resistance, V ambient, V motor_constant, V temperature_coefficient, V derating_start,
-        V max_temperature, V continuous_share, V kept, V discretization, V dt) {
+        V max_temperature, V continuous_share, V kept, V discretization, V magnet_share, V magnet_time, V dt) {
     const auto is_exact = discretization < splat<V>(0.5f);
     const V warms = splat<V>(1.0f) / positive(winding_capacity);
     const V cools = splat<V>(1.0f) / positive_or_infinite(housing_capacity);
@@ -838,8 +935,9 @@ inline Values<V, 14> two_node_prepare(V winding_capacity, V winding_resistance, 
     const V of_large = mean_of_decay(large, law_exp(negative(large)));
     const V of_small = mean_of_decay(small, law_exp(negative(small)));
     const V means = slope_of_means(large, small, of_large, of_small);
-    const auto derates = (derating_start < max_temperature) & (max_temperature < splat<V>(kInfinity));
-    const V slope = pick(derates, splat<V>(1.0f) / pick(derates, max_temperature - derating_start, splat<V>(1.0f)),
+    const V begin = pick(derating_start == splat<V>(kInfinity), max_temperature - splat<V>(10.0f), derating_start);
+    const auto derates = (begin < max_temperature) & (max_temperature < splat<V>(kInfinity));
+    const V slope = pick(derates, splat<V>(1.0f) / pick(derates, max_temperature - begin, splat<V>(1.0f)),
             nan_unless(max_temperature == splat<V>(kInfinity), splat<V>(0.0f)));
     const V share = nan_unless((continuous_share >= splat<V>(0.0f)) & (continuous_share <= splat<V>(1.0f)),
             continuous_share);
@@ -847,28 +945,79 @@ inline Values<V, 14> two_node_prepare(V winding_capacity, V winding_resistance, 
     const V exact_winding = resistance * (first * (large * of_large) + second * (small * of_small));
     const V exact_housing = resistance * (b * law_exp(negative(small)) * mean_of_decay(apart,
             law_exp(negative(apart))));
+    const auto lagging = usable(magnet_time) > splat<V>(0.0f);
+    const V x = within(dt / pick(lagging, magnet_time, splat<V>(1.0f)), splat<V>(0.0f), splat<V>(1e+06f));
     return {{pick(is_exact, exact_winding, dt * warms), pick(is_exact, dt * cools * (a * means), splat<V>(0.0f)),
             pick(is_exact, exact_housing, dt * cools), to_housing, to_ambient, nan_unless(finite(ambient), ambient),
             splat<V>(1.0f) / constant / constant, usable(temperature_coefficient), pick(derates, max_temperature,
             splat<V>(0.0f)), slope, pick(derates, share, share * splat<V>(0.0f) + splat<V>(1.0f)), pick(derates,
-            splat<V>(1.0f) - share, splat<V>(0.0f)), kept, discretization}};
+            splat<V>(1.0f) - share, splat<V>(0.0f)), kept, discretization, nan_unless((magnet_share >= splat<V>(0.0f)) &
+            (magnet_share <= splat<V>(1.0f)), magnet_share), pick(lagging, x * mean_of_decay(x, law_exp(negative(x))),
+            splat<V>(-1.0f) + usable(magnet_time))}};
 }
 
 template <class V>
-inline Values<V, 2> battery(V effort, V position, V velocity, V dt, V robot_power, V robot_effort, V voltage_before,
-        V magnitude_before, V voltage, V resistance, V sag, V min_voltage, V regeneration) {
-    const V fallen = voltage - sag * robot_effort;
+inline Values<V, 6> battery(V effort, V position, V velocity, V dt, V robot_power, V robot_losses, V robot_effort,
+        V voltage_before, V magnitude_before, V brake_before, V charge_before, V charge_rest, V share_before, V voltage,
+        V resistance, V sag, V min_voltage, V regeneration, V max_voltage, V loading, V per_capacity, V first_charge,
+        V empty_voltage, V knee, V steep, V flat, V max_power, V max_current) {
+    const V charge = within(started(charge_before, first_charge), splat<V>(0.0f), splat<V>(1.0f));
+    const V low = pick(charge < knee, charge, knee);
+    const V curve = empty_voltage + steep * low + flat * (charge - low);
+    const V fallen = pick(per_capacity > splat<V>(0.0f), curve, voltage) - sag * robot_effort;
     const V source = pick(fallen < min_voltage, min_voltage, fallen);
-    const V power = pick((robot_power < splat<V>(0.0f)) & (regeneration < splat<V>(0.5f)), splat<V>(0.0f), robot_power);
+    const V drawn = robot_power + robot_losses;
+    const V power = pick((drawn < splat<V>(0.0f)) & (regeneration < splat<V>(0.5f)), splat<V>(0.0f), drawn);
     const V left = source * source - splat<V>(4.0f) * resistance * power;
     const V under_load = splat<V>(0.5f) * (source + law_sqrt(pick(left < splat<V>(0.0f), splat<V>(0.0f), left)));
-    return {{pick(under_load < min_voltage, min_voltage, under_load), magnitude(effort)}};
+    const auto limited = (max_voltage > splat<V>(0.0f)) & (under_load > max_voltage);
+    const V factor = pick(loading > splat<V>(0.0f), loading, splat<V>(1.0f));
+    const V loaded = source * source - splat<V>(4.0f) * resistance * factor * pick(power < splat<V>(0.0f), power,
+            splat<V>(0.0f));
+    const V burdened = pick(loading > splat<V>(0.0f), splat<V>(0.5f) * (source + law_sqrt(loaded)) / factor,
+            splat<V>(0.0f));
+    const V raised = pick(burdened < max_voltage, max_voltage, burdened);
+    const V bounded = pick(limited, raised, under_load);
+    const V volts = pick(bounded < min_voltage, min_voltage, bounded);
+    const V taken = pick(limited, volts * (volts - source) / pick(resistance > splat<V>(0.0f), resistance,
+            splat<V>(1.0f)), negative(power));
+    const V returned = pick(drawn < splat<V>(0.0f), negative(drawn), splat<V>(0.0f));
+    const V brake = returned - pick(taken > splat<V>(0.0f), taken, splat<V>(0.0f));
+    const V amount = dt * per_capacity * ((drawn + brake) / pick(volts > splat<V>(0.0f), volts, splat<V>(1.0f)));
+    const auto results_1 = sum_and_rest(charge, charge_rest - amount);
+    const V after = results_1.at[0];
+    const V rest = results_1.at[1];
+    const V of_current = pick(max_current > splat<V>(0.0f), max_current * volts, splat<V>(kInfinity));
+    const V most = pick((max_power > splat<V>(0.0f)) & (max_power < of_current), max_power, of_current);
+    const auto is_limited = ((max_power > splat<V>(0.0f)) | (max_current > splat<V>(0.0f))) & (drawn > splat<V>(0.0f));
+    const V share = pick(is_limited, share_before * law_sqrt(pick(is_limited, most / drawn, splat<V>(1.0f))),
+            splat<V>(1.0f));
+    return {{volts, magnitude(effort), brake, within(after, splat<V>(0.0f), splat<V>(1.0f)), pick((after >
+            splat<V>(0.0f)) & (after < splat<V>(1.0f)), rest, splat<V>(0.0f)), within(share, splat<V>(0.001f),
+            splat<V>(1.0f))}};
 }
 
 template <class V>
-inline Values<V, 5> battery_prepare(V voltage, V resistance, V sag, V min_voltage, V regeneration) {
-    return {{positive(voltage), usable(resistance), usable(sag), nan_unless(min_voltage <= voltage,
-            usable(min_voltage)), regeneration}};
+inline Values<V, 15> battery_prepare(V voltage, V resistance, V sag, V min_voltage, V regeneration, V max_voltage,
+        V brake_resistance, V capacity, V charge, V empty_voltage, V knee_charge, V knee_voltage, V max_power,
+        V max_current) {
+    const auto bent = knee_charge > splat<V>(0.0f);
+    const V knee = pick(bent, knee_charge, splat<V>(1.0f));
+    const V at_knee = pick(bent, knee_voltage, voltage);
+    const auto ordered = (empty_voltage >= splat<V>(0.0f)) & (empty_voltage <= at_knee) & (at_knee <= voltage) & (knee
+            <= splat<V>(1.0f));
+    const V rest = splat<V>(1.0f) - knee;
+    const auto empties = positive_or_infinite(capacity) < splat<V>(kInfinity);
+    auto is_good = (ordered | (!empties)) & (max_voltage >= voltage) & (brake_resistance >= splat<V>(0.0f));
+    is_good = is_good & (capacity > splat<V>(0.0f)) & (max_power > splat<V>(0.0f)) & (max_current > splat<V>(0.0f));
+    return {{nan_unless(is_good, positive(voltage)), usable(resistance), usable(sag), nan_unless(min_voltage <= voltage,
+            usable(min_voltage)), regeneration, pick(max_voltage == splat<V>(kInfinity), splat<V>(0.0f), max_voltage),
+            pick(brake_resistance > splat<V>(0.0f), splat<V>(1.0f) + resistance / brake_resistance, splat<V>(0.0f)),
+            pick(empties, splat<V>(1.0f) / (splat<V>(3600.0f) * capacity), splat<V>(0.0f)), nan_unless((charge >=
+            splat<V>(0.0f)) & (charge <= splat<V>(1.0f)), charge), nan_unless(is_good, empty_voltage), knee,
+            pick(empties, (at_knee - empty_voltage) / knee, splat<V>(0.0f)), pick(empties & (rest > splat<V>(0.0f)),
+            (voltage - at_knee) / rest, splat<V>(0.0f)), pick(max_power == splat<V>(kInfinity), splat<V>(0.0f),
+            max_power), pick(max_current == splat<V>(kInfinity), splat<V>(0.0f), max_current)}};
 }
 
 template <class V>
@@ -996,10 +1145,19 @@ inline V shaft_effort(V effort, V position, V velocity) {
 }
 
 template <class V>
-inline V cogging(V effort, V position, V velocity, V amplitude, V periods, V phase) {
+inline V wave(V periods, V position, V phase) {
     const V angle = periods * position + phase;
     const auto far = (magnitude(angle) >= splat<V>(1.6777216e+07f)) & finite(angle);
-    return effort + amplitude * law_sin(pick(far, splat<V>(0.0f), angle));
+    return law_sin(pick(far, splat<V>(0.0f), angle));
+}
+
+template <class V>
+inline V cogging(V effort, V position, V velocity, V amplitude, V periods, V phase, V ripple, V ripple_periods,
+        V ripple_phase) {
+    const V rippled = pick(ripple != splat<V>(0.0f), ripple * wave(ripple_periods, position, ripple_phase +
+            splat<V>(1.5707964f)), splat<V>(0.0f));
+    const V pushed = amplitude * wave(periods, position, phase);
+    return pick(ripple != splat<V>(0.0f), effort + effort * rippled + pushed, effort + pushed);
 }
 
 template <class V>
@@ -1688,7 +1846,7 @@ struct ControllerServo {
     // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
-    static constexpr int kAsks[] = {10};
+    static constexpr int kAsks[] = {14};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false, true, false};
     // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
@@ -1853,45 +2011,48 @@ struct ElectricalWinding {
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
     static constexpr bool kFollows = false;
-    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 11, kPrepared = 12, kStates = 6, kCurves = 0, kAsked = 8, kArguments = 30, kFirst = 0;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 15, kPrepared = 16, kStates = 8, kCurves = 0, kAsked = 9, kArguments = 37, kFirst = 0;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
-    static constexpr int kPasses[] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, 8, 9, 10};
+    static constexpr int kPasses[] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, 8, 9, 10, -1, -1, -1, -1};
     // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
-    static constexpr int kAsks[] = {0, 1, 2, 3, 6, 7, 9, 10};
+    static constexpr int kAsks[] = {0, 1, 2, 3, 6, 8, 13, 14, 15};
     // states that are unknown after a reset
-    static constexpr bool kUnset[] = {false, false, false, false, true, false};
+    static constexpr bool kUnset[] = {false, false, false, false, false, false, true, false};
     // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
     static constexpr bool kHasUsual = true;
-    static constexpr bool kHasCostly = false;
-    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, 0.0f, kNaN, kNaN, kNaN, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
-    static constexpr float kUsualAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
-    static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
-    static constexpr float kCostlyAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr bool kHasCostly = true;
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, 0.0f, kNaN, kNaN, kNaN, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
+    static constexpr float kUsualAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, 1.0f};
+    static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, 0.0f, 0.0f, 0.0f, 0.0f};
+    static constexpr float kCostlyAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, 1.0f};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, true};
 
     template <class V>
     static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V dt, V inertia, V load,
-            V load_is_whole, V coupled_inertia, V temperature, V housing_temperature, V derating, V supply_voltage,
-            V current, V terminal_voltage, V power, V loss, V previous_velocity, V previous_effort, V cold_constant,
-            V inverse_constant, V cold_resistance, V inductance, V supply, V max_current, V max_current_rate,
-            V temperature_coefficient, V magnet_coefficient, V in_volts, V driver, V as_mujoco) {
+            V load_is_whole, V coupled_inertia, V temperature, V magnet_temperature, V derating, V supply_voltage,
+            V supply_share, V current, V terminal_voltage, V power, V loss, V heat_before, V losses_before,
+            V previous_velocity, V previous_effort, V cold_constant, V inverse_constant, V cold_resistance,
+            V inductance, V supply, V max_current, V max_current_rate, V temperature_coefficient, V magnet_coefficient,
+            V in_volts, V driver, V as_mujoco, V driver_ohms, V per_square, V corner, V dead_zone) {
         return winding(effort, position, velocity, dt, inertia, load, load_is_whole, coupled_inertia, temperature,
-                housing_temperature, derating, supply_voltage, current, terminal_voltage, power, loss,
-                previous_velocity, previous_effort, cold_constant, inverse_constant, cold_resistance, inductance,
-                supply, max_current, max_current_rate, temperature_coefficient, magnet_coefficient, in_volts, driver,
-                as_mujoco);
+                magnet_temperature, derating, supply_voltage, supply_share, current, terminal_voltage, power, loss,
+                heat_before, losses_before, previous_velocity, previous_effort, cold_constant, inverse_constant,
+                cold_resistance, inductance, supply, max_current, max_current_rate, temperature_coefficient,
+                magnet_coefficient, in_volts, driver, as_mujoco, driver_ohms, per_square, corner, dead_zone);
     }
     template <class V>
     static inline Values<V, kPrepared> prepare(V torque_constant, V resistance, V inductance, V supply, V max_current,
-            V max_current_rate, V temperature_coefficient, V magnet_coefficient, V in_volts, V driver, V as_mujoco, V) {
+            V max_current_rate, V temperature_coefficient, V magnet_coefficient, V in_volts, V driver, V as_mujoco,
+            V driver_resistance, V saturation_current, V bandwidth, V dead_zone, V) {
         return winding_prepare(torque_constant, resistance, inductance, supply, max_current, max_current_rate,
-                temperature_coefficient, magnet_coefficient, in_volts, driver, as_mujoco);
+                temperature_coefficient, magnet_coefficient, in_volts, driver, as_mujoco, driver_resistance,
+                saturation_current, bandwidth, dead_zone);
     }
     static constexpr bool kFelt = false;
     static constexpr bool kTicks = false;
@@ -2034,7 +2195,7 @@ struct ClampingEnvelope {
     // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
     static constexpr int kOver[] = {1, 1};
     // numbers of the signals that it asks for
-    static constexpr int kAsks[] = {9, 10};
+    static constexpr int kAsks[] = {13, 14};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false};
     // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
@@ -2103,49 +2264,95 @@ struct ClampingMaxEffort {
     static constexpr bool kEnds = false;
 };
 
+struct LossesOfMotor {
+    static constexpr const char *kName = "LossesOfMotor", *kKind = "losses";
+    static constexpr bool kLimits = false, kConverts = false;
+    static constexpr bool kCouples = false;
+    static constexpr bool kFollows = false;
+    static constexpr int kResults = 0, kGives = 0, kLate = 0, kParameters = 9, kPrepared = 8, kStates = 3, kCurves = 0, kAsked = 0, kArguments = 15, kFirst = 0;
+    static constexpr bool kPrepares = true;
+    // whether what is prepared depends on the time step
+    static constexpr bool kTimed = false;
+    // the parameter that each prepared number is as it stands, -1 for one that is derived
+    static constexpr int kPasses[] = {-1, -1, -1, -1, -1, -1, -1, -1};
+    // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
+    static constexpr int kOver[] = {-1};
+    // numbers of the signals that it asks for
+    static constexpr int kAsks[] = {-1};
+    // states that are unknown after a reset
+    static constexpr bool kUnset[] = {false, false, false};
+    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
+    static constexpr bool kHasUsual = false;
+    static constexpr bool kHasCostly = false;
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCostlyAsked[] = {kNaN};
+    // effort, position, velocity
+    static constexpr bool kReads[] = {true, false, true};
+
+    template <class V>
+    static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V dt, V power_before,
+            V housing_before, V flux_before, V hysteresis, V eddy, V friction, V viscous, V gear, V idle_power,
+            V flux_speed, V flux_loss) {
+        return losses(effort, position, velocity, dt, power_before, housing_before, flux_before, hysteresis, eddy,
+                friction, viscous, gear, idle_power, flux_speed, flux_loss);
+    }
+    template <class V>
+    static inline Values<V, kPrepared> prepare(V hysteresis, V eddy, V friction, V viscous, V gear, V share,
+            V idle_power, V flux_speed, V flux_loss, V) {
+        return losses_prepare(hysteresis, eddy, friction, viscous, gear, share, idle_power, flux_speed, flux_loss);
+    }
+    static constexpr bool kFelt = false;
+    static constexpr bool kTicks = false;
+    static constexpr bool kEnds = false;
+};
+
 struct ThermalTwoNode {
     static constexpr const char *kName = "ThermalTwoNode", *kKind = "thermal";
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
     static constexpr bool kFollows = false;
-    static constexpr int kResults = 0, kGives = 0, kLate = 0, kParameters = 12, kPrepared = 14, kStates = 7, kCurves = 0, kAsked = 1, kArguments = 26, kFirst = 0;
+    static constexpr int kResults = 0, kGives = 0, kLate = 0, kParameters = 14, kPrepared = 16, kStates = 9, kCurves = 0, kAsked = 4, kArguments = 33, kFirst = 0;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = true;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
-    static constexpr int kPasses[] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 10, 11};
+    static constexpr int kPasses[] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 10, 11, -1, -1};
     // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
-    static constexpr int kAsks[] = {8};
+    static constexpr int kAsks[] = {9, 10, 11, 12};
     // states that are unknown after a reset
-    static constexpr bool kUnset[] = {true, true, false, false, false, false, false};
+    static constexpr bool kUnset[] = {true, true, false, false, false, false, true, false, false};
     // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
-    static constexpr bool kHasUsual = false;
+    static constexpr bool kHasUsual = true;
     static constexpr bool kHasCostly = false;
-    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
-    static constexpr float kUsualAsked[] = {kNaN};
-    static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
-    static constexpr float kCostlyAsked[] = {kNaN};
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, 0.0f, -1.0f};
+    static constexpr float kUsualAsked[] = {kNaN, 0.0f, 0.0f, 0.0f};
+    static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCostlyAsked[] = {kNaN, kNaN, kNaN, kNaN};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, false};
 
     template <class V>
     static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V dt, V winding_loss,
-            V winding_before, V housing_before, V winding_rest, V housing_rest, V derating, V kept_before,
-            V effort_before, V of_winding, V shared, V of_housing, V to_housing, V to_ambient, V ambient, V loss,
-            V temperature_coefficient, V end, V slope, V share, V spare, V kept, V discretization) {
-        return two_nodes(effort, position, velocity, dt, winding_loss, winding_before, housing_before, winding_rest,
-                housing_rest, derating, kept_before, effort_before, of_winding, shared, of_housing, to_housing,
-                to_ambient, ambient, loss, temperature_coefficient, end, slope, share, spare, kept, discretization);
+            V winding_heat, V flux_heat, V housing_heat, V winding_before, V housing_before, V winding_rest,
+            V housing_rest, V derating, V kept_before, V magnet_before, V magnet_rest, V effort_before, V of_winding,
+            V shared, V of_housing, V to_housing, V to_ambient, V ambient, V loss, V temperature_coefficient, V end,
+            V slope, V share, V spare, V kept, V discretization, V magnet_share, V magnet_gain) {
+        return two_nodes(effort, position, velocity, dt, winding_loss, winding_heat, flux_heat, housing_heat,
+                winding_before, housing_before, winding_rest, housing_rest, derating, kept_before, magnet_before,
+                magnet_rest, effort_before, of_winding, shared, of_housing, to_housing, to_ambient, ambient, loss,
+                temperature_coefficient, end, slope, share, spare, kept, discretization, magnet_share, magnet_gain);
     }
     template <class V>
     static inline Values<V, kPrepared> prepare(V winding_capacity, V winding_resistance, V housing_capacity,
             V housing_resistance, V ambient, V motor_constant, V temperature_coefficient, V derating_start,
-            V max_temperature, V continuous_share, V kept, V discretization, V dt) {
+            V max_temperature, V continuous_share, V kept, V discretization, V magnet_share, V magnet_time, V dt) {
         return two_node_prepare(winding_capacity, winding_resistance, housing_capacity, housing_resistance, ambient,
                 motor_constant, temperature_coefficient, derating_start, max_temperature, continuous_share, kept,
-                discretization, dt);
+                discretization, magnet_share, magnet_time, dt);
     }
     static constexpr bool kFelt = false;
     static constexpr bool kTicks = false;
@@ -2157,38 +2364,45 @@ struct SupplyBattery {
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
     static constexpr bool kFollows = false;
-    static constexpr int kResults = 0, kGives = 0, kLate = 0, kParameters = 5, kPrepared = 5, kStates = 2, kCurves = 0, kAsked = 2, kArguments = 13, kFirst = 0;
+    static constexpr int kResults = 0, kGives = 0, kLate = 0, kParameters = 14, kPrepared = 15, kStates = 6, kCurves = 0, kAsked = 3, kArguments = 28, kFirst = 0;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
-    static constexpr int kPasses[] = {-1, -1, -1, -1, 4};
+    static constexpr int kPasses[] = {-1, -1, -1, -1, 4, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
     // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
-    static constexpr int kAsks[] = {12, 14};
+    static constexpr int kAsks[] = {18, 19, 21};
     // states that are unknown after a reset
-    static constexpr bool kUnset[] = {true, false};
+    static constexpr bool kUnset[] = {true, false, false, true, false, false};
     // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
-    static constexpr bool kHasUsual = false;
+    static constexpr bool kHasUsual = true;
     static constexpr bool kHasCostly = false;
-    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN};
-    static constexpr float kUsualAsked[] = {kNaN, kNaN};
-    static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN};
-    static constexpr float kCostlyAsked[] = {kNaN, kNaN};
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, 0.0f, 0.0f, 0.0f, kNaN, kNaN, kNaN, 0.0f, 0.0f, 0.0f, 0.0f};
+    static constexpr float kUsualAsked[] = {kNaN, 0.0f, kNaN};
+    static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCostlyAsked[] = {kNaN, kNaN, kNaN};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, false};
 
     template <class V>
     static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V dt, V robot_power,
-            V robot_effort, V voltage_before, V magnitude_before, V voltage, V resistance, V sag, V min_voltage,
-            V regeneration) {
-        return battery(effort, position, velocity, dt, robot_power, robot_effort, voltage_before, magnitude_before,
-                voltage, resistance, sag, min_voltage, regeneration);
+            V robot_losses, V robot_effort, V voltage_before, V magnitude_before, V brake_before, V charge_before,
+            V charge_rest, V share_before, V voltage, V resistance, V sag, V min_voltage, V regeneration, V max_voltage,
+            V loading, V per_capacity, V first_charge, V empty_voltage, V knee, V steep, V flat, V max_power,
+            V max_current) {
+        return battery(effort, position, velocity, dt, robot_power, robot_losses, robot_effort, voltage_before,
+                magnitude_before, brake_before, charge_before, charge_rest, share_before, voltage, resistance, sag,
+                min_voltage, regeneration, max_voltage, loading, per_capacity, first_charge, empty_voltage, knee, steep,
+                flat, max_power, max_current);
     }
     template <class V>
-    static inline Values<V, kPrepared> prepare(V voltage, V resistance, V sag, V min_voltage, V regeneration, V) {
-        return battery_prepare(voltage, resistance, sag, min_voltage, regeneration);
+    static inline Values<V, kPrepared> prepare(V voltage, V resistance, V sag, V min_voltage, V regeneration,
+            V max_voltage, V brake_resistance, V capacity, V charge, V empty_voltage, V knee_charge, V knee_voltage,
+            V max_power, V max_current, V) {
+        return battery_prepare(voltage, resistance, sag, min_voltage, regeneration, max_voltage, brake_resistance,
+                capacity, charge, empty_voltage, knee_charge, knee_voltage, max_power, max_current);
     }
     static constexpr bool kFelt = false;
     static constexpr bool kTicks = false;
@@ -2355,12 +2569,12 @@ struct PassiveCogging {
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
     static constexpr bool kFollows = true;
-    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 7, kFirst = 0;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 6, kPrepared = 6, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 10, kFirst = 0;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
-    static constexpr int kPasses[] = {0, 1, 2};
+    static constexpr int kPasses[] = {0, 1, 2, 3, 4, 5};
     // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
@@ -2368,23 +2582,24 @@ struct PassiveCogging {
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false};
     // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
-    static constexpr bool kHasUsual = false;
+    static constexpr bool kHasUsual = true;
     static constexpr bool kHasCostly = false;
-    static constexpr float kUsual[] = {kNaN, kNaN, kNaN};
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, 0.0f, 0.0f, 0.0f};
     static constexpr float kUsualAsked[] = {kNaN};
-    static constexpr float kCostly[] = {kNaN, kNaN, kNaN};
+    static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
     static constexpr float kCostlyAsked[] = {kNaN};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, true, false};
 
     template <class V>
     static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V, V amplitude, V periods,
-            V phase) {
-        return {{cogging(effort, position, velocity, amplitude, periods, phase)}};
+            V phase, V ripple, V ripple_periods, V ripple_phase) {
+        return {{cogging(effort, position, velocity, amplitude, periods, phase, ripple, ripple_periods, ripple_phase)}};
     }
     template <class V>
-    static inline Values<V, kPrepared> prepare(V amplitude, V periods, V phase, V) {
-        return {{amplitude, periods, phase}};
+    static inline Values<V, kPrepared> prepare(V amplitude, V periods, V phase, V ripple, V ripple_periods,
+            V ripple_phase, V) {
+        return {{amplitude, periods, phase, ripple, ripple_periods, ripple_phase}};
     }
     static constexpr bool kFelt = false;
     static constexpr bool kTicks = false;
@@ -2546,7 +2761,7 @@ struct ImplicitEffort {
     // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
-    static constexpr int kAsks[] = {0, 1, 2, 3, 4, 5, 17};
+    static constexpr int kAsks[] = {0, 1, 2, 3, 4, 5, 24};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {true, true, false, false};
     // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
@@ -2598,7 +2813,7 @@ struct FeedbackEncoder {
     // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
-    static constexpr int kAsks[] = {16};
+    static constexpr int kAsks[] = {23};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {true, true, false};
     // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
@@ -2644,7 +2859,7 @@ struct DelayTimed {
     // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
-    static constexpr int kAsks[] = {15};
+    static constexpr int kAsks[] = {22};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {true, false, false};
     // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
@@ -2675,7 +2890,7 @@ struct DelayTimed {
 
 using Functions = List<FunctionExp, FunctionLog, FunctionSqrt, FunctionTanh, FunctionSin, FunctionCos, FunctionPow, FunctionDecay, FunctionStribeck>;
 using Controllers = List<ControllerPD, ControllerPID, ControllerGearedPD, ControllerGearedPID, ControllerSlewedPID, ControllerServo, ControllerStartupPD>;
-using EffortStages = List<RateHold, EffortDelayTimed, ElectricalWinding, ClampingDCMotor, ClampingDCMotorCutoff, ClampingPositionBased, ClampingEnvelope, ClampingMaxEffort, ThermalTwoNode, SupplyBattery, TransmissionGear, TransmissionElastic, LinkageShaft, PassiveCogging, PassiveFriction, PassiveFrictionCurve, PassiveLuGreFriction, ImplicitEffort>;
+using EffortStages = List<RateHold, EffortDelayTimed, ElectricalWinding, ClampingDCMotor, ClampingDCMotorCutoff, ClampingPositionBased, ClampingEnvelope, ClampingMaxEffort, LossesOfMotor, ThermalTwoNode, SupplyBattery, TransmissionGear, TransmissionElastic, LinkageShaft, PassiveCogging, PassiveFriction, PassiveFrictionCurve, PassiveLuGreFriction, ImplicitEffort>;
 using Feedbacks = List<FeedbackEncoder, DelayTimed>;
 
 }  // namespace ACTUATORS_VARIANT

@@ -13,7 +13,7 @@
 namespace actuators {
 
 // Largest number of parameters, and of states, of a law; checked at compile time.
-constexpr int kMost = 20;
+constexpr int kMost = 28;
 
 // Largest number of curves of a law.
 constexpr int kMostCurves = 4;
@@ -33,7 +33,7 @@ constexpr int kSpareRows = 2;
 constexpr int kEffortFault = 1 << kSignals;
 
 // Largest number of requested signals of all laws together, in addition to the signals above.
-constexpr int kMostAsked = 24;
+constexpr int kMostAsked = 28;
 constexpr int kAskedFault = 2 * kEffortFault;
 // Those that a motor feels otherwise than its joint, and their number; checked against the generated laws.
 constexpr int kInertia = 0, kLoad = 1, kLoadIsWhole = 2, kCoupledInertia = 3, kFeltSignals = 4;

@@ -328,7 +328,7 @@ struct Truth {
 
 // Fault code of the requested signals of an element.
 NOINLINE int32_t asked_fault_of(const Problem& p, const Block& b, int64_t i) {
-    const uint16_t asking = p.asking[i % p.period];
+    const uint32_t asking = p.asking[i % p.period];
     for (int s = 0; s < kMostAsked && asking >> s; ++s) {
         if (!(asking >> s & 1)) continue;
         if (!signal_is_good(s, p.asked[s][b.first + i])) return kAskedFault;

@@ -24,6 +24,7 @@ STAGES = {
     "effort_delay": "delays the effort on its way to the motor",
     "electrical": "turns the effort into what the winding delivers at its voltage",
     "clamping": "limits the effort to what the motor can deliver",
+    "losses": "computes losses of iron, friction and driver, which warm the motor and load the supply",
     "thermal": "computes temperatures, and a derating that windings and limits follow",
     "supply": "computes the voltage of the battery under the power of all motors",
     "transmission": "converts between motor and joint: ratio, rotor, efficiency, spring, backlash",

@@ -316,8 +316,18 @@ def put_in_range(law: Law, table: np.ndarray, rng: np.random.Generator) -> np.nd
     for name in named(law):
         if described[name].upper < math.inf and described[name].type == "float":
             table[:, names.index(name)] %= described[name].upper
+    # many parameters at once seldom go together, so half of those that switch something on do nothing
+    for name, neutral in zip(named(law), law.neutral, strict=True):
+        if law.kind in ("electrical", "supply") and described[name].fallback in (0.0, math.inf):
+            table[rng.random(rows) < 0.5, names.index(name)] = neutral
     for name, values in flags_of(law).items():
         table[:, names.index(name)] = rng.integers(0, values, rows)
+    if law.kind == "electrical":
+        # what MuJoCo has not, and a second lag of the current
+        for name in ("driver_resistance", "saturation_current", "bandwidth", "dead_zone"):
+            theirs = table[:, names.index("discretization")] > 0
+            table[theirs, names.index(name)] = law.neutral[law.parameters.index(name)]
+        table[np.isfinite(table[:, names.index("bandwidth")]), names.index("inductance")] = 0.0
     return table.astype(np.float32)
 
 
@@ -326,7 +336,17 @@ def middle_row(law: Law) -> np.ndarray:
     flags, described = {*flags_of(law), *whole_numbers_of(law)}, described_of(law)
     row = [1.0 if name in flags else 0.5 + 0.25 * at for at, name in enumerate(inputs_of(law))]
     most = [0.75 * described[name].upper if name in described else math.inf for name in inputs_of(law)]
-    return np.minimum(row, most).astype(np.float32)
+    row = np.minimum(row, most)
+    if law.kind in ("electrical", "supply"):
+        # those that cannot stand beside others do nothing
+        own = {
+            one: described[name].word(row[inputs_of(law).index(name)])
+            for one, name in zip(law.parameters, named(law), strict=True)
+        }
+        refused = {one.partition(" = ")[0].lstrip(".") for one in conflicts(law.config(**own), "")}
+        for name, parameter, neutral in zip(named(law), law.parameters, law.neutral, strict=True):
+            row[inputs_of(law).index(name)] = neutral if parameter in refused else row[inputs_of(law).index(name)]
+    return row.astype(np.float32)
 
 
 def edge_table(law: Law) -> np.ndarray:
@@ -434,6 +454,10 @@ def assert_right(law: Law, table: np.ndarray, results: np.ndarray) -> None:
             other[:, names.index("bias")] += step * table[:, names.index("noise")]
             with np.errstate(all="ignore"):
                 moved = np.fmax(moved, np.abs(by_oracle(law, other) - expected))
+    if law.kind == "electrical":
+        # of a power, what flows: the loss, and what the velocities at both ends of the step would take
+        after = expected[:, 0] * table[:, names.index("velocity")]
+        moved[:, 3] += 2.0**-22 * (np.abs(after) + np.abs(expected[:, 6]))
     if "dry_effort" in law.state:
         # the dry friction is taken from a load that is estimated, and added to it again
         is_estimated = table[:, names.index("load_is_whole")] <= 0.5

@@ -164,7 +164,7 @@ def test_driver_is_switched_at_run_time() -> None:
 def test_warm_winding_has_more_resistance_and_less_torque() -> None:
     """The supply counts for less at 125 °C; the loss per effort² is published."""
     warm = config(temperature_coefficient=0.00393, magnet_coefficient=0.0011)
-    signals = {"inertia": np.zeros(1), "temperature": np.full(1, 125.0), "housing_temperature": np.full(1, 75.0)}
+    signals = {"inertia": np.zeros(1), "temperature": np.full(1, 125.0), "magnet_temperature": np.full(1, 75.0)}
     found, state = efforts_of(warm, np.full(1, 10.0), np.full(1, 1e3), DT, signals)
     hot_k, hot_r = K * (1 - 0.0011 * 50), R * 1.393
     assert found[0] == pytest.approx(hot_k * (VOLTS - hot_k * 10.0) / hot_r, rel=1e-5)
@@ -186,7 +186,9 @@ def test_command_in_volts() -> None:
     expected = K * (volts - K * velocity) / (R + K**2 * DT / INERTIA)
     np.testing.assert_allclose(found, expected, rtol=1e-6)
     np.testing.assert_allclose(state["terminal_voltage"], volts)
-    np.testing.assert_allclose(state["power"], volts * expected / K, rtol=1e-6)
+    # at the mean velocity of the step
+    gained = expected * DT / INERTIA
+    np.testing.assert_allclose(state["power"], volts * expected / K - expected * gained / 2, rtol=1e-6)
 
 
 def test_winding_stands_between_controller_and_limits_on_every_engine(rng) -> None:

@@ -19,7 +19,8 @@ def voltage_under(config: aa.SupplyConfig, power: float, effort: float = 0.0) ->
     """Voltage that the law leaves of a power of the robot and a sum of its efforts."""
     values = [np.full(1, float(getattr(config, name)), np.float32) for name in aa.SupplyBattery.PARAMETERS]
     prepared = native.core.prepare("SupplyBattery", [*values, np.full(1, 0.001, np.float32)])
-    signals = [0.0, 0.0, 0.0, 0.001, power, effort, math.nan, 0.0]
+    # no other losses; a state as after a reset
+    signals = [0.0, 0.0, 0.0, 0.001, power, 0.0, effort, math.nan, 0.0, 0.0, math.nan, 0.0, 1.0]
     return float(native.core.law("SupplyBattery", [*(np.full(1, one, np.float32) for one in signals), *prepared])[0][0])
 
 

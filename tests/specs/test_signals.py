@@ -18,6 +18,7 @@ def test_totals_add_up_what_laws_may_publish() -> None:
     totals = [signal for signal in SIGNALS.values() if signal.total_of]
     assert [(signal.name, signal.total_of) for signal in totals] == [
         ("robot_power", "power"),
+        ("robot_losses", "loss_power"),
         ("robot_effort", "effort_magnitude"),
     ]
     assert {signal.total_of for signal in totals} == SUMMED

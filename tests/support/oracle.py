@@ -236,10 +236,11 @@ def felt_by_rotor(
 
 
 @law_of("PassiveCogging")
-def cogging_law(effort, q, _qd, _dt, amplitude, periods, phase):
-    """Cogging with the sign of MuJoCo's `dcmotor`; angles that float32 does not resolve are none."""
-    angle = periods * q + phase
-    return (effort + amplitude * np.sin(np.where(np.abs(angle) < 2.0**24, angle, 0)),)
+def cogging_law(effort, q, _qd, _dt, amplitude, periods, phase, ripple, ripple_periods, ripple_phase):
+    """Cogging with the sign of MuJoCo's `dcmotor`, and ripple; angles that float32 does not resolve are none."""
+    angle, other = periods * q + phase, ripple_periods * q + ripple_phase + np.pi / 2
+    pushed, rippled = (np.sin(np.where(np.abs(one) < 2.0**24, one, 0)) for one in (angle, other))
+    return (effort * (1 + ripple * rippled) + amplitude * pushed,)
 
 
 @motor_of("TransmissionGear")
@@ -259,17 +260,22 @@ def rotor_signals(q, qd, q_target, qd_target, feedforward, th, thd, _qd_before, 
 
 
 @law_of("ElectricalWinding")
-def winding_law(effort, _q, qd, h, inertia, load, whole, coupled, T, T_h, derating, supply, i, *others):
+def winding_law(effort, _q, qd, h, inertia, load, whole, coupled, T, T_m, derating, supply, portion, i, *others):
     """Winding at a constant voltage over a step, current-regulated within the supply."""
-    _volts, _power, _loss, qd_before, u_before, K, R, L, *rest = others
-    config_supply, most, rate, of_copper, of_magnet, in_volts, driver, as_mujoco = rest
-    R25, K, R = R, K * np.maximum(1 - of_magnet * (T_h - 25), 0.01), R * np.maximum(1 + of_copper * (T - 25), 0.01)
+    _volts, _power, _loss, _heat, _losses, qd_before, u_before, K, R, L, *rest = others
+    config_supply, most, rate, of_copper, of_magnet, in_volts, driver, as_mujoco, R_on, knee, bandwidth, dead = rest
+    R25, K, R_w = R, K * np.maximum(1 - of_magnet * (T_m - 25), 0.01), R * np.maximum(1 + of_copper * (T - 25), 0.01)
+    R = R_w + R_on
+    lags = np.isfinite(bandwidth)
+    theirs = (R_on == 0) & np.isinf(knee) & ~lags & (dead == 0)
+    good = np.where(((as_mujoco > 0.5) & ~theirs) | (lags & (L > 0)), np.nan, 1.0)
     # the time constant of MuJoCo is that of a cold winding, and so are the voltages of its drive
     R_drive = np.where(as_mujoco > 0.5, R25, R)
-    x = h * R_drive / np.where(L > 0, L, np.nan)
-    left = np.where(L > 0, np.exp(-x), 0)
-    share = np.where(L > 0, -np.expm1(-x), 1)
-    m = np.where(L > 0, share / x, 0)
+    x = np.where(lags, 2 * np.pi * h * np.where(lags, bandwidth, 0), h * R_drive / np.where(L > 0, L, np.nan))
+    is_late = lags | (L > 0)
+    left = np.where(is_late, np.exp(-x), 0)
+    share = np.where(is_late, -np.expm1(-x), 1)
+    m = np.where(is_late, share / x, 0)
     V = np.where(supply <= 3.4028234663852886e38, np.maximum(supply, 0), config_supply)
     V = np.where(driver > 1.5, 0, V)
     inertia = np.where(coupled > 0, coupled, inertia / 2)
@@ -282,9 +288,17 @@ def winding_law(effort, _q, qd, h, inertia, load, whole, coupled, T, T_h, derati
     else_acts = np.clip(np.where(whole > 0, -load, inertia * gained / h - u_before), -largest, largest)
     free = np.where(implicit, qd + a * else_acts, qd)
 
+    def constant_of(current):
+        return K / np.sqrt(1 + (current / knee) ** 2)
+
     # V = R i_inf + K v+, v+ = free + a K (i_inf (1 - m) + i m), solved for the current that a voltage leads to
+    K_before = constant_of(i)
+
     def current_of(volts):
-        return (volts - K * free - K * a * K * m * i) / (R + K * a * K * (1 - m))
+        return (volts - K_before * free - K_before * a * K_before * m * i) / (R + K_before * a * K_before * (1 - m))
+
+    def mean_of(volts):
+        return (volts - K_before * free) / (R + a * K_before**2)
 
     asked = np.where(
         in_volts > 0.5, current_of(effort), effort / K * np.where(R > 0, R_drive / np.where(R > 0, R, 1), 1)
@@ -293,33 +307,66 @@ def winding_law(effort, _q, qd, h, inertia, load, whole, coupled, T, T_h, derati
     # MuJoCo limits the rate at the start of a step with inductance, and after the voltage
     as_theirs = (as_mujoco > 0.5) & (L > 0)
     change = rate * np.where(as_theirs, L / np.where(R_drive > 0, R_drive, 1), h)
-    wanted = np.clip(np.clip(asked, -limit, limit), i - change, i + change)
-    settled = np.clip(wanted, current_of(-V), current_of(V))
+    shared = asked * np.minimum(portion, 1)
+    shared = np.where((dead > 0) & (np.abs(shared - i) <= dead), i, shared)
+    wanted = np.clip(np.clip(shared, -limit, limit), i - change, i + change)
+    is_current = (in_volts < 0.5) | (wanted != asked)
+    mean_wanted = wanted * (1 - m) + i * m
+    K_wanted = constant_of(mean_wanted)
+    needed = R * np.where(lags, mean_wanted, wanted) + K_wanted * (free + a * K_wanted * mean_wanted)
+    needed = np.where(is_current, needed, effort)
+    volts = np.clip(needed, -V, V)
+    regulated = is_current & (np.abs(needed) <= V)
+    limited = np.where(lags, mean_of(volts), current_of(volts))
+    bounded = np.where(needed > 0, np.minimum(limited, wanted), np.maximum(limited, wanted))
+    limited = np.where(np.isfinite(knee) & is_current & (needed != 0), bounded, limited)
+    settled = np.where(regulated, wanted, limited)
     settled = np.where(as_theirs, np.clip(settled, i - change, i + change), settled)
     after = settled * share + i * left
-    mean = np.where(as_mujoco > 0.5, after, settled * (1 - m) + i * m)
-    needed = np.where(
-        (in_volts < 0.5) | (wanted != asked), R * wanted + K * (free + a * K * (wanted * (1 - m) + i * m)), effort
-    )
-    volts = np.clip(needed, -V, V)
+    after = np.where(lags, np.where(regulated, np.clip(after, mean_of(-V), mean_of(V)), limited), after)
+    cut = lags & ~regulated
+    mean = np.where(as_mujoco > 0.5, after, np.where(cut, limited, settled * (1 - m) + i * m))
+    K_used = np.where(regulated, K_wanted, K_before)
+    # less than the supply where the demand is less than what it could give
+    own = R * np.where(lags, mean, settled) + K_used * (free + a * K_used * mean)
+    volts = np.where(np.isfinite(knee) & is_current & ~regulated, own, volts)
+    # the mean of the square of a current that decays
+    spread = (i - settled) ** 2 * (np.where(is_late, -np.expm1(-2 * x) / (2 * x), 0) - m**2)
+    spread = np.where((as_mujoco > 0.5) | cut, 0, spread)
+    total = K_used * mean
+    power = volts * mean - total * np.where(implicit, free + a * total - qd, 0) / 2 + np.where(lags, R * spread, 0)
+    squares = mean**2 + spread
+    beyond = R_w * (spread + mean**2 * (1 - (K_used / K) ** 2))
     is_open = (driver > 0.5) & (driver < 1.5)
-    found = (K * mean, after, volts, volts * mean), (0, 0, K * qd, 0)
-    given, *states = (np.where(is_open, off, on) for on, off in zip(*found, strict=True))
-    return given, *states, R / K / K, qd, given
+    found = (total, after, volts, power, beyond, R * squares), (0, 0, K * qd, 0, 0, 0)
+    given, *states = (np.where(is_open, off, on) * good for on, off in zip(*found, strict=True))
+    return given, *states[:3], R_w / K / K * good, *states[3:], qd, given
+
+
+@law_of("LossesOfMotor")
+def losses_law(effort, _q, qd, _h, _power, _housing, _flux, k_h, k_e, F, b, gear, share, idle, flux_speed, flux_loss):
+    """Iron by hysteresis and eddy currents, heat of friction and gear, and the current that weakens a field."""
+    v = np.abs(qd)
+    iron = k_h * v + k_e * v**2
+    flux = np.where(v > flux_speed, flux_loss * (1 - flux_speed / np.where(v > 0, v, 1)) ** 2, 0)
+    return iron + flux + idle, iron + share * (F * v + b * v**2 + gear * np.abs(effort * qd)), flux
 
 
 @law_of("ThermalTwoNode")
-def two_node_law(effort, _q, _qd, h, published, T_w, T_h, rest_w, rest_h, _derating, _kept, before, *parameters):
+def two_node_law(effort, _q, _qd, h, published, extra, flux, P_h, T_w, T_h, rest_w, rest_h, *others):
     """Winding and housing as two nodes, by the eigenvalues of the symmetric form of the network, exact over the step.
 
     The rounding errors of the two temperatures are those of float32, so they are NaN here, for no comparison.
     """
-    C_w, R_w, C_h, R_h, T_a, K, a, T_1, T_max, share, kept, discretization = parameters
+    _derating, _kept, T_m, rest_m, before, C_w, R_w, C_h, R_h, T_a, K, a, T_1, T_max, *rest = others
+    share, kept, discretization, share_m, t_m = rest
+    T_w, T_h, T_m = (np.where(np.isnan(one), T_a, one) for one in (T_w, T_h, T_m))
     power = np.where(discretization > 1.5, before, effort) ** 2 * np.where(
         np.isfinite(K), np.maximum(1 + a * (T_w - 25), 0) / K**2, published
     )
+    power = power + extra + flux
     q = (T_w - T_h) / R_w
-    flows = np.stack([power - q, q - (T_h - T_a) / R_h], axis=-1)
+    flows = np.stack([power - q, q + P_h - (T_h - T_a) / R_h], axis=-1)
     # C^-1/2 times the conductances times C^-1/2
     root = np.stack([C_w**-0.5, C_h**-0.5], axis=-1)
     G = np.stack([np.stack([1 / R_w, -1 / R_w], axis=-1), np.stack([-1 / R_w, 1 / R_w + 1 / R_h], axis=-1)], axis=-2)
@@ -336,19 +383,45 @@ def two_node_law(effort, _q, _qd, h, published, T_w, T_h, rest_w, rest_h, _derat
     after = np.stack([T_w + rest_w, T_h + rest_h], axis=-1) + gained
     after = np.where(good[..., None], after, np.nan)
     errors = np.full_like(T_w, np.nan)
+    T_1 = np.where(np.isinf(T_1), T_max - 10, T_1)
     part = np.clip((T_max - after[..., 0]) / (T_max - T_1), 0, 1)
     derating = np.where(np.isinf(T_max), 1, np.where(T_1 < T_max, share + part * (1 - share), np.nan))
-    return after[..., 0], after[..., 1], errors, errors, derating, kept, effort
+    # magnets between both, of the mean of the step
+    before_m, after_m = (h_ + share_m * (w_ - h_) for w_, h_ in ((T_w, T_h), (after[..., 0], after[..., 1])))
+    lag = np.where(t_m > 0, -np.expm1(-h / np.where(t_m > 0, t_m, 1)), 1)
+    magnet = np.where(t_m > 0, T_m + rest_m + lag * ((before_m + after_m) / 2 - T_m), after_m)
+    return after[..., 0], after[..., 1], errors, errors, derating, kept, magnet, errors, effort
 
 
 @law_of("SupplyBattery")
-def battery_law(effort, _q, _qd, _h, P, total_effort, _V, _magnitude, V_0, R, g, V_min, regenerates):
+def battery_law(effort, _q, _qd, h, P, P_more, total_effort, _V, _magnitude, _brake, c, rest, portion, *parameters):
     """Thévenin source with a linear sag: V = U − R·i at P = V·i, up to the largest power that it can give."""
-    U = np.maximum(V_0 - g * total_effort, V_min)
-    P = np.where(regenerates > 0.5, P, np.maximum(P, 0))
+    V_0, R, g, V_min, regenerates, V_max, R_b, Q, c_0, V_e, c_k, V_k, P_max, i_max = parameters
+    c = np.clip(np.where(np.isnan(c), c_0, c), 0, 1)
+    bent = c_k > 0
+    curve = np.where(
+        bent & (c < c_k), V_e + (V_k - V_e) * c / np.where(bent, c_k, 1), V_k + (V_0 - V_k) * (c - c_k) / (1 - c_k)
+    )
+    curve = np.where(bent, curve, V_e + (V_0 - V_e) * c)
+    ordered = (V_e <= np.where(bent, V_k, V_0)) & (~bent | (V_k <= V_0))
+    bad = (np.isfinite(Q) & ~ordered) | (V_max < V_0) | (V_min > V_0)
+    U = np.maximum(np.where(np.isfinite(Q), curve, V_0) - g * total_effort, V_min)
+    drawn = P + P_more
+    P = np.where(regenerates > 0.5, drawn, np.maximum(drawn, 0))
     largest = np.where(R > 0, U**2 / np.where(R > 0, 4 * R, 1), np.inf)
     V = U / 2 + np.sqrt(np.maximum(U**2 / 4 - R * np.minimum(P, largest), 0))
-    return np.where(V_min <= V_0, np.maximum(V, V_min), np.nan), np.abs(effort)
+    # a resistor that is on all the time: V²/R_b + V (V - U)/R = -P
+    on = V > V_max
+    k = 1 + R / np.where(R_b > 0, R_b, np.nan)
+    burdened = np.where(R_b > 0, (U + np.sqrt(U**2 - 4 * k * R * np.minimum(P, 0))) / (2 * k), 0)
+    V = np.maximum(np.where(on, np.maximum(V_max, burdened), V), V_min)
+    taken = np.where(on, V * (V - U) / np.where(R > 0, R, 1), -P)
+    brake = np.maximum(-drawn, 0) - np.maximum(taken, 0)
+    after = c + rest - h * (drawn + brake) / np.where(V > 0, V, 1) / (3600 * Q)
+    most = np.minimum(P_max, i_max * V)
+    share = np.where((drawn > 0) & np.isfinite(most), portion * np.sqrt(most / np.where(drawn > 0, drawn, 1)), 1)
+    found = V, np.abs(effort), brake, np.clip(after, 0, 1), np.full_like(V, np.nan), np.clip(share, 1e-3, 1)
+    return tuple(np.where(bad, np.nan, one) for one in found)
 
 
 @law_of("TransmissionElastic")

@@ -31,6 +31,7 @@ from isaacsim.core.experimental.actuators.specs.stages import KINDS, kind_of, pa
 from neural_twin import random_network, write_network
 from own_components import OwnController
 from pair_covering import combinations_of_three
+from valid_configs import left_out
 
 Stage = Config | Callable[[int], Component]
 """A config, or a function from the number of robots to a component."""
@@ -175,6 +176,7 @@ def valid(config: type[Config], rng: np.random.Generator, **given):
             # unknown, it is a fault
             values["assumed_inertia"] = float(rng.uniform(0.05, 0.5))
         made = config(**values | given)
+        made = config(**values | left_out(made) | given)
         if not violations(made, ""):
             return made
     raise ValueError(f"{config.__name__}: no valid values were found. Say in `number` how large they are.")

@@ -12,6 +12,13 @@ def valid(described: Parameter, number: float):
     return (others | tables).get(described.type, nearest)
 
 
+def left_out(config) -> dict[str, object]:
+    """Values that do nothing, of parameters of a config that cannot stand beside its others."""
+    refused = {one.partition(" = ")[0].lstrip(".") for one in conflicts(config, "")}
+    described = parameters_of(config)
+    return {name: one.fallback for name, one in described.items() if name in refused and one.fallback is not None}
+
+
 def numbered(config_type: type, first: float = 10.0):
     """A config with the number `first` as its first parameter, and other numbers as the others."""
     described = parameters_of(config_type)
@@ -25,6 +32,7 @@ def numbered(config_type: type, first: float = 10.0):
             config = config_type(**values)
         except ValueError:
             continue
+        config = config_type(**values | left_out(config))
         if not conflicts(config, ""):
             return config
     raise AssertionError(f"{config_type.__name__} takes none of the numbers that are tried here")

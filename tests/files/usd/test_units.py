@@ -162,7 +162,7 @@ def test_every_parameter_has_a_dimension_that_fits_its_unit() -> None:
         "physics steps": (0, 0),
         **dict.fromkeys(("s", "1/s", "Hz"), (0, 0)),
         "rad/s² or m/s²": (0, 1),
-        **dict.fromkeys(("V", "A", "A/s", "Ω", "H", "°C", "1/K", "J/K", "K/W"), (0, 0)),
+        **dict.fromkeys(("V", "A", "A/s", "Ω", "H", "°C", "1/K", "J/K", "K/W", "A·h"), (0, 0)),
         "N·m/A or N/A": (1, 0),
         "N·m/√W or N/√W": (1, 0),
         "V/(N·m) or V/N": (-1, 0),

@@ -43,6 +43,7 @@ from .laws.electrical_winding import ElectricalWinding as ElectricalWinding
 from .laws.feedback_encoder import FeedbackEncoder as FeedbackEncoder
 from .laws.implicit_effort import ImplicitEffort as ImplicitEffort
 from .laws.linkage_shaft import LinkageShaft as LinkageShaft
+from .laws.losses_of_motor import LossesOfMotor as LossesOfMotor
 from .laws.passive_cogging import PassiveCogging as PassiveCogging
 from .laws.passive_friction import PassiveFriction as PassiveFriction
 from .laws.passive_friction_curve import PassiveFrictionCurve as PassiveFrictionCurve
@@ -82,6 +83,7 @@ from .specs.configs import GearedPDControlConfig as GearedPDControlConfig
 from .specs.configs import GearedPIDControlConfig as GearedPIDControlConfig
 from .specs.configs import ImplicitConfig as ImplicitConfig
 from .specs.configs import LinkageConfig as LinkageConfig
+from .specs.configs import LossesConfig as LossesConfig
 from .specs.configs import LuGreFrictionConfig as LuGreFrictionConfig
 from .specs.configs import MaxEffortClampingConfig as MaxEffortClampingConfig
 from .specs.configs import NeuralControlConfig as NeuralControlConfig
@@ -214,6 +216,8 @@ __all__ = [
     "LinkageConfig",
     "LinkageShaft",
     "LogUniform",
+    "LossesConfig",
+    "LossesOfMotor",
     "LuGreFrictionConfig",
     "MaxEffortClampingConfig",
     "MotorConfig",

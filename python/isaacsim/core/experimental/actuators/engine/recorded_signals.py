@@ -18,8 +18,9 @@ from typing import Final
 import numpy as np
 
 OF_STATES: Final = (
-    *("currents", "terminal_voltages", "electrical_power"),
-    *("winding_temperatures", "housing_temperatures", "supply_voltages"),
+    *("currents", "terminal_voltages", "electrical_power", "winding_losses", "loss_power", "housing_heat"),
+    *("winding_temperatures", "housing_temperatures", "magnet_temperatures"),
+    *("supply_voltages", "brake_power", "charges"),
     *("rotor_positions", "rotor_velocities"),
 )
 """States of laws that are recorded, see `RECORDED` of the components; 0 for joints without such a law."""
@@ -44,7 +45,7 @@ KINDS: dict[str, np.dtype] = {
 
 DERIVED: Final[dict[str, tuple[str, ...]]] = {
     "power": ("applied_efforts", "velocities"),
-    "losses": ("electrical_power", "motor_efforts", "velocities"),
+    "losses": ("winding_losses", "loss_power"),
     "shaft_positions": ("positions",),
     "shaft_velocities": ("velocities",),
     "shaft_efforts": ("motor_efforts",),

@@ -1,14 +1,17 @@
 """Heat of a motor: temperatures of its winding and its housing under the loss of its effort.
 
     C_w·dT_w/dt = P − q                  q = (T_w − T_h)/R_w   heat from the winding to the housing
-    C_h·dT_h/dt = q − s                  s = (T_h − T_a)/R_h   heat from the housing to the surroundings
+    C_h·dT_h/dt = q + P_h − s            s = (T_h − T_a)/R_h   heat from the housing to the surroundings
+    t_m·dT_m/dt = T_h + share_m·(T_w − T_h) − T_m              magnets between both, which take no heat from them
     P = effort²/K²·(1 + a·(T_w − 25 °C))       K motor constant; else effort² times the loss that the winding publishes
     derating = share + λ·(1 − share),    λ = clip((T_max − T_w⁺)/(T_max − T_1), 0, 1)
 
-P is frozen over the step h, so the step is exact:
+P has besides the heat that the winding publishes beyond that of its effort, and that of a weak field; P_h is the heat
+of the housing, of iron and friction, all of the step before. P and P_h are frozen over the step h, so it is exact:
 
-    T_w⁺ = T_w + α·(P − q) + β·(P − s)         α = R_w·(1 − E₁₁)
-    T_h⁺ = T_h + γ·(q − s) + β·(P − s)         γ = R_w·E₂₁,   β = M₂₁/C_w
+    T_w⁺ = T_w + α·(P − q) + β·(P + P_h − s)         α = R_w·(1 − E₁₁)
+    T_h⁺ = T_h + γ·(q + P_h − s) + β·(P + P_h − s)   γ = R_w·E₂₁,   β = M₂₁/C_w
+    T_m⁺ = T_m + (1 − e^(−h/t_m))·(mean of the step − T_m),  at t_m = 0 that of its end
 
 where E = e^(A·h) and M is the integral of e^(A·t) over the step, A the matrix of the two equations. The eigenvalues of
 A·h are −x₁ and −x₂, x₁ ≥ x₂ ≥ 0, and g(x) = (1 − e^−x)/x is the mean of e^−u for u from 0 to x:
@@ -23,8 +26,9 @@ the inductance of its winding holds.
 
 The differences of flows vanish at rest, so the rounding of α, β and γ does not move the temperatures at rest. Steps of
 a millisecond change a temperature by less than its last digit: the state holds the rounding errors and adds them in the
-next step. An infinite C_h leaves the housing at T_a. In the first step, and after a reset to ambient, both temperatures
-are T_a, also those that the winding gets. A winding that runs away beyond all numbers keeps its state, with a fault.
+next step. An infinite C_h leaves the housing at T_a, whatever warms it. In the first step, and after a reset to
+ambient, all temperatures are T_a, also those that the winding gets. A winding that runs away beyond all numbers keeps
+its state, with a fault.
 Edges: parameters out of range give NaN, which the plan's guard turns into a fault.
 Source: the exact step of a linear system under constant input; W. Kahan, CACM 8 (1965) 40, for the rounding errors.
 """
@@ -38,10 +42,13 @@ from typing import ClassVar
 import warp as wp
 
 from ..specs.configs import ThermalConfig
+from ..specs.thermal import DERATING
 from .contract.base import Thermal, resolved_scalars
 from .contract.functions import exp, mean_of_decay, sqrt, sum_and_rest
 from .contract.law import UNSET, started, within
 from .contract.ranges import positive, positive_or_infinite, usable
+
+WIDTH = wp.constant(DERATING)
 
 
 @wp.func
@@ -100,6 +107,8 @@ def two_node_prepare(
     continuous_share: float,
     kept: float,
     discretization: float,
+    magnet_share: float,
+    magnet_time: float,
     dt: float,
 ):
     """Return α, β, γ, the conductances, and the numbers of loss and derating, NaN where parameters are out of range."""
@@ -117,9 +126,10 @@ def two_node_prepare(
     of_large = mean_of_decay(large, exp(-large))
     of_small = mean_of_decay(small, exp(-small))
     means = slope_of_means(large, small, of_large, of_small)
-    derates = derating_start < max_temperature and max_temperature < wp.inf
+    begin = max_temperature - WIDTH if derating_start == wp.inf else derating_start
+    derates = begin < max_temperature and max_temperature < wp.inf
     slope = (
-        1.0 / (max_temperature - derating_start if derates else 1.0)
+        1.0 / (max_temperature - begin if derates else 1.0)
         if derates
         else (0.0 if max_temperature == wp.inf else wp.nan)
     )
@@ -127,6 +137,8 @@ def two_node_prepare(
     constant = positive_or_infinite(motor_constant)
     exact_winding = resistance * (first * (large * of_large) + second * (small * of_small))
     exact_housing = resistance * (b * exp(-small) * mean_of_decay(apart, exp(-apart)))
+    lagging = usable(magnet_time) > 0.0
+    x = within(dt / (magnet_time if lagging else 1.0), 0.0, 1.0e6)
     return (
         exact_winding if is_exact else dt * warms,
         dt * cools * (a * means) if is_exact else 0.0,
@@ -142,6 +154,8 @@ def two_node_prepare(
         1.0 - share if derates else 0.0,
         kept,
         discretization,
+        magnet_share if magnet_share >= 0.0 and magnet_share <= 1.0 else wp.nan,
+        x * mean_of_decay(x, exp(-x)) if lagging else -1.0 + usable(magnet_time),
     )
 
 
@@ -152,12 +166,17 @@ def two_nodes(
     velocity: float,
     dt: float,
     winding_loss: float,
+    winding_heat: float,
+    flux_heat: float,
+    housing_heat: float,
     winding_before: float,
     housing_before: float,
     winding_rest: float,
     housing_rest: float,
     derating: float,
     kept_before: float,
+    magnet_before: float,
+    magnet_rest: float,
     effort_before: float,
     of_winding: float,
     shared: float,
@@ -173,8 +192,10 @@ def two_nodes(
     spare: float,
     kept: float,
     discretization: float,
+    magnet_share: float,
+    magnet_gain: float,
 ):
-    """Return both temperatures [°C], their rounding errors, the derating, whether a reset keeps it, and the effort."""
+    """Return temperatures [°C], rounding errors, derating, whether a reset keeps it, the magnets', and the effort."""
     winding = started(winding_before, ambient)
     housing = started(housing_before, ambient)
     growth = 1.0 + temperature_coefficient * (winding - 25.0)
@@ -182,12 +203,29 @@ def two_nodes(
     inward = (winding - housing) * to_housing
     outward = (housing - ambient) * to_ambient
     heating = effort_before if discretization > 1.5 else effort
-    power = heating * heating * per_effort
-    both = shared * (power - outward)
+    power = heating * heating * per_effort + (winding_heat + flux_heat)
+    both = shared * (power + housing_heat - outward)
     winding_after, winding_error = sum_and_rest(winding, winding_rest + (of_winding * (power - inward) + both))
-    housing_after, housing_error = sum_and_rest(housing, housing_rest + (of_housing * (inward - outward) + both))
+    gained = of_housing * (inward + housing_heat - outward) + both
+    housing_after, housing_error = sum_and_rest(housing, housing_rest + gained)
     left = share + spare * within((end - winding_after) * slope, 0.0, 1.0)
-    return winding_after, housing_after, winding_error, housing_error, left, kept, effort
+    magnet = started(magnet_before, ambient)
+    end_of_step = housing_after + magnet_share * (winding_after - housing_after)
+    middle = 0.5 * (end_of_step + housing + magnet_share * (winding - housing))
+    follows = magnet_gain < 0.0
+    gain = 0.0 if follows else magnet_gain
+    lagging, magnet_error = sum_and_rest(magnet, magnet_rest + gain * (middle - magnet))
+    return (
+        winding_after,
+        housing_after,
+        winding_error,
+        housing_error,
+        left,
+        kept,
+        end_of_step if follows else lagging,
+        0.0 if follows else magnet_error,
+        effort,
+    )
 
 
 class ThermalTwoNode(Thermal):
@@ -208,6 +246,8 @@ class ThermalTwoNode(Thermal):
         reset: 0 where a reset cools the motor to ambient temperature, 1 where it keeps the temperatures, shape `(N,)`.
         discretization: 0 for the exact step, 1 for that of MuJoCo, 2 for that of MuJoCo with an inductance, shape
             `(N,)`.
+        magnet_share: Where the magnets are, from the housing, 0, to the winding, 1, shape `(N,)`.
+        magnet_time: Time constant of the magnets [s], shape `(N,)`; 0 for none.
 
     Raises:
         TypeError: An array is missing.
@@ -227,6 +267,8 @@ class ThermalTwoNode(Thermal):
         "continuous_share",
         "reset",
         "discretization",
+        "magnet_share",
+        "magnet_time",
     )
     NEUTRAL: ClassVar[tuple[float, ...]] = (
         1.0,
@@ -238,9 +280,7 @@ class ThermalTwoNode(Thermal):
         0.0,
         math.inf,
         math.inf,
-        0.0,
-        0.0,
-        0.0,
+        *[0.0] * 5,
     )
     STATE: ClassVar[tuple[str, ...]] = (
         "temperature",
@@ -249,22 +289,36 @@ class ThermalTwoNode(Thermal):
         "housing_rest",
         "derating",
         "kept",
+        "magnet_temperature",
+        "magnet_rest",
         "effort_before",
     )
-    START: ClassVar[Mapping[str, float]] = {"temperature": UNSET, "housing_temperature": UNSET, "derating": 1.0}
+    START: ClassVar[Mapping[str, float]] = {
+        **dict.fromkeys(("temperature", "housing_temperature", "magnet_temperature"), UNSET),
+        "derating": 1.0,
+    }
+    ADDED: ClassVar[Collection[str]] = ("magnet_temperature", "magnet_rest")
     # the current of a winding does not outlast a reset
     KEPT: ClassVar[Collection[str]] = dict.fromkeys(STATE[:-1], "kept")
     RECORDED: ClassVar[Mapping[str, str]] = {
         "winding_temperatures": "temperature",
         "housing_temperatures": "housing_temperature",
+        "magnet_temperatures": "magnet_temperature",
     }
     PUBLISHES: ClassVar[Mapping[str, str]] = {
         "temperature": "temperature",
         "housing_temperature": "housing_temperature",
+        "magnet_temperature": "magnet_temperature",
         "derating": "derating",
     }
-    UNSET_AS: ClassVar[Mapping[str, str]] = {"temperature": "ambient", "housing_temperature": "ambient"}
-    ASKS: ClassVar[tuple[str, ...]] = ("winding_loss",)
+    UNSET_AS: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("temperature", "housing_temperature", "magnet_temperature"), "ambient"
+    )
+    ASKS: ClassVar[tuple[str, ...]] = ("winding_loss", "winding_heat", "flux_heat", "housing_heat")
+    USUAL: ClassVar[Mapping[str, float]] = {
+        **dict.fromkeys(("winding_heat", "flux_heat", "housing_heat", "magnet_share"), 0.0),
+        "magnet_gain": -1.0,
+    }
     PREPARE = two_node_prepare
     LAW = two_nodes
 

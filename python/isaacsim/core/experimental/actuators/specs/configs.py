@@ -25,6 +25,7 @@ from .fields import Description, described, parameter, parameters_of
 from .implicit import ImplicitConfig
 from .late import MAX_DELAY_STEPS, EffortDelayConfig, TimedDelayConfig
 from .linkage import LinkageConfig
+from .motor_losses import LossesConfig
 from .rate import RateConfig
 from .servo import ServoControlConfig, StartupPDControlConfig
 from .slewed import SlewedPIDControlConfig
@@ -523,7 +524,8 @@ class LuGreFrictionConfig(PassiveConfig):
 class CoggingConfig(PassiveConfig):
     """Cogging, an effort that repeats with the position, `amplitude·sin(periods·q + phase)`, added after all limits.
 
-    Its sign is that of MuJoCo's `dcmotor`. The schema is our own.
+    Its sign is that of MuJoCo's `dcmotor`. With `ripple`, the torque of the motor repeats, too:
+    `effort·ripple·cos(ripple_periods·q + ripple_phase)` is added. The schema is our own.
     """
 
     SCHEMA: ClassVar[str] = "ActuatorCoggingAPI"
@@ -539,6 +541,24 @@ class CoggingConfig(PassiveConfig):
     """Periods per turn of the joint; of a joint that slides, 2π over the length of a period [1/rad or 1/m]."""
     phase: float = parameter(0.0, attribute="actuator:cogging:phase", type="float", unit="rad", fallback=0.0)
     """Phase at position zero [rad]."""
+    ripple: float = parameter(
+        0.0, attribute="actuator:cogging:ripple", type="float", unit="", fallback=0.0, lower=0.0, upper=1.0
+    )
+    """Ripple of the torque: largest change of the effort of the motor, as a share of it."""
+    ripple_periods: float = parameter(
+        0.0, attribute="actuator:cogging:ripplePeriods", type="float", unit="1/rad or 1/m", fallback=0.0
+    )
+    """Its periods per turn of the joint [1/rad or 1/m], such as 6 times the pole pairs times the gear ratio."""
+    ripple_phase: float = parameter(
+        0.0, attribute="actuator:cogging:ripplePhase", type="float", unit="rad", fallback=0.0
+    )
+    """Its phase at position zero [rad]."""
+
+    def idle(self) -> dict[str, str]:
+        """A ripple without periods."""
+        if isinstance(self.ripple, float) and self.ripple > 0.0 and self.ripple_periods == 0.0:
+            return {"ripple": "0 periods make it a constant factor. Author actuator:cogging:ripplePeriods."}
+        return {}
 
 
 @dataclass
@@ -587,6 +607,7 @@ _OTHERS: tuple[type[Config], ...] = (
     StartupPDControlConfig,
     ElectricalConfig,
     EnvelopeClampingConfig,
+    LossesConfig,
     ThermalConfig,
     SupplyConfig,
     TransmissionConfig,

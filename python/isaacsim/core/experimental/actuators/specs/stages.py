@@ -89,6 +89,8 @@ KINDS: Final[dict[str, Kind]] = {
         # the effort that the winding gives of the one that is asked for
         Kind("electrical", "Electrical", "an electrical law", _EFFORT, coordinates="motor"),
         Kind("clamping", "Clamping", "an effort limit", _EFFORT, many=True, is_limit=True, coordinates="motor"),
+        # what the motor loses beside the heat of its current: it publishes signals, as the two after it
+        Kind("losses", "Losses", "a law of losses", _EFFORT, gives=0, coordinates="motor"),
         # how warm the motor gets of its effort, and what the supply is left with: they publish signals
         Kind("thermal", "Thermal", "a thermal law", _EFFORT, gives=0, coordinates="motor"),
         Kind("supply", "Supply", "a law of the supply", _EFFORT, gives=0, coordinates="motor"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from dataclasses import dataclass
 from typing import ClassVar, Unpack
@@ -23,8 +24,10 @@ class SupplyConfig(Config):
 
     P is the electrical power that all windings of the robot draw, as far as the source can give it, U²/(4·resistance).
     Sums are those of the step before, over all actuators of the robot, also of several wrappers. Windings and limits
-    over speed follow the voltage in the step after; in the first step a winding has its own `voltage`. The schema is
-    our own.
+    over speed follow the voltage in the step after; in the first step a winding has its own `voltage`. Power that
+    motors return and the source does not take goes into a brake resistor, and is recorded as `brake_power`. A battery
+    with a capacity empties: its open-circuit voltage falls in a straight line from `voltage` to `empty_voltage`, or in
+    two with a knee. The schema is our own.
     """
 
     SCHEMA: ClassVar[str] = "ActuatorSupplyAPI"
@@ -42,11 +45,38 @@ class SupplyConfig(Config):
         False, attribute="actuator:supply:regeneration", type="bool", unit="", fallback=False
     )
     """True if power that motors return raises the voltage; otherwise it is lost."""
+    max_voltage: float = parameter(math.inf, **_supply("maxVoltage", "V", math.inf, above=True, infinite=True))
+    """Voltage at which a brake resistor takes what motors return [V], at least `voltage`; inf for no bound."""
+    brake_resistance: float = parameter(0.0, **_supply("brakeResistance", "Ω", 0.0))
+    """Brake resistor [Ω]: fully on it lets the voltage rise further; 0 for one that takes everything."""
+    capacity: float = parameter(math.inf, **_supply("capacity", "A·h", math.inf, above=True, infinite=True))
+    """Charge of a full battery [A·h]; inf for one that never empties."""
+    charge: float = parameter(1.0, **_supply("charge", "", 1.0, upper=1.0))
+    """Share of the capacity that is left at the start and after a reset, 0 … 1."""
+    empty_voltage: float = parameter(0.0, **_supply("emptyVoltage", "V", 0.0))
+    """Open-circuit voltage of an empty battery [V]."""
+    knee_charge: float = parameter(0.0, **_supply("kneeCharge", "", 0.0, upper=1.0))
+    """Share of the capacity below which the voltage falls faster; 0 for a straight line."""
+    knee_voltage: float = parameter(0.0, **_supply("kneeVoltage", "V", 0.0))
+    """Open-circuit voltage there [V]."""
+    max_power: float = parameter(math.inf, **_supply("maxPower", "W", math.inf, above=True, infinite=True))
+    """Power that all motors of the robot may draw [W]: windings then get a smaller share of their current."""
+    max_current: float = parameter(math.inf, **_supply("maxCurrent", "A", math.inf, above=True, infinite=True))
+    """Current of the source that they may draw [A], as a limit of power at the voltage of the step."""
 
     def conflicts(self) -> list[str]:
-        """Return what is wrong with the lowest voltage."""
-        highest, lowest = self.voltage, self.min_voltage
+        """Return what is wrong between voltages."""
+        pairs = (("min_voltage", "voltage"), ("voltage", "max_voltage"), ("empty_voltage", "voltage"))
+        if isinstance(self.knee_charge, numbers.Real) and self.knee_charge > 0.0:
+            pairs += (("empty_voltage", "knee_voltage"), ("knee_voltage", "voltage"))
+        values = {name: getattr(self, name) for pair in pairs for name in pair}
         # values by joint are checked by the law
-        if not (isinstance(highest, numbers.Real) and isinstance(lowest, numbers.Real)) or lowest <= highest:
+        if not all(isinstance(one, numbers.Real) for one in values.values()):
             return []
-        return [f"min_voltage = {lowest!r}: must be at most voltage, {highest!r}. Correct either."]
+        wrong = [(low, high) for low, high in pairs if values[low] > values[high]]
+        return [
+            f"{high} = {values[high]!r}: must be at least {low}, {values[low]!r}. Correct either."
+            if low == "voltage"
+            else f"{low} = {values[low]!r}: must be at most {high}, {values[high]!r}. Correct either."
+            for low, high in wrong
+        ]

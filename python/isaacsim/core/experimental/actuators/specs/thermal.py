@@ -17,6 +17,8 @@ from .stages import Staged
 
 COPPER = 0.00393
 """Temperature coefficient of copper [1/K]."""
+DERATING = 10.0
+"""By how much a derating whose start is not given starts below its end [K]."""
 
 
 def _heat(name: str, unit: str, fallback: object, /, **rule: Unpack[Description]) -> Description:
@@ -61,7 +63,7 @@ class ThermalConfig(Config):
     temperature_coefficient: float = parameter(COPPER, **_heat("temperatureCoefficient", "1/K", COPPER, lower=0.0))
     """Increase of resistance and loss with the temperature of the winding from 25 °C on [1/K]; copper by default."""
     derating_start: float = parameter(math.inf, **_heat("deratingStart", "°C", math.inf, infinite=True))
-    """Temperature of the winding at which the derating starts [°C], below `max_temperature`."""
+    """Temperature of the winding at which the derating starts [°C]; inf for 10 K below `max_temperature`."""
     max_temperature: float = parameter(math.inf, **_heat("maxTemperature", "°C", math.inf, infinite=True))
     """Temperature of the winding at which the continuous share of the effort is left [°C]; inf for no derating."""
     continuous_share: float = parameter(0.0, **_heat("continuousShare", "", 0.0, lower=0.0, upper=1.0))
@@ -85,11 +87,18 @@ class ThermalConfig(Config):
     )
     """Step: `"exact"`; that of MuJoCo's `dcmotor`, `"mujoco"`; or of one with an inductance, `"mujoco_inductance"`."""
 
+    magnet_share: float = parameter(0.0, **_heat("magnetShare", "", 0.0, lower=0.0, upper=1.0))
+    """Where the magnets settle between the temperatures of housing, 0, and winding, 1."""
+    magnet_time: float = parameter(0.0, **_heat("magnetTime", "s", 0.0, lower=0.0))
+    """Time constant with which the magnets follow [s]; 0 for at once."""
+
     def conflicts(self) -> list[str]:
         """Return what is wrong with the interval of the derating."""
         start, end = self.derating_start, self.max_temperature
         # values by joint are checked by the law
-        if not (isinstance(start, numbers.Real) and isinstance(end, numbers.Real)) or start < end or end == math.inf:
+        if not (isinstance(start, numbers.Real) and isinstance(end, numbers.Real)) or math.inf in (start, end):
+            return []
+        if start < end:
             return []
         return [f"derating_start = {start!r}: must be below max_temperature, {end!r}. Correct either."]
 

@@ -495,6 +495,12 @@ class Clamping(EffortStage):
     _NEUTRAL: ClassVar[float] = math.inf
 
 
+class Losses(Component):
+    """Losses of the motor beside the heat of its current; a `LAW` that returns its state, which plans run."""
+
+    KIND: ClassVar[str] = "losses"
+
+
 class Thermal(Component):
     """Temperature of the motor under its effort after all limits; a `LAW` that returns its state, which plans run."""
 

@@ -33,6 +33,7 @@ from ...specs.configs import (
     GearedPIDControlConfig,
     ImplicitConfig,
     LinkageConfig,
+    LossesConfig,
     LuGreFrictionConfig,
     MaxEffortClampingConfig,
     NeuralControlConfig,
@@ -161,6 +162,7 @@ LAWS = (
     # position of clamps that the host program registered
     Law(ForeignConfig, None),
     Law(MaxEffortClampingConfig, "ClampingMaxEffort"),
+    Law(LossesConfig, "LossesOfMotor"),
     Law(ThermalConfig, "ThermalTwoNode"),
     Law(SupplyConfig, "SupplyBattery"),
     Law(TransmissionConfig, "TransmissionGear"),

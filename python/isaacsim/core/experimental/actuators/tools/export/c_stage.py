@@ -279,6 +279,7 @@ LINES: dict[str, Sequence[str] | None] = {
     "effort_delay": _EFFORT,
     "electrical": _EFFORT,
     "clamping": _EFFORT,
+    "losses": (),
     "thermal": (),
     "transmission": _EFFORT,
     # the functions of its joints stand before and behind it

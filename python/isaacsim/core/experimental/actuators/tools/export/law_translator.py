@@ -337,7 +337,7 @@ def place(function: Any) -> str:
 
 
 _KINDS = (
-    *("feedback", "delay", "controller", "rate", "effort_delay", "electrical", "clamping", "thermal"),
+    *("feedback", "delay", "controller", "rate", "effort_delay", "electrical", "clamping", "losses", "thermal"),
     *("transmission", "linkage", "passive"),
 )
 _PRIMITIVES = (

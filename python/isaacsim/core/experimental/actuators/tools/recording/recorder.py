@@ -36,7 +36,7 @@ from .tape import NativeTape, Tape
 _DELAYED = {"delayed_position_targets": 0, "delayed_velocity_targets": 1}
 _OBSERVED = {"computed_efforts", "motor_efforts", "limited_by"}
 # signals that need the velocity after each step
-_OF_MOTION = {"power", "losses", "passive_power", "sticking"}
+_OF_MOTION = {"power", "passive_power", "sticking"}
 
 
 class Recorder(NotCopied):
@@ -258,8 +258,8 @@ def _without_law(assembly: Assembly, joints: Sequence[int]) -> set[str]:
     """Return the signals that none of some joints has a law for, with those that follow from them."""
     chosen = _actuators_of(assembly, joints)
     recorded = {name for actuator in chosen for stage in actuator.stages for name in recorded_states(stage)}
-    # a winding without a supply law has its own voltage
-    recorded |= {"supply_voltages"} if "terminal_voltages" in recorded else set()
+    # a winding without a supply law has its own voltage, and one without a law of losses no others
+    recorded |= {"supply_voltages", "loss_power"} if "terminal_voltages" in recorded else set()
     has_law = {
         MEASURED: any(actuator.sensing for actuator in chosen),
         OF_PASSIVE_STAGES: any(map(has_passive_stages, chosen)),
@@ -312,13 +312,11 @@ class _Reader:
             return self._at_voltage_limit()
         if name in OF_TRANSMISSIONS:
             return self._on_shaft(name)
+        if name == "losses":
+            return self._tape.read("winding_losses") + self._tape.read("loss_power")
         before, after = self._motion()
         if name == "sticking":
             return at_rest(before, after) & self._is_dry
-        if name == "losses":
-            drawn = self._tape.read("electrical_power")
-            work = mean_power(self._tape.read("motor_efforts"), before, after)
-            return np.where(self._is_wound, drawn - work, np.float32(0.0))
         efforts = self._tape.read("applied_efforts") if name == "power" else self._passive_efforts()
         return mean_power(efforts, before, after)
 

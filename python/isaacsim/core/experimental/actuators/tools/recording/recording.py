@@ -217,17 +217,35 @@ class Recording:
 
     @property
     def electrical_power(self) -> np.ndarray:
-        """Electrical power of the motors [W], voltage times mean current; negative while a motor generates."""
+        """Electrical power of the windings [W]; negative while a motor generates.
+
+        Voltage times mean current, at the mean velocity of the step as far as the winding can foresee it.
+        """
         return self._get("electrical_power")
 
     @property
     def losses(self) -> np.ndarray:
-        """Electrical power less the mechanical power of the motor [W]: heat of the winding.
+        """Losses of the motors [W]: `winding_losses` and `loss_power`.
 
-        It includes the change of magnetic energy of a winding with inductance. Mechanical power is that of
-        `motor_efforts`, computed like `power`.
+        Electrical power, with `loss_power`, less the mechanical power of `motor_efforts`, computed like `power`, and
+        less the change of the magnetic energy of a winding, is as much where the simulator gives inertias.
         """
         return self._get("losses")
+
+    @property
+    def winding_losses(self) -> np.ndarray:
+        """Heat of windings and their drivers [W], resistance times the mean square of the current in each step."""
+        return self._get("winding_losses")
+
+    @property
+    def loss_power(self) -> np.ndarray:
+        """Power that motors draw beside that of windings [W]: iron, weak field, idle driver; 0 without such a law."""
+        return self._get("loss_power")
+
+    @property
+    def housing_heat(self) -> np.ndarray:
+        """Heat of the housings by iron, friction and gear [W]; 0 for motors without a law of losses."""
+        return self._get("housing_heat")
 
     @property
     def at_voltage_limit(self) -> np.ndarray:
@@ -246,6 +264,21 @@ class Recording:
     def housing_temperatures(self) -> np.ndarray:
         """Temperatures of the housings [°C]; 0 for motors without a thermal law."""
         return self._get("housing_temperatures")
+
+    @property
+    def magnet_temperatures(self) -> np.ndarray:
+        """Temperatures of the magnets [°C]; 0 for motors without a thermal law."""
+        return self._get("magnet_temperatures")
+
+    @property
+    def brake_power(self) -> np.ndarray:
+        """Power of the brake resistor of each motor's supply, which is one for its robot [W]; 0 without a supply."""
+        return self._get("brake_power")
+
+    @property
+    def charges(self) -> np.ndarray:
+        """Charge that is left in each motor's battery, 0 … 1; 0 without a supply."""
+        return self._get("charges")
 
     @property
     def supply_voltages(self) -> np.ndarray:

@@ -16,6 +16,7 @@ from ...extension.attachment import attached_to
 from ...simulators.port import turning
 from ...specs.arguments import whole_of
 from ...specs.fields import Parameter, complaint
+from ...specs.thermal import DERATING
 from ..feedback import gears, has_passive_stages
 from ..recording.recorder import recorded_states
 from ..recording.recording import Recording
@@ -322,7 +323,7 @@ def _derating(actuator: Actuator, at: int) -> tuple[float, float] | None:
     if law is None:
         return None
     start, end = (float(law.read(name)[at]) for name in ("derating_start", "max_temperature"))
-    return start, end
+    return min(start, end - DERATING), end
 
 
 def _motor(place: tuple[Actuator, int] | None) -> dict[str, Any]:
