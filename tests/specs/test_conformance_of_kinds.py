@@ -91,6 +91,9 @@ class Bench:
         if "backlash" in values:
             # no gap, in which nothing acts
             values["backlash"] = 0.0
+        if "period" in values:
+            # errors are farther than half of it
+            values["period"] = 0.25
         if "in_engine" in values:
             # no simulator is attached
             values["in_engine"] = False
