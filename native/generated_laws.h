@@ -1219,7 +1219,8 @@ inline Values<V, 4> lu_gre(V effort, V position, V velocity, V dt, V inertia, V 
             started(previous_velocity, velocity));
     const V before = results_1.at[0];
     const V gained = results_1.at[1];
-    const V external = pick(gained != splat<V>(0.0f), rate_of_momentum(told, dt) * gained, splat<V>(0.0f)) - before;
+    const V mass = pick((has_load > splat<V>(0.0f)) & (gained != splat<V>(0.0f)), told, splat<V>(1.0f));
+    const V external = rate_of_momentum(mass, dt) * gained - before;
     const V lost = load_of_motor(effort, external, motor_load, external_load);
     const V level = coulomb + pick(has_load > splat<V>(0.0f), lost, splat<V>(0.0f)) + excess * law_stribeck(velocity *
             speed_factor, splat<V>(2.0f));

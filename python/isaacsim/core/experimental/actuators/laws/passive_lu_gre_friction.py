@@ -116,8 +116,9 @@ def lu_gre(
     before, gained = step_before(
         load_is_whole, load, started(previous_effort, effort), velocity - started(previous_velocity, velocity)
     )
-    # a load that is told needs no inertia
-    external = (rate_of_momentum(told, dt) * gained if gained != 0.0 else 0.0) - before
+    # a load that is told needs no inertia, and a product that is not chosen has a derivative, too
+    mass = told if has_load > 0.0 and gained != 0.0 else 1.0
+    external = rate_of_momentum(mass, dt) * gained - before
     lost = load_of_motor(effort, external, motor_load, external_load)
     level = coulomb + (lost if has_load > 0.0 else 0.0) + excess * stribeck(velocity * speed_factor, 2.0)
     # without dry friction there is nothing that bends bristles
