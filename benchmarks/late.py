@@ -19,13 +19,16 @@ os.environ.update(dict.fromkeys(environment.THREAD_COUNTS, "1"))
 import numpy as np
 from isaacsim.core.experimental.actuators import (
     ActuatedArrays,
+    CommandLagConfig,
     DelayConfig,
     EffortDelayConfig,
+    EffortLagConfig,
     EncoderConfig,
     MaxEffortClampingConfig,
     PDControlConfig,
     RateConfig,
     TimedDelayConfig,
+    WrapConfig,
 )
 
 from .timing import print_ratios
@@ -41,6 +44,9 @@ STAGES: dict[str, tuple[Any, Any]] = {
     "delay of 7.5 ms": (TimedDelayConfig(seconds=0.0075), TimedDelayConfig(max_steps=2)),
     "redrawn delay": (TimedDelayConfig(steps=1, random_steps=3), TimedDelayConfig(max_steps=2)),
     "effort delay": (EffortDelayConfig(steps=1.5), EffortDelayConfig(max_steps=2)),
+    "lag of commands": (CommandLagConfig(0.02), CommandLagConfig()),
+    "shorter way round": (WrapConfig(), WrapConfig(1e6)),
+    "lag of the effort": (EffortLagConfig(0.01), EffortLagConfig()),
     "every 4th step": (RateConfig(decimation=4), RateConfig(decimation=1)),
 }
 

@@ -399,8 +399,8 @@ inline Values<V, 2> profiled(V target, V setpoint, V setpoint_velocity, V dt, V 
 }
 
 template <class V>
-inline V wanted_duty(V error, V speed_error, V p_gain, V d_gain, V max_duty, V min_duty) {
-    const V wanted = p_gain * error + d_gain * speed_error;
+inline V wanted_duty(V error, V speed_error, V integral, V p_gain, V d_gain, V max_duty, V min_duty) {
+    const V wanted = p_gain * error + d_gain * speed_error + integral;
     const V known = nan_unless(magnitude(wanted) <= splat<V>(3.4028235e+38f), wanted);
     const V least = pick(known < splat<V>(0.0f), negative(min_duty), pick(known > splat<V>(0.0f), min_duty,
             splat<V>(0.0f)));
@@ -409,20 +409,23 @@ inline V wanted_duty(V error, V speed_error, V p_gain, V d_gain, V max_duty, V m
 }
 
 template <class V>
-inline Values<V, 4> servo_voltage(V position, V velocity, V position_target, V velocity_target, V feedforward, V dt,
-        V supply_voltage, V duty, V setpoint, V setpoint_velocity, V p_gain, V d_gain, V battery, V max_duty,
-        V min_duty, V deadband, V max_duty_rate, V profile_velocity, V profile_acceleration) {
+inline Values<V, 5> servo_voltage(V position, V velocity, V position_target, V velocity_target, V feedforward, V dt,
+        V supply_voltage, V duty, V setpoint, V setpoint_velocity, V integral_duty, V p_gain, V d_gain, V battery,
+        V max_duty, V min_duty, V deadband, V max_duty_rate, V profile_velocity, V profile_acceleration, V i_gain) {
     const auto results_1 = profiled(position_target, started(setpoint, position), setpoint_velocity, dt,
             profile_velocity, profile_acceleration);
     const V reference = results_1.at[0];
     const V moved = results_1.at[1];
     const V error = reference - position;
     const V seen = pick(magnitude(error) <= deadband, splat<V>(0.0f), error);
-    const V wanted = wanted_duty(seen, velocity_target + moved - velocity, p_gain, d_gain, max_duty, min_duty);
+    const V summed = integral_duty + i_gain * seen * dt;
+    const V grown = pick(i_gain > splat<V>(0.0f), within(summed, negative(max_duty), max_duty), splat<V>(0.0f) *
+            i_gain);
+    const V wanted = wanted_duty(seen, velocity_target + moved - velocity, grown, p_gain, d_gain, max_duty, min_duty);
     const V change = max_duty_rate * dt;
     const V after = within(wanted, duty - change, duty + change);
     const V available = pick(supply_voltage <= splat<V>(3.4028235e+38f), supply_voltage, battery);
-    return {{after * available + feedforward, after, reference, moved}};
+    return {{after * available + feedforward, after, reference, moved, grown}};
 }
 
 template <class V>
@@ -436,8 +439,8 @@ inline V positive(V value) {
 }
 
 template <class V>
-inline Values<V, 9> servo_prepare(V kp, V error_gain, V battery, V max_duty, V min_duty, V deadband, V kd,
-        V max_duty_rate, V profile_velocity, V profile_acceleration) {
+inline Values<V, 10> servo_prepare(V kp, V error_gain, V battery, V max_duty, V min_duty, V deadband, V kd,
+        V max_duty_rate, V profile_velocity, V profile_acceleration, V ki) {
     const auto shares = (max_duty >= splat<V>(0.0f)) & (max_duty <= splat<V>(1.0f)) & (min_duty >= splat<V>(0.0f)) &
             (min_duty <= splat<V>(1.0f));
     const auto limits = (deadband >= splat<V>(0.0f)) & (deadband <= splat<V>(3.4028235e+38f)) & (max_duty_rate >=
@@ -445,7 +448,7 @@ inline Values<V, 9> servo_prepare(V kp, V error_gain, V battery, V max_duty, V m
     const auto profile = (profile_velocity > splat<V>(0.0f)) & (profile_acceleration > splat<V>(0.0f));
     const V gain = nan_unless(shares & limits & profile, usable(error_gain));
     return {{gain * usable(kp), gain * usable(kd), positive(battery), max_duty, min_duty, deadband, max_duty_rate,
-            profile_velocity, profile_acceleration}};
+            profile_velocity, profile_acceleration, gain * usable(ki)}};
 }
 
 template <class V>
@@ -457,6 +460,14 @@ inline V startup_pd_effort(V position, V velocity, V position_target, V velocity
     const V effort = pd_effort(position, velocity, position_target, velocity_target, feedforward, dt, kp, kd,
             const_effort);
     return effort + pushed;
+}
+
+template <class V>
+inline V stepper_effort(V position, V velocity, V position_target, V velocity_target, V feedforward, V dt,
+        V holding_effort, V steps, V kd) {
+    const V angle = splat<V>(0.25f) * steps * (position_target - position);
+    const auto far = (magnitude(angle) >= splat<V>(1.6777216e+07f)) & finite(angle);
+    return feedforward + holding_effort * law_sin(pick(far, splat<V>(0.0f), angle)) + kd * (velocity_target - velocity);
 }
 
 template <class V>
@@ -495,9 +506,16 @@ inline V effort_delay_prepare(V seconds, V steps, V dt) {
 }
 
 template <class V>
-inline V growth(V coefficient, V temperature) {
-    const V factor = splat<V>(1.0f) + coefficient * (temperature - splat<V>(25.0f));
-    return pick(coefficient != splat<V>(0.0f), pick(factor < splat<V>(0.01f), splat<V>(0.01f), factor), splat<V>(1.0f));
+inline V followed_by(V share, V left, V command, V before) {
+    const V behind = command - before;
+    return pick(share < splat<V>(0.5f), before + share * behind, pick(left != splat<V>(0.0f), command - left * behind,
+            command));
+}
+
+template <class V>
+inline Values<V, 2> lagged_effort(V effort, V position, V velocity, V dt, V lagged, V share, V left) {
+    const V acting = followed_by(share, left, effort, lagged);
+    return {{acting, acting}};
 }
 
 template <class V>
@@ -513,6 +531,27 @@ inline Values<V, 2> means_of_decay(V x, V left) {
     const V mean = (splat<V>(1.0f) - left) / pick(x < splat<V>(0.5f), splat<V>(1.0f), x);
     return {{pick(x < splat<V>(0.5f), splat<V>(1.0f) - rise, mean), pick(x < splat<V>(0.5f), rise, splat<V>(1.0f) -
             mean)}};
+}
+
+template <class V>
+inline V mean_of_decay(V x, V left) {
+    const auto results_1 = means_of_decay(x, left);
+    const V mean = results_1.at[0];
+    return mean;
+}
+
+template <class V>
+inline Values<V, 2> lag_prepare(V time_constant, V dt) {
+    const V x = pick(time_constant != splat<V>(0.0f), dt / usable(time_constant), splat<V>(0.0f));
+    const V left = law_exp(negative(x));
+    return {{pick(time_constant != splat<V>(0.0f), mean_of_decay(x, left) * x, splat<V>(1.0f)), pick(time_constant !=
+            splat<V>(0.0f), left, splat<V>(0.0f))}};
+}
+
+template <class V>
+inline V growth(V coefficient, V temperature) {
+    const V factor = splat<V>(1.0f) + coefficient * (temperature - splat<V>(25.0f));
+    return pick(coefficient != splat<V>(0.0f), pick(factor < splat<V>(0.01f), splat<V>(0.01f), factor), splat<V>(1.0f));
 }
 
 template <class V>
@@ -885,13 +924,6 @@ inline Values<V, 5> modes_of(V a, V b, V c) {
     const V minor = between / more / width;
     return {{large, small, scale * apart, pick(half >= splat<V>(0.0f), major, minor), pick(half >= splat<V>(0.0f),
             minor, major)}};
-}
-
-template <class V>
-inline V mean_of_decay(V x, V left) {
-    const auto results_1 = means_of_decay(x, left);
-    const V mean = results_1.at[0];
-    return mean;
 }
 
 template <class V>
@@ -1280,19 +1312,25 @@ inline V inverse_speed(V stribeck_velocity) {
 }
 
 template <class V>
+inline V finite_or_zero(V value) {
+    return pick(finite(value), value, splat<V>(0.0f));
+}
+
+template <class V>
 inline Values<V, 14> friction_prepare(V coulomb, V viscous, V breakaway, V stribeck_velocity, V stribeck_exponent,
         V assumed_inertia, V motor_load, V external_load, V stribeck_motor_load, V stribeck_external_load,
         V quadratic_motor_load, V quadratic_external_load, V quadratic_when_opposed) {
     const V above = breakaway - coulomb;
     const V excess = pick(above > splat<V>(0.0f), above, splat<V>(0.0f));
     const auto has_curve = finite(stribeck_exponent) & (stribeck_exponent > splat<V>(0.0f)) & finite(breakaway);
-    V shares = motor_load + external_load + stribeck_motor_load + stribeck_external_load;
+    V shares = magnitude(motor_load) + magnitude(external_load) + stribeck_motor_load + stribeck_external_load;
     shares = shares + quadratic_motor_load + quadratic_external_load;
-    V checked = usable(viscous) + usable(motor_load) + usable(external_load) + usable(stribeck_motor_load);
+    V checked = usable(viscous) + usable(magnitude(motor_load)) + usable(magnitude(external_load)) +
+            usable(stribeck_motor_load);
     checked = checked + usable(stribeck_external_load) + usable(quadratic_motor_load) + usable(quadratic_external_load);
     return {{pick(checked != checked, splat<V>(kNaN), usable(coulomb)), usable_or_zero(viscous), nan_unless(has_curve,
-            excess), inverse_speed(stribeck_velocity), stribeck_exponent, assumed_inertia, usable_or_zero(motor_load),
-            usable_or_zero(external_load), usable_or_zero(stribeck_motor_load), usable_or_zero(stribeck_external_load),
+            excess), inverse_speed(stribeck_velocity), stribeck_exponent, assumed_inertia, finite_or_zero(motor_load),
+            finite_or_zero(external_load), usable_or_zero(stribeck_motor_load), usable_or_zero(stribeck_external_load),
             usable_or_zero(quadratic_motor_load), usable_or_zero(quadratic_external_load), quadratic_when_opposed,
             pick(shares == splat<V>(0.0f), splat<V>(0.0f), splat<V>(1.0f))}};
 }
@@ -1333,26 +1371,31 @@ template <class V>
 inline Values<V, 4> lu_gre(V effort, V position, V velocity, V dt, V inertia, V load, V load_is_whole,
         V coupled_inertia, V motor_damping, V motor_lift, V deflection, V previous_velocity, V previous_effort,
         V bristle_stiffness, V bristle_damping, V viscous, V coulomb, V excess, V speed_factor, V assumed_inertia,
-        V mujoco_discretization) {
-    const V level = coulomb + excess * law_stribeck(velocity * speed_factor, splat<V>(2.0f));
+        V mujoco_discretization, V motor_load, V external_load, V has_load) {
+    const V told = known_inertia(inertia, assumed_inertia);
+    const auto results_1 = step_before(load_is_whole, load, started(previous_effort, effort), velocity -
+            started(previous_velocity, velocity));
+    const V before = results_1.at[0];
+    const V gained = results_1.at[1];
+    const V mass = pick((has_load > splat<V>(0.0f)) & (gained != splat<V>(0.0f)), told, splat<V>(1.0f));
+    const V external = rate_of_momentum(mass, dt) * gained - before;
+    const V lost = load_of_motor(effort, external, motor_load, external_load);
+    const V level = coulomb + pick(has_load > splat<V>(0.0f), lost, splat<V>(0.0f)) + excess * law_stribeck(velocity *
+            speed_factor, splat<V>(2.0f));
     const V floor = pick(level < splat<V>(1e-30f), splat<V>(1e-30f), level);
     const V steepness = bristle_stiffness / floor;
     const V fading = within(steepness * magnitude(velocity), splat<V>(0.0f), splat<V>(1e+30f));
     const V rate_now = velocity - fading * deflection;
-    const auto results_1 = bristles(deflection, velocity, rate_now, fading, dt);
-    const V bent = results_1.at[0];
-    const V rate = results_1.at[1];
-    const V left = results_1.at[2];
-    const V stepped = inertia_of_step(load_is_whole, coupled_inertia, known_inertia(inertia, assumed_inertia));
+    const auto results_2 = bristles(deflection, velocity, rate_now, fading, dt);
+    const V bent = results_2.at[0];
+    const V rate = results_2.at[1];
+    const V left = results_2.at[2];
+    const V stepped = inertia_of_step(load_is_whole, coupled_inertia, told);
     const V known = pick(mujoco_discretization > splat<V>(0.5f), splat<V>(1.0f), stepped);
     const V share = within(steepness * deflection, splat<V>(-1.0f), splat<V>(1.0f));
     const V sliding = pick(velocity > splat<V>(0.0f), share, pick(velocity < splat<V>(0.0f), negative(share),
             splat<V>(0.0f)));
     const V bristle_drag = bristle_damping * left * (splat<V>(1.0f) - sliding);
-    const auto results_2 = step_before(load_is_whole, load, started(previous_effort, effort), velocity -
-            started(previous_velocity, velocity));
-    const V before = results_2.at[0];
-    const V gained = results_2.at[1];
     const auto results_3 = lifted(effort, viscous, motor_damping, motor_lift);
     const V lift = results_3.at[0];
     const V damping = results_3.at[1];
@@ -1369,13 +1412,52 @@ inline Values<V, 4> lu_gre(V effort, V position, V velocity, V dt, V inertia, V 
 }
 
 template <class V>
-inline Values<V, 8> lu_gre_prepare(V bristle_stiffness, V bristle_damping, V viscous, V coulomb, V breakaway,
-        V stribeck_velocity, V assumed_inertia, V mujoco_discretization) {
+inline Values<V, 11> lu_gre_prepare(V bristle_stiffness, V bristle_damping, V viscous, V coulomb, V breakaway,
+        V stribeck_velocity, V assumed_inertia, V mujoco_discretization, V motor_load, V external_load) {
     const V above = breakaway - coulomb;
     const V excess = pick(above > splat<V>(0.0f), above, splat<V>(0.0f));
-    return {{usable(bristle_stiffness), usable(bristle_damping), usable(viscous), usable(coulomb),
-            nan_unless(finite(breakaway), excess), inverse_speed(stribeck_velocity), assumed_inertia,
-            mujoco_discretization}};
+    return {{usable(bristle_stiffness), usable(bristle_damping), usable(viscous), usable(coulomb) + splat<V>(0.0f) *
+            (motor_load + external_load), nan_unless(finite(breakaway), excess), inverse_speed(stribeck_velocity),
+            assumed_inertia, mujoco_discretization, motor_load, external_load, pick(magnitude(motor_load) +
+            magnitude(external_load) == splat<V>(0.0f), splat<V>(0.0f), splat<V>(1.0f))}};
+}
+
+template <class V>
+inline Values<V, 5> braked(V effort, V position, V velocity, V dt, V inertia, V load, V load_is_whole,
+        V coupled_inertia, V motor_damping, V motor_lift, V level, V dry_effort, V previous_velocity, V previous_effort,
+        V approached, V most_up, V most_down, V assumed_inertia) {
+    const V before_step = started(level, approached);
+    const V ramped = within(approached, before_step - most_down, before_step + most_up);
+    const V now = pick(ramped < splat<V>(0.0f), splat<V>(0.0f), ramped);
+    const V known = known_inertia(inertia, assumed_inertia);
+    const auto results_1 = friction_before(load_is_whole, dry_effort);
+    const V share = results_1.at[0];
+    const V carried = results_1.at[1];
+    V gained = velocity - started(previous_velocity, velocity);
+    const auto results_2 = step_before(load_is_whole, load - carried, started(previous_effort, effort), gained);
+    const V before = results_2.at[0];
+    gained = results_2.at[1];
+    const V stepped = inertia_of_step(load_is_whole, coupled_inertia, known);
+    const auto results_3 = lifted(effort, splat<V>(0.0f), motor_damping, motor_lift);
+    const V lift = results_3.at[0];
+    const V damping = results_3.at[1];
+    const auto results_4 = friction_step(now, lift, velocity, dt, damping, stepped, share, carried, before, gained);
+    const V total = results_4.at[0];
+    const V dry = results_4.at[1];
+    const V rest = results_4.at[2];
+    return {{total, now, dry, velocity, rest}};
+}
+
+template <class V>
+inline V change_in(V torque, V seconds, V dt) {
+    return pick(seconds > splat<V>(0.0f), torque * dt / seconds, splat<V>(3.4028235e+38f) + usable(seconds));
+}
+
+template <class V>
+inline Values<V, 4> brake_prepare(V torque, V release_time, V engage_time, V engaged, V assumed_inertia, V dt) {
+    const V level = usable(torque);
+    const V approached = pick(engaged > splat<V>(0.5f), level, splat<V>(0.0f) * level);
+    return {{approached, change_in(level, engage_time, dt), change_in(level, release_time, dt), assumed_inertia}};
 }
 
 template <class V>
@@ -1491,6 +1573,33 @@ template <class V>
 inline Values<V, 5> timed_prepare(V seconds, V steps, V random_steps, V redraw_steps, V hold_probability, V seed,
         V dt) {
     return {{steps + seconds / dt, random_steps, redraw_steps, hold_probability, seed}};
+}
+
+template <class V>
+inline Values<V, 4> wrapped(V position, V velocity, V position_target, V velocity_target, V feedforward, V dt, V turns,
+        V period, V per_period, V most) {
+    const V apart = position_target - position;
+    const V kept = nearest(started(turns, splat<V>(0.0f)));
+    const V error = apart + kept * period;
+    const V away = negative(nearest(apart * per_period));
+    const auto keeps = (magnitude(error) <= most) & (!(turns != turns));
+    const V added = pick(keeps, kept, away);
+    const V known = nan_unless(magnitude(added) < splat<V>(4.194304e+06f), added);
+    return {{position_target + known * period, velocity_target, feedforward, known}};
+}
+
+template <class V>
+inline Values<V, 3> wrap_prepare(V period, V hysteresis) {
+    return {{positive(period), splat<V>(1.0f) / positive(period), splat<V>(0.5f) * period + usable(hysteresis)}};
+}
+
+template <class V>
+inline Values<V, 6> lagged_commands(V position, V velocity, V position_target, V velocity_target, V feedforward, V dt,
+        V position_command, V velocity_command, V effort_command, V share, V left) {
+    const V q = followed_by(share, left, position_target, started(position_command, position));
+    const V qd = followed_by(share, left, velocity_target, velocity_command);
+    const V effort = followed_by(share, left, feedforward, effort_command);
+    return {{q, qd, effort, q, qd, effort}};
 }
 
 template <class V>
@@ -1837,42 +1946,42 @@ struct ControllerServo {
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
     static constexpr bool kFollows = false;
-    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 10, kPrepared = 9, kStates = 3, kCurves = 0, kAsked = 1, kArguments = 19, kFirst = 0;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 11, kPrepared = 10, kStates = 4, kCurves = 0, kAsked = 1, kArguments = 21, kFirst = 0;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
-    static constexpr int kPasses[] = {-1, -1, -1, 3, 4, 5, 7, 8, 9};
+    static constexpr int kPasses[] = {-1, -1, -1, 3, 4, 5, 7, 8, 9, -1};
     // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {14};
     // states that are unknown after a reset
-    static constexpr bool kUnset[] = {false, true, false};
+    static constexpr bool kUnset[] = {false, true, false, false};
     // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
     static constexpr bool kHasUsual = false;
     static constexpr bool kHasCostly = false;
-    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
     static constexpr float kUsualAsked[] = {kNaN};
-    static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
     static constexpr float kCostlyAsked[] = {kNaN};
     // position, velocity, position target, velocity target, feedforward
     static constexpr bool kReads[] = {true, true, true, true, true};
 
     template <class V>
     static inline Values<V, kResults + kStates> law(V position, V velocity, V position_target, V velocity_target,
-            V feedforward, V dt, V supply_voltage, V duty, V setpoint, V setpoint_velocity, V p_gain, V d_gain,
-            V battery, V max_duty, V min_duty, V deadband, V max_duty_rate, V profile_velocity,
-            V profile_acceleration) {
+            V feedforward, V dt, V supply_voltage, V duty, V setpoint, V setpoint_velocity, V integral_duty, V p_gain,
+            V d_gain, V battery, V max_duty, V min_duty, V deadband, V max_duty_rate, V profile_velocity,
+            V profile_acceleration, V i_gain) {
         return servo_voltage(position, velocity, position_target, velocity_target, feedforward, dt, supply_voltage,
-                duty, setpoint, setpoint_velocity, p_gain, d_gain, battery, max_duty, min_duty, deadband, max_duty_rate,
-                profile_velocity, profile_acceleration);
+                duty, setpoint, setpoint_velocity, integral_duty, p_gain, d_gain, battery, max_duty, min_duty, deadband,
+                max_duty_rate, profile_velocity, profile_acceleration, i_gain);
     }
     template <class V>
     static inline Values<V, kPrepared> prepare(V kp, V error_gain, V battery, V max_duty, V min_duty, V deadband, V kd,
-            V max_duty_rate, V profile_velocity, V profile_acceleration, V) {
+            V max_duty_rate, V profile_velocity, V profile_acceleration, V ki, V) {
         return servo_prepare(kp, error_gain, battery, max_duty, min_duty, deadband, kd, max_duty_rate, profile_velocity,
-                profile_acceleration);
+                profile_acceleration, ki);
     }
     static constexpr bool kFelt = false;
     static constexpr bool kTicks = false;
@@ -1915,6 +2024,48 @@ struct ControllerStartupPD {
     template <class V>
     static inline Values<V, kPrepared> prepare(V kp, V kd, V startup, V const_effort, V) {
         return {{kp, kd, startup, const_effort}};
+    }
+    static constexpr bool kFelt = false;
+    static constexpr bool kTicks = false;
+    static constexpr bool kEnds = false;
+};
+
+struct ControllerStepper {
+    static constexpr const char *kName = "ControllerStepper", *kKind = "controller";
+    static constexpr bool kLimits = false, kConverts = false;
+    static constexpr bool kCouples = false;
+    static constexpr bool kFollows = false;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 9, kFirst = 0;
+    static constexpr bool kPrepares = false;
+    // whether what is prepared depends on the time step
+    static constexpr bool kTimed = false;
+    // the parameter that each prepared number is as it stands, -1 for one that is derived
+    static constexpr int kPasses[] = {0, 1, 2};
+    // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
+    static constexpr int kOver[] = {-1};
+    // numbers of the signals that it asks for
+    static constexpr int kAsks[] = {-1};
+    // states that are unknown after a reset
+    static constexpr bool kUnset[] = {false};
+    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
+    static constexpr bool kHasUsual = false;
+    static constexpr bool kHasCostly = false;
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr float kCostly[] = {kNaN, kNaN, kNaN};
+    static constexpr float kCostlyAsked[] = {kNaN};
+    // position, velocity, position target, velocity target, feedforward
+    static constexpr bool kReads[] = {true, true, true, true, true};
+
+    template <class V>
+    static inline Values<V, kResults + kStates> law(V position, V velocity, V position_target, V velocity_target,
+            V feedforward, V dt, V holding_effort, V steps, V kd) {
+        return {{stepper_effort(position, velocity, position_target, velocity_target, feedforward, dt, holding_effort,
+                steps, kd)}};
+    }
+    template <class V>
+    static inline Values<V, kPrepared> prepare(V holding_effort, V steps, V kd, V) {
+        return {{holding_effort, steps, kd}};
     }
     static constexpr bool kFelt = false;
     static constexpr bool kTicks = false;
@@ -2000,6 +2151,46 @@ struct EffortDelayTimed {
     template <class V>
     static inline Values<V, kPrepared> prepare(V seconds, V steps, V dt) {
         return {{effort_delay_prepare(seconds, steps, dt)}};
+    }
+    static constexpr bool kFelt = false;
+    static constexpr bool kTicks = false;
+    static constexpr bool kEnds = false;
+};
+
+struct EffortLagFirstOrder {
+    static constexpr const char *kName = "EffortLagFirstOrder", *kKind = "effort_lag";
+    static constexpr bool kLimits = false, kConverts = false;
+    static constexpr bool kCouples = false;
+    static constexpr bool kFollows = false;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 1, kPrepared = 2, kStates = 1, kCurves = 0, kAsked = 0, kArguments = 7, kFirst = 0;
+    static constexpr bool kPrepares = true;
+    // whether what is prepared depends on the time step
+    static constexpr bool kTimed = true;
+    // the parameter that each prepared number is as it stands, -1 for one that is derived
+    static constexpr int kPasses[] = {-1, -1};
+    // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
+    static constexpr int kOver[] = {-1};
+    // numbers of the signals that it asks for
+    static constexpr int kAsks[] = {-1};
+    // states that are unknown after a reset
+    static constexpr bool kUnset[] = {false};
+    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
+    static constexpr bool kHasUsual = false;
+    static constexpr bool kHasCostly = false;
+    static constexpr float kUsual[] = {kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr float kCostly[] = {kNaN, kNaN};
+    static constexpr float kCostlyAsked[] = {kNaN};
+    // effort, position, velocity
+    static constexpr bool kReads[] = {true, false, false};
+
+    template <class V>
+    static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V dt, V lagged, V share, V left) {
+        return lagged_effort(effort, position, velocity, dt, lagged, share, left);
+    }
+    template <class V>
+    static inline Values<V, kPrepared> prepare(V time_constant, V dt) {
+        return lag_prepare(time_constant, dt);
     }
     static constexpr bool kFelt = false;
     static constexpr bool kTicks = false;
@@ -2705,12 +2896,12 @@ struct PassiveLuGreFriction {
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
     static constexpr bool kFollows = true;
-    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 8, kPrepared = 8, kStates = 3, kCurves = 0, kAsked = 6, kArguments = 21, kFirst = 1;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 10, kPrepared = 11, kStates = 3, kCurves = 0, kAsked = 6, kArguments = 24, kFirst = 1;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
-    static constexpr int kPasses[] = {-1, -1, -1, -1, -1, -1, 6, 7};
+    static constexpr int kPasses[] = {-1, -1, -1, -1, -1, -1, 6, 7, 8, 9, -1};
     // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
@@ -2718,11 +2909,11 @@ struct PassiveLuGreFriction {
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false, true, true};
     // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
-    static constexpr bool kHasUsual = false;
+    static constexpr bool kHasUsual = true;
     static constexpr bool kHasCostly = false;
-    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, 0.0f};
     static constexpr float kUsualAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
-    static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
     static constexpr float kCostlyAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, true};
@@ -2731,16 +2922,63 @@ struct PassiveLuGreFriction {
     static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V dt, V inertia, V load,
             V load_is_whole, V coupled_inertia, V motor_damping, V motor_lift, V deflection, V previous_velocity,
             V previous_effort, V bristle_stiffness, V bristle_damping, V viscous, V coulomb, V excess, V speed_factor,
-            V assumed_inertia, V mujoco_discretization) {
+            V assumed_inertia, V mujoco_discretization, V motor_load, V external_load, V has_load) {
         return lu_gre(effort, position, velocity, dt, inertia, load, load_is_whole, coupled_inertia, motor_damping,
                 motor_lift, deflection, previous_velocity, previous_effort, bristle_stiffness, bristle_damping, viscous,
-                coulomb, excess, speed_factor, assumed_inertia, mujoco_discretization);
+                coulomb, excess, speed_factor, assumed_inertia, mujoco_discretization, motor_load, external_load,
+                has_load);
     }
     template <class V>
     static inline Values<V, kPrepared> prepare(V bristle_stiffness, V bristle_damping, V viscous, V coulomb,
-            V breakaway, V stribeck_velocity, V assumed_inertia, V mujoco_discretization, V) {
+            V breakaway, V stribeck_velocity, V assumed_inertia, V mujoco_discretization, V motor_load, V external_load,
+            V) {
         return lu_gre_prepare(bristle_stiffness, bristle_damping, viscous, coulomb, breakaway, stribeck_velocity,
-                assumed_inertia, mujoco_discretization);
+                assumed_inertia, mujoco_discretization, motor_load, external_load);
+    }
+    static constexpr bool kFelt = false;
+    static constexpr bool kTicks = false;
+    static constexpr bool kEnds = false;
+};
+
+struct PassiveBrake {
+    static constexpr const char *kName = "PassiveBrake", *kKind = "passive";
+    static constexpr bool kLimits = false, kConverts = false;
+    static constexpr bool kCouples = false;
+    static constexpr bool kFollows = true;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 5, kPrepared = 4, kStates = 4, kCurves = 0, kAsked = 6, kArguments = 18, kFirst = 0;
+    static constexpr bool kPrepares = true;
+    // whether what is prepared depends on the time step
+    static constexpr bool kTimed = true;
+    // the parameter that each prepared number is as it stands, -1 for one that is derived
+    static constexpr int kPasses[] = {-1, -1, -1, 4};
+    // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
+    static constexpr int kOver[] = {-1};
+    // numbers of the signals that it asks for
+    static constexpr int kAsks[] = {0, 1, 2, 3, 4, 5};
+    // states that are unknown after a reset
+    static constexpr bool kUnset[] = {true, false, true, true};
+    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
+    static constexpr bool kHasUsual = false;
+    static constexpr bool kHasCostly = false;
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCostlyAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    // effort, position, velocity
+    static constexpr bool kReads[] = {true, false, true};
+
+    template <class V>
+    static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V dt, V inertia, V load,
+            V load_is_whole, V coupled_inertia, V motor_damping, V motor_lift, V level, V dry_effort,
+            V previous_velocity, V previous_effort, V approached, V most_up, V most_down, V assumed_inertia) {
+        return braked(effort, position, velocity, dt, inertia, load, load_is_whole, coupled_inertia, motor_damping,
+                motor_lift, level, dry_effort, previous_velocity, previous_effort, approached, most_up, most_down,
+                assumed_inertia);
+    }
+    template <class V>
+    static inline Values<V, kPrepared> prepare(V torque, V release_time, V engage_time, V engaged, V assumed_inertia,
+            V dt) {
+        return brake_prepare(torque, release_time, engage_time, engaged, assumed_inertia, dt);
     }
     static constexpr bool kFelt = false;
     static constexpr bool kTicks = false;
@@ -2888,10 +3126,94 @@ struct DelayTimed {
     static constexpr bool kEnds = false;
 };
 
+struct CommandWrap {
+    static constexpr const char *kName = "CommandWrap", *kKind = "command";
+    static constexpr bool kLimits = false, kConverts = false;
+    static constexpr bool kCouples = false;
+    static constexpr bool kFollows = false;
+    static constexpr int kResults = 3, kGives = 3, kLate = 0, kParameters = 2, kPrepared = 3, kStates = 1, kCurves = 0, kAsked = 0, kArguments = 10, kFirst = 0;
+    static constexpr bool kPrepares = true;
+    // whether what is prepared depends on the time step
+    static constexpr bool kTimed = false;
+    // the parameter that each prepared number is as it stands, -1 for one that is derived
+    static constexpr int kPasses[] = {-1, -1, -1};
+    // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
+    static constexpr int kOver[] = {-1};
+    // numbers of the signals that it asks for
+    static constexpr int kAsks[] = {-1};
+    // states that are unknown after a reset
+    static constexpr bool kUnset[] = {true};
+    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
+    static constexpr bool kHasUsual = false;
+    static constexpr bool kHasCostly = false;
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr float kCostly[] = {kNaN, kNaN, kNaN};
+    static constexpr float kCostlyAsked[] = {kNaN};
+    // position, velocity, position target, velocity target, feedforward
+    static constexpr bool kReads[] = {true, false, true, true, true};
+
+    template <class V>
+    static inline Values<V, kResults + kStates> law(V position, V velocity, V position_target, V velocity_target,
+            V feedforward, V dt, V turns, V period, V per_period, V most) {
+        return wrapped(position, velocity, position_target, velocity_target, feedforward, dt, turns, period, per_period,
+                most);
+    }
+    template <class V>
+    static inline Values<V, kPrepared> prepare(V period, V hysteresis, V) {
+        return wrap_prepare(period, hysteresis);
+    }
+    static constexpr bool kFelt = false;
+    static constexpr bool kTicks = false;
+    static constexpr bool kEnds = false;
+};
+
+struct CommandLag {
+    static constexpr const char *kName = "CommandLag", *kKind = "command";
+    static constexpr bool kLimits = false, kConverts = false;
+    static constexpr bool kCouples = false;
+    static constexpr bool kFollows = false;
+    static constexpr int kResults = 3, kGives = 3, kLate = 0, kParameters = 1, kPrepared = 2, kStates = 3, kCurves = 0, kAsked = 0, kArguments = 11, kFirst = 0;
+    static constexpr bool kPrepares = true;
+    // whether what is prepared depends on the time step
+    static constexpr bool kTimed = true;
+    // the parameter that each prepared number is as it stands, -1 for one that is derived
+    static constexpr int kPasses[] = {-1, -1};
+    // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
+    static constexpr int kOver[] = {-1};
+    // numbers of the signals that it asks for
+    static constexpr int kAsks[] = {-1};
+    // states that are unknown after a reset
+    static constexpr bool kUnset[] = {true, false, false};
+    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
+    static constexpr bool kHasUsual = false;
+    static constexpr bool kHasCostly = false;
+    static constexpr float kUsual[] = {kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr float kCostly[] = {kNaN, kNaN};
+    static constexpr float kCostlyAsked[] = {kNaN};
+    // position, velocity, position target, velocity target, feedforward
+    static constexpr bool kReads[] = {true, false, true, true, true};
+
+    template <class V>
+    static inline Values<V, kResults + kStates> law(V position, V velocity, V position_target, V velocity_target,
+            V feedforward, V dt, V position_command, V velocity_command, V effort_command, V share, V left) {
+        return lagged_commands(position, velocity, position_target, velocity_target, feedforward, dt, position_command,
+                velocity_command, effort_command, share, left);
+    }
+    template <class V>
+    static inline Values<V, kPrepared> prepare(V time_constant, V dt) {
+        return lag_prepare(time_constant, dt);
+    }
+    static constexpr bool kFelt = false;
+    static constexpr bool kTicks = false;
+    static constexpr bool kEnds = false;
+};
+
 using Functions = List<FunctionExp, FunctionLog, FunctionSqrt, FunctionTanh, FunctionSin, FunctionCos, FunctionPow, FunctionDecay, FunctionStribeck>;
-using Controllers = List<ControllerPD, ControllerPID, ControllerGearedPD, ControllerGearedPID, ControllerSlewedPID, ControllerServo, ControllerStartupPD>;
-using EffortStages = List<RateHold, EffortDelayTimed, ElectricalWinding, ClampingDCMotor, ClampingDCMotorCutoff, ClampingPositionBased, ClampingEnvelope, ClampingMaxEffort, LossesOfMotor, ThermalTwoNode, SupplyBattery, TransmissionGear, TransmissionElastic, LinkageShaft, PassiveCogging, PassiveFriction, PassiveFrictionCurve, PassiveLuGreFriction, ImplicitEffort>;
-using Feedbacks = List<FeedbackEncoder, DelayTimed>;
+using Controllers = List<ControllerPD, ControllerPID, ControllerGearedPD, ControllerGearedPID, ControllerSlewedPID, ControllerServo, ControllerStartupPD, ControllerStepper>;
+using EffortStages = List<RateHold, EffortDelayTimed, EffortLagFirstOrder, ElectricalWinding, ClampingDCMotor, ClampingDCMotorCutoff, ClampingPositionBased, ClampingEnvelope, ClampingMaxEffort, LossesOfMotor, ThermalTwoNode, SupplyBattery, TransmissionGear, TransmissionElastic, LinkageShaft, PassiveCogging, PassiveFriction, PassiveFrictionCurve, PassiveLuGreFriction, PassiveBrake, ImplicitEffort>;
+using Feedbacks = List<FeedbackEncoder, DelayTimed, CommandWrap, CommandLag>;
 
 }  // namespace ACTUATORS_VARIANT
 // clang-format on

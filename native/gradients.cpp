@@ -264,11 +264,11 @@ struct Passes {
     Run forward = nullptr, backward = nullptr;
 };
 
-// Laws without an effort, and those whose results act late, have no gradient, see `require_gradients` in
-// engine/gradients/actuator_gradients.py.
+// Laws without an effort, those of commands, and those whose results act late, have no gradient, see
+// `require_gradients` in engine/gradients/actuator_gradients.py.
 template <class Law>
 constexpr Passes passes() {
-    if constexpr (Law::kGives > 0 && Law::kLate == 0) return {forward<Law>, backward<Law>};
+    if constexpr (Law::kGives > 0 && Law::kGives != kCommands && Law::kLate == 0) return {forward<Law>, backward<Law>};
     return {};
 }
 template <class Law, int COUNT>

@@ -630,12 +630,55 @@ struct SensorLoop<Law, FORM, std::index_sequence<A...>, std::index_sequence<S...
     }
 };
 
+// The loop of a law of commands, see `StageLoop`: commands that it replaces, of what sensors measured; NaN and
+// unchanged state on a fault.
+template <class Law, Form FORM, class A, class S, class T>
+struct CommandLoop;
+template <class Law, Form FORM, size_t... A, size_t... S, size_t... T>
+struct CommandLoop<Law, FORM, std::index_sequence<A...>, std::index_sequence<S...>, std::index_sequence<T...>> {
+    using Loop = StageLoop<Law, FORM, std::index_sequence<A...>, std::index_sequence<S...>, std::index_sequence<T...>>;
+
+    template <class At>
+    static void over(int64_t count, const At at, const float* q, const float* qd, const float* dt,
+                     float* RESTRICT q_target, float* RESTRICT qd_target, float* RESTRICT feedforward,
+                     Numbers<A>... asked, State<S>... state, State<S>... kept, Numbers<T>... taken) {
+        INDEPENDENT
+        for (int64_t n = 0; n < count; ++n) {
+            const int64_t i = at(n);
+            const float third = q_target[i], fourth = qd_target[i], last = feedforward[i];
+            const auto found =
+                Law::law(q[i], qd[i], third, fourth, last, dt[i], Loop::template asked_at<A>(asked, i)..., state[n]...,
+                         Loop::template value_at<T>(taken, i)...);
+            Finite all;
+            all.add(q[i], qd[i], third, fourth, last);
+            (Loop::template add_asked<A>(all, asked, i), ...);
+            add_results<Law>(all, found);
+            (write_state<Law>(all, found.at[Law::kResults + S], state + n, kept + n), ...);
+            q_target[i] = all.or_nan(found.at[0]);
+            qd_target[i] = all.or_nan(found.at[1]);
+            feedforward[i] = all.or_nan(found.at[2]);
+        }
+    }
+
+    template <class At>
+    static void run(const Problem& p, const Block& b, const Use& use, const Arrays<Law>& own, const At at, float* out) {
+        const bool* const sensed = p.route.replaced[use.at_motor].any;
+        loop<CommandLoop>(b.robots * use.slots, at, sensed[kPosition] ? out : b.input[kPosition],
+                          sensed[kVelocity] ? out + b.pitch : b.input[kVelocity], b.dt, out + kPositionTarget * b.pitch,
+                          out + kVelocityTarget * b.pitch, out + kFeedforward * b.pitch, own.asked[A]...,
+                          own.state[S]..., own.kept[S]..., own.taken[T]...);
+    }
+};
+
 template <class Law>
 void feedback_by_places(const Problem& p, const Block& b, const Use& use, float* out) {
     const Arrays<Law> own(use, b);
     over_elements(p, use, [&](const auto at) {
         with_constants(use, own, b.size, [&](auto form) {
-            SensorLoop<Law, form(), Asked<Law>, States<Law>, Taken<Law>>::run(b, use, own, at, out);
+            if constexpr (Law::kGives == kCommands)
+                CommandLoop<Law, form(), Asked<Law>, States<Law>, Taken<Law>>::run(p, b, use, own, at, out);
+            else
+                SensorLoop<Law, form(), Asked<Law>, States<Law>, Taken<Law>>::run(b, use, own, at, out);
         });
         if constexpr (Law::kLate > 0) {
             // what acts late follows the signals of the joint, for a delay

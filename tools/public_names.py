@@ -19,9 +19,11 @@ OVERVIEW = ROOT / "docs" / "Overview.md"
 STAGES = {
     "feedback": "gives the controller the position and velocity that a sensor measures",
     "delay": "delays targets and feedforward, by physics steps or seconds",
+    "command": "changes targets and feedforward: by the shorter way round, with a first-order lag",
     "controller": "computes the effort from the joint state and the delayed targets",
     "rate": "runs all of this every n physics steps, and holds the effort",
     "effort_delay": "delays the effort on its way to the motor",
+    "effort_lag": "lets the effort follow with a first-order lag",
     "electrical": "turns the effort into what the winding delivers at its voltage",
     "clamping": "limits the effort to what the motor can deliver",
     "losses": "computes losses of iron, friction and driver, which warm the motor and load the supply",
@@ -29,7 +31,7 @@ STAGES = {
     "supply": "computes the voltage of the battery under the power of all motors",
     "transmission": "converts between motor and joint: ratio, rotor, efficiency, spring, backlash",
     "linkage": "moves up to eight joints by as many motors, or fewer",
-    "passive": "adds friction and cogging of the joint, after all limits",
+    "passive": "adds friction, cogging and holding brake of the joint, after all limits",
     "effort_mode": "computes all efforts for the end of the physics step",
 }
 

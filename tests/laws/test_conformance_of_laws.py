@@ -62,7 +62,7 @@ def runs_by_itself(law: Law) -> bool:
     kind = KINDS[law.kind]
     if kind.name == "delay":
         return False
-    return not (law.curves or remembers_behind(law) or component.ASKS or kind.senses or kind.couples)
+    return not (law.curves or remembers_behind(law) or component.ASKS or kind.senses or kind.commands or kind.couples)
 
 
 LAWS = [law for law in catalogue.laws() if law.kind in SIGNALS and is_written(law) and law.component.LAW is not None]
@@ -571,7 +571,7 @@ def test_check_against_the_oracle_can_fail(rng) -> None:
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_law_hands_on_what_is_not_finite(law, value, rng) -> None:
     """A controller, of each signal that it reads; a limit or a winding, NaN: nothing else comes to it."""
-    if KINDS[law.kind].senses or not SIGNALS[law.kind] or law.component.TICK is not None:
+    if KINDS[law.kind].senses or KINDS[law.kind].commands or not SIGNALS[law.kind] or law.component.TICK is not None:
         pytest.skip("it may hold what it had, and a signal that is not finite does not come to it")
     header = (REPOSITORY / "native" / "generated_laws.h").read_text("utf-8")
     found = re.search(rf"struct {law.name} .*?kReads\[\] = {{(.*?)}}", header, re.DOTALL)
@@ -626,7 +626,7 @@ def test_neutral_values_do_nothing(law, rng) -> None:
         # the effort of a motor that falls with the velocity, which friction completes
         table[:, names.index(name)] = 0.0
     given = "effort" if KINDS[law.kind].takes_effort else "feedforward"
-    given = "position" if KINDS[law.kind].senses else given
+    given = "position" if KINDS[law.kind].senses else "position_target" if KINDS[law.kind].commands else given
     np.testing.assert_array_equal(by_warp(law, table)[:, 0], table[:, names.index(given)])
 
 

@@ -1,5 +1,6 @@
 """LuGre friction: the numbers of MuJoCo's `dcmotor`, presliding, holding, energy, and joints that stop."""
 
+import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import LuGreFrictionConfig
@@ -47,7 +48,7 @@ class Float64:
     def step(self, effort) -> None:
         """Step once under efforts of the motors [N·m]."""
         nothing, unset = 0.0, np.nan
-        friction = *MUJOCO_BRISTLES[:2], 0.0, *MUJOCO_BRISTLES[2:], 0.0, 1.0
+        friction = *MUJOCO_BRISTLES[:2], 0.0, *MUJOCO_BRISTLES[2:], 0.0, 1.0, 0.0, 0.0
         signals = self._passed(self.v), self.dt, *[nothing] * 6
         found, self.bristles, _, _ = LAWS["PassiveLuGreFriction"](
             effort, self.q, *signals, self.bristles, unset, unset, *friction
@@ -192,3 +193,60 @@ def test_reset_straightens_the_bristles() -> None:
     for plant in (used, fresh):
         plant.run(3)
     np.testing.assert_array_equal(used.v, fresh.v)
+
+
+# ---- losses of a gear
+
+GEAR = {"motor_load": 0.3, "external_load": 0.25}
+
+
+def test_losses_have_no_jump_where_the_velocity_changes_its_sign() -> None:
+    """A loaded joint that turns back: the friction passes through 0 over the deflection of the bristles."""
+    config = LuGreFrictionConfig(**BRISTLES | {"coulomb": 0.0, "static": 0.0}, **GEAR, assumed_inertia=INERTIA)
+    dt, efforts = 0.0005, []
+    arrays = Plant(config, INERTIA, dt).arrays
+    velocities = 0.5 * np.cos(2 * np.pi * np.arange(4000) / 2000.0)
+    positions = np.cumsum(velocities) * dt
+    for q, v in zip(positions, velocities, strict=True):
+        given = [np.full((1, 1), one, np.float32) for one in (q, v, 0.0)]
+        found = arrays.step(*given, dt, feedforward=np.full((1, 1), 4.0, np.float32))
+        efforts.append(float(found[0, 0]) - 4.0)
+    steps = np.abs(np.diff(efforts[2000:]))
+    assert max(efforts[2000:]) > 0.5 and min(efforts[2000:]) < -0.5
+    # dry friction of the same level jumps by all of it in a step
+    assert steps.max() < 0.15 * (max(efforts[2000:]) - min(efforts[2000:]))
+
+
+@pytest.mark.parametrize(("efficiency", "back"), [(0.8, 0.65), (0.6, 0.3), (0.7, 0.7)])
+@pytest.mark.parametrize("friction", ["lu_gre", "dry"])
+def test_gears_lose_their_share_in_each_direction(friction, efficiency, back) -> None:
+    """A load that is lifted at η of the motor's effort, and one that is lowered needs η_b of it; near self-locking."""
+    gear = aa.TransmissionConfig(1.0, efficiency=efficiency, backdriving_efficiency=back)
+    bristles = [LuGreFrictionConfig(2000.0, 20.0, assumed_inertia=INERTIA)] if friction == "lu_gre" else []
+    stages = bristles or [aa.FrictionConfig(assumed_inertia=INERTIA)]
+
+    def speed(effort: float, load: float) -> float:
+        plant = Plant([gear, *stages], INERTIA, 0.001, velocity=np.sign(effort + load) * 0.5, told=True)
+        plant.run(500, effort=effort, load=load)
+        return plant.v[0]
+
+    # lifted: 2 % less than it takes slows down, 2 % more speeds up
+    assert speed(0.98 * 3.0 / efficiency, -3.0) < 0.1 and speed(1.02 * 3.0 / efficiency, -3.0) > 0.5
+    # lowered: the motor holds back
+    assert speed(1.02 * 3.0 * back, -3.0) > -0.1 and speed(0.98 * 3.0 * back, -3.0) < -0.5
+
+
+def test_losses_take_energy_from_any_motion(rng) -> None:
+    """Of random motions under random loads, from bristles at rest."""
+    config = LuGreFrictionConfig(**BRISTLES, **GEAR, assumed_inertia=INERTIA)
+    plant = Plant(config, INERTIA, 0.001, robots=50, told=True)
+    given = 0.0
+    for _ in range(200):
+        effort, load = rng.normal(scale=2.0, size=(2, 50))
+        for _ in range(5):
+            before = plant.v.copy()
+            plant._given[:, 0] = effort
+            plant.run(1, effort=effort, load=load)
+            given = given + (plant.effort - effort) * 0.5 * (before + plant.v) * 0.001
+        # but for what the bristles have stored
+        assert (given < 1e-6).all()

@@ -227,6 +227,6 @@ def test_what_a_servo_lacks_is_said() -> None:
     lines = str(caught.value).splitlines()
     assert lines[0].startswith("bam has no kt: must have it.")
     assert [line.split()[3] for line in lines[1:]] == ["kp:", "error_gain:", "vin:"]
-    assert "Add it, or pass servo, one of MX, XL320, XL330, STS3215." in lines[1]
+    assert "Add it, or pass servo, one of MX, XL320, XL330, STS3215, STS3215-12V." in lines[1]
     refused(ValueError, lambda: aa.MotorConfig.from_bam(WHOLE | {"R": -1.0}), r"bam.electrical.resistance = -1.0")
     refused(ValueError, lambda: aa.MotorConfig.from_bam(WHOLE, servo="AX12"), "series = 'AX12'")

@@ -95,6 +95,9 @@ class Bench:
         if "flux_speed" in values:
             # a field that is weak
             values["flux_speed"] = 2.0**-7
+        if "period" in values:
+            # errors are farther than half of it
+            values["period"] = 0.25
         if "in_engine" in values:
             # no simulator is attached
             values["in_engine"] = False

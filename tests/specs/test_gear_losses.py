@@ -70,15 +70,19 @@ def test_equal_efficiencies_have_equal_loads() -> None:
     np.testing.assert_allclose(losses(np.array([0.8, 1.0]), np.array([0.8, 1.0])), [[0.2 / 1.8, 0.0]] * 2)
 
 
-def test_loads_are_not_negative() -> None:
-    """For all pairs that a config takes, up to the edge, also as rounded to the single precision of files."""
-    for low in np.linspace(0.05, 1.0, 20):
-        edge = 1.0 / (2.0 - low)
-        for high in (low, 0.5 * (low + edge), edge):
-            for pair in ((low, high), (high, low)):
-                for one in (pair, tuple(map(float, np.float32(pair)))):
-                    assert min(losses(*one)) >= 0.0
+def test_losses_are_those_of_the_efficiencies() -> None:
+    """For all pairs that a config takes, up to the edge, as rounded to single precision, too; and no more unloaded."""
+    for high in np.linspace(0.05, 1.0, 20):
+        edge = max((3.0 * high - 2.0) / high**2, 1e-3)
+        for low in (high, 0.5 * (high + edge), edge):
+            for efficiency, back in ((low, high), (high, low)):
+                for one in ((efficiency, back), tuple(map(float, np.float32((efficiency, back))))):
+                    k_m, k_e = losses(*one)
                     assert not aa.TransmissionConfig(3.0, efficiency=one[0], backdriving_efficiency=one[1]).conflicts()
+                    # levels at τ_e = −η·τ_m and at τ_m = −η_b·τ_e
+                    assert abs(-one[0] * k_e - k_m) == pytest.approx(1.0 - one[0], abs=3e-6)
+                    assert abs(k_e + one[1] * k_m) == pytest.approx(1.0 - one[1], abs=3e-6)
+                    assert min(k_m, k_e) >= max(one) - 1.0 - 1e-5
 
 
 def test_stages_without_losses_stay() -> None:
@@ -113,8 +117,8 @@ def test_friction_of_losses_assumes_the_inertia_of_the_gear() -> None:
     ("friction", "words"),
     [
         (
-            aa.LuGreFrictionConfig(100.0, 1.0),
-            "LuGreFrictionConfig and a transmission with losses: must have FrictionConfig",
+            aa.FrictionCurveConfig([0.0], [0.1]),
+            "FrictionCurveConfig and a transmission with losses: must have FrictionConfig or LuGreFrictionConfig",
         ),
         (aa.FrictionConfig(0.2, in_engine=True), "FrictionConfig.in_engine and a transmission with losses"),
     ],

@@ -33,6 +33,7 @@ OTHERS = {
     "anydrive_3": ("stall_torque", 120.0, "no_load_speed", 7.5, None),
     "damiao_dm_j4310_2ec": ("max_torque", 7.0, "max_speed", 20.943951, 10.0),
     "damiao_dm_j4340_2ec": ("max_torque", 27.0, "max_speed", 5.4977871, 40.0),
+    "feetech_sts3215_12v": ("stall_torque", 2.941995, "no_load_speed", 4.7123890, 345.0),
     "tmotor_ak10_9": ("max_torque", 48.0, "max_speed", None, 9.0),
     "tmotor_ak80_9": ("max_torque", 18.0, "max_speed", None, 9.0),
     "unitree_go2_hip": ("max_torque", 23.7, "max_speed", 30.1, None),
@@ -107,6 +108,15 @@ def test_limits_of_the_others() -> None:
     servo = aa.MotorConfig.from_catalogue("feetech_sts3215", kp=1.0, kd=0.1)
     assert (servo.friction, servo.viscous_friction) == (0.0523930, 0.0590852)
     assert motor_figures("tmotor_ak80_9").armature == pytest.approx(0.0049167)
+
+
+def test_winding_of_the_servo_at_12_volts_agrees_with_its_sheet() -> None:
+    """No-load speed at its current, and the torque of its stall current times its efficiency."""
+    servo = motor_figures("feetech_sts3215_12v")
+    assert servo.torque_constant and servo.resistance and servo.efficiency and servo.backlash
+    assert (12.0 - 0.18 * servo.resistance) / servo.torque_constant * 60 / (2 * math.pi) == pytest.approx(45.0)
+    assert servo.efficiency * servo.torque_constant * 2.7 == pytest.approx(30 * 0.0980665)
+    assert math.degrees(servo.backlash) == pytest.approx(1.0)
 
 
 def test_knees_are_their_motors_through_a_linkage() -> None:

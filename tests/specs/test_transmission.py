@@ -40,10 +40,19 @@ def test_values_out_of_range_are_refused(values, words) -> None:
 
 @pytest.mark.parametrize(
     ("efficiency", "backdriving", "fits"),
-    [(1.0, 1.0, True), (0.8, 0.8, True), (0.9, 0.89, True), (0.9, 0.5, False), (0.5, 0.9, False), (0.8, 1.0, False)],
+    [
+        (1.0, 1.0, True),
+        (0.8, 0.8, True),
+        (0.9, 0.89, True),
+        (0.6, 0.3, True),
+        (0.6, 1e-6, True),
+        (0.9, 0.5, False),
+        (0.5, 0.9, False),
+        (0.8, 1.0, False),
+    ],
 )
 def test_efficiencies_may_not_differ_too_much(efficiency, backdriving, fits) -> None:
-    """The friction that they come to may not be negative."""
+    """A motor that accelerates no load may not lose more than one under load."""
     both = aa.TransmissionConfig(10.0, efficiency=efficiency, backdriving_efficiency=backdriving)
     problems = conflicts(both, "gear")
     assert (not problems) == fits, problems

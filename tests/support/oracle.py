@@ -161,16 +161,33 @@ def friction_curve_law(effort, _q, qd, h, told, load, whole, coupled, s, lift, f
     return friction_step(level, effort + lift, qd, h, inertia, np.maximum(s, 0), tau_e, whole, f, qd_before, u_before)
 
 
+@law_of("PassiveBrake")
+def brake_law(effort, _q, qd, h, told, load, whole, coupled, s, lift, level, f, qd_before, u_before, *parameters):
+    """Dry friction of a level that ramps between none and the torque of the brake."""
+    torque, release, engage, engaged, assumed = parameters
+    wanted = np.where(engaged > 0.5, torque, 0)
+    up, down = (np.where(one > 0, torque * h / np.where(one > 0, one, 1), np.inf) for one in (engage, release))
+    level = np.where(np.isnan(level), wanted, np.maximum(np.clip(wanted, level - down, level + up), 0))
+    inertia = stepped_inertia(inertia_of(told, assumed), coupled, whole)
+    tau_e, qd_before, u_before = step_before(effort, qd, h, inertia, load, whole, f, qd_before, u_before)
+    damping = np.maximum(s, 0)
+    total, *kept = friction_step(level, effort + lift, qd, h, inertia, damping, tau_e, whole, f, qd_before, u_before)
+    return total, level, *kept
+
+
 @law_of("PassiveLuGreFriction")
 def lu_gre_law(effort, _q, qd, h, told, load, whole, coupled, s, lift, z, qd_before, before, s0, s1, s2, *rest):
     """LuGre friction: the bristles of Canudas de Wit et al., 1995, exactly over a step of constant speed."""
-    coulomb, static, v_s, assumed, as_mujoco = rest
-    g = np.maximum(coulomb + np.maximum(static - coulomb, 0) * np.exp(-((qd / v_s) ** 2)), 1e-30)
+    coulomb, static, v_s, assumed, as_mujoco, K_m, K_e = rest
+    inertia = inertia_of(told, assumed)
+    acting, _, _ = step_before(effort, qd, h, inertia, load, whole, 0, qd_before, before)
+    gear = np.where((K_m != 0) | (K_e != 0), np.abs(K_e * acting - K_m * effort), 0)
+    g = np.maximum(coulomb + gear + np.maximum(static - coulomb, 0) * np.exp(-((qd / v_s) ** 2)), 1e-30)
     a = np.maximum(-s0 * np.abs(qd) / g, -1e30)
     grown = np.where(a * h == 0, h, np.expm1(a * h) / np.where(a == 0, 1, a))
     z_after = z + grown * (qd + a * z)
     # semi-implicit: damping at the velocity after the step, under all that acts
-    inertia = stepped_inertia(inertia_of(told, assumed), coupled, whole)
+    inertia = stepped_inertia(inertia, coupled, whole)
     tau_e, _, _ = step_before(effort, qd, h, inertia, load, whole, 0, qd_before, before)
     drag = s1 * np.exp(a * h) * (1 - np.clip(s0 * z / g, -1, 1) * np.sign(qd))
     bristles = -s0 * z_after - s1 * grown / h * (qd + a * z)
@@ -517,6 +534,46 @@ def timed_delay_law(h, robot, drawn, left, draws, seconds, steps, most, period, 
     return steps + seconds / h + drawn, drawn, left, draws
 
 
+@law_of("CommandWrap")
+def wrap_law(q, _qd, q_target, qd_target, feedforward, _h, turns, period, hysteresis):
+    """The target by the shorter way round; the side is kept up to a hysteresis beyond half a turn."""
+    apart, turns = q_target - q, np.rint(turns)
+    kept = np.abs(apart + turns * period) <= period / 2 + hysteresis
+    # in single precision, which decides which side is the shorter one
+    shorter = -np.rint((np.float32(apart) * (np.float32(1) / np.float32(period))).astype(float))
+    added = np.where(kept & ~np.isnan(turns), turns, shorter)
+    added = np.where(np.abs(added) < 2**22, added, np.nan)
+    return q_target + added * period, qd_target, feedforward, added
+
+
+def lagged(y, u, h, T):
+    """Solution of T·dy/dt = u − y after a step, u held."""
+    return np.where(T == 0, u, u + (y - u) * np.exp(-h / np.where(T == 0, 1, T)))
+
+
+@law_of("CommandLag")
+def command_lag_law(q, _qd, q_target, qd_target, feedforward, h, was_q, was_qd, was_effort, T):
+    """Commands that follow with a time constant, first from the position of the joint and from 0."""
+    was = np.where(np.isnan(was_q), q, was_q), was_qd, was_effort
+    found = [lagged(y, u, h, T) for y, u in zip(was, (q_target, qd_target, feedforward), strict=True)]
+    return *found, *found
+
+
+@law_of("EffortLagFirstOrder")
+def effort_lag_law(effort, _q, _qd, h, was, T):
+    """The effort, which follows with a time constant."""
+    found = lagged(was, effort, h, T)
+    return found, found
+
+
+@law_of("ControllerStepper")
+def stepper_law(q, qd, q_target, qd_target, feedforward, _h, holding, steps, kd):
+    """The static torque curve of a stepper, whose period is four full steps, and damping."""
+    angle = steps / 4 * (q_target - q)
+    field = holding * np.sin(np.where(np.abs(angle) < 2.0**24, angle, 0))
+    return (feedforward + field + kd * (qd_target - qd),)
+
+
 @law_of("EffortDelayTimed")
 def effort_delay_law(effort, _q, _qd, h, seconds, steps):
     """The effort, and how many steps later it acts."""
@@ -606,16 +663,17 @@ def slewed_pid_law(q, qd, q_target, qd_target, feedforward, dt, integral, setpoi
 
 
 @law_of("ControllerServo")
-def servo_law(q, qd, q_target, qd_target, feedforward, h, told, duty, setpoint, velocity, kp, gain, battery, *rest):
+def servo_law(q, qd, q_target, qd_target, feedforward, h, told, duty, setpoint, velocity, integral, *parameters):
     """Duty of the firmware times the voltage of the battery, and a voltage of the caller's own."""
-    most, least, band, kd, rate, top, a = rest
+    kp, gain, battery, most, least, band, kd, rate, top, a, ki = parameters
     setpoint = np.where(np.isnan(setpoint), q, setpoint)
     setpoint, velocity = profile_of(q_target, setpoint, velocity, h, top, a)
     error = np.where(np.abs(setpoint - q) <= band, 0, setpoint - q)
-    wanted = gain * (kp * error + kd * (qd_target + velocity - qd))
+    integral = np.where(gain * ki > 0, np.clip(integral + gain * ki * error * h, -most, most), 0)
+    wanted = gain * (kp * error + kd * (qd_target + velocity - qd)) + integral
     wanted = np.sign(wanted) * np.minimum(np.maximum(np.abs(wanted), least), most)
     duty = np.minimum(np.maximum(wanted, duty - rate * h), duty + rate * h)
-    return duty * np.where(np.isinf(told), battery, told) + feedforward, duty, setpoint, velocity
+    return duty * np.where(np.isinf(told), battery, told) + feedforward, duty, setpoint, velocity, integral
 
 
 @law_of("ClampingMaxEffort")

@@ -186,6 +186,10 @@ class Chain:
         seen = (
             [q, qd] if self.sensor is None or self.at_motor else self._measured(self.sensor, q, qd, h_law, runs, asked)
         )
+        for one in self.stages:
+            if KINDS[one.kind].commands:
+                shown = [q, qd] if self.at_motor else seen
+                commands = one([*shown, *commands, h_law], *shown, runs, asked)
         felt = asked
         if self.gear is not None:
             hidden = self.sensor is not None and not self.at_motor

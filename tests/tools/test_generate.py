@@ -136,7 +136,7 @@ def test_header_of_a_made_up_stateful_limit_builds(monkeypatch, tmp_path) -> Non
     after = next(at for at, law in enumerate(catalogue.LAWS, 1) if law.name == "ClampingDCMotor")
     replace_laws(monkeypatch, (*catalogue.LAWS[:after], line, *catalogue.LAWS[after:]))
     text = laws_header.header()
-    order = "RateHold, EffortDelayTimed, ElectricalWinding, ClampingDCMotor, ClampingHeat, ClampingDCMotorCutoff, "
+    order = "RateHold, EffortDelayTimed, EffortLagFirstOrder, ElectricalWinding, ClampingDCMotor, ClampingHeat, "
     assert f"using EffortStages = List<{order}" in text
     (tmp_path / "generated_laws.h").write_text(text)
     file = tmp_path / "trial.cpp"

@@ -97,10 +97,21 @@ RANGES = {
     "discretization": (0.0, 0.4),
     "quadratic_when_opposed": (0.0, 0.4),
     "mujoco_discretization": (0.0, 0.4),
+    "time_constant": (0.002, 0.05),
+    "torque": (0.5, 3.0),
+    "release_time": (0.005, 0.03),
+    "engage_time": (0.005, 0.03),
+    "engaged": (0.6, 1.0),
+    "holding_effort": (0.5, 3.0),
+    "steps": (4.0, 12.0),
 }
 # laws that only publish signals have no gradients
-# a linkage, which couples joints, has no gradients
-SINGLE = [law for law in catalogue.laws() if KINDS[law.kind].gives and not KINDS[law.kind].couples]
+# linkages, which couple joints, and laws of commands have no gradients
+SINGLE = [
+    law
+    for law in catalogue.laws()
+    if KINDS[law.kind].gives and not KINDS[law.kind].couples and not KINDS[law.kind].commands
+]
 # delays, sensors that act late, and rates have tests of their own
 LAWS = sorted(
     law.name
@@ -593,6 +604,8 @@ class FeedbackLate(LateComponent, Feedback):
 @pytest.mark.parametrize(
     ("stages", "why"),
     [
+        ([actuators.CommandLag], r"a law of commands \(CommandLag\) has none"),
+        ([actuators.CommandWrap], r"a law of commands \(CommandWrap\) has none"),
         ([FeedbackLate], r"a law of one's own that acts late, or is a rate \(FeedbackLate\), has none"),
         ([FeedbackSkewed, actuators.ImplicitEffort], r"a sensor of one's own \(FeedbackSkewed\) beside an effort of"),
     ],

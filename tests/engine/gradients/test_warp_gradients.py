@@ -18,8 +18,12 @@ N, STEPS, DEPTH, DT = 40, 6, 3, 0.02
 SIGNALS = ("joint_q", "joint_qd", "joint_target_q", "joint_target_qd", "joint_act")
 TABLE = [-1.0, -0.2, 0.5, 1.0], [2.0, 6.0, 3.0, 4.0]
 # laws that only publish signals have no gradients
-# a linkage, which couples joints, has no gradients
-SINGLE = [law for law in catalogue.laws() if KINDS[law.kind].gives and not KINDS[law.kind].couples]
+# linkages, which couple joints, and laws of commands have no gradients
+SINGLE = [
+    law
+    for law in catalogue.laws()
+    if KINDS[law.kind].gives and not KINDS[law.kind].couples and not KINDS[law.kind].commands
+]
 # delays have tests of their own, and sensors that act late and rates have none
 LAWS = sorted(
     law.name

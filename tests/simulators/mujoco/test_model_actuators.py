@@ -190,7 +190,7 @@ def test_names_are_patterns_that_match_themselves() -> None:
         ('<motor name="x" site="end" refsite="base" gear="0 1 0"/>', "acts on a site"),
         ('<motor name="x" joint="spin" gear="1 0 0"/>', "acts on the ball joint 'spin'"),
         ('<muscle name="x" joint="a" lengthrange="0 1"/>', "activation dynamics of kind muscle"),
-        ('<position name="x" joint="a" timeconst="0.1"/>', "activation dynamics of kind filterexact"),
+        ('<position name="x" tendon="cord" timeconst="0.1"/>', "acts on a tendon"),
         ('<intvelocity name="x" joint="a" actrange="-1 1"/>', "activation dynamics of kind integrator"),
         ('<dcmotor name="x" joint="a" motorconst="1" resistance="1" input="pos voltage"/>', "that adds a voltage"),
         (

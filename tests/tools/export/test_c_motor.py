@@ -100,6 +100,15 @@ MOTORS = {
     ],
     "encoder_before_a_spring": [*AT_MOTOR, NOISY, SPRING],
     "encoder_behind_a_spring": [*AT_MOTOR, aa.EncoderConfig(noise=0.01, side="motor"), SPRING],
+    "commands": [PD, REGISTER, aa.WrapConfig(2.0), aa.CommandLagConfig(0.02), aa.TimedDelayConfig(0.0101), MOST],
+    "commands_before_a_gear": [*AT_MOTOR, aa.WrapConfig(2.0), aa.CommandLagConfig(0.02), GEAR],
+    "effort_lag": [PD, aa.EffortLagConfig(0.01), aa.RateConfig(3), MOST],
+    "stepper": [aa.StepperControlConfig(0.5, 20.0, 0.02), aa.CoggingConfig.of_detents(20, 0.05)],
+    "brake": [PD, FRICTION, aa.BrakeConfig(1.5, engage_time=0.1, engaged=True, assumed_inertia=0.02)],
+    "losses_of_bristles": [
+        PD,
+        aa.LuGreFrictionConfig(80.0, 2.0, motor_load=0.2, external_load=0.1, assumed_inertia=0.02),
+    ],
     "timed_delay": [PD, aa.TimedDelayConfig(0.0101), MOST],
     "random_delay": [
         PD,

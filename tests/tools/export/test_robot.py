@@ -103,8 +103,10 @@ def test_each_attribute_is_a_feature() -> None:
 
 def test_each_other_stage_is_a_law() -> None:
     """Which is lost by name: a stage that is added to the catalogue cannot be forgotten."""
-    # the kind of a foreign stage is that of its registration; a slewed PID has the features of a PID, and its rate
-    left = {law.config.__name__ for law in LAWS} - BASES.keys() - {"ForeignConfig", "SlewedPIDControlConfig"}
+    # the kind of a foreign stage is that of its registration; a slewed PID has the features of a PID, and its rate; a
+    # lag of commands is one
+    left = {law.config.__name__ for law in LAWS} - BASES.keys()
+    left -= {"ForeignConfig", "SlewedPIDControlConfig", "CommandLagConfig"}
     assert {"EncoderConfig", "ServoControlConfig", "FrictionConfig", "ImplicitConfig"} <= left
     for law in LAWS:
         if law.config.__name__ in left:

@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hidden_motors import PENDULUM, hidden_log, hidden_motor, known_motor
-from isaacsim.core.experimental.actuators import ElectricalConfig
+from isaacsim.core.experimental.actuators import CommandLagConfig, EffortLagConfig, ElectricalConfig
 from isaacsim.core.experimental.actuators.base.native import core
 from isaacsim.core.experimental.actuators.tools.identification.decoupling import Decoupled, Links
 from isaacsim.core.experimental.actuators.tools.identification.fit import Bench, uncertainty
@@ -145,3 +145,20 @@ def test_columns_do_not_cost_positions(scale) -> None:
     assert found.error < 3e-4
     assert found.values["coulomb"] == pytest.approx(0.4, rel=0.05)
     assert "current" in {**found.columns, **found.left_out}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "lag"), [("command_lag", CommandLagConfig(0.05)), ("effort_lag", EffortLagConfig(0.02))]
+)
+def test_lags_are_found(name, lag) -> None:
+    """Beside friction, from a motor without one; the commands of a rollout are those of the log, held."""
+    motor = hidden_motor(delay=0.0, bias=0.0)
+    log = hidden_log(PENDULUM, {"hinge": replace(motor, others=[*motor.others, lag])}, ["hinge"])
+    links = Links(PENDULUM, ["hinge"])
+    case = links.decouple(log, np.zeros(1))
+    links.close()
+    fixed = {"armature": 0.03, "encoder_bias": 0.0, "delay": 0.0}
+    found = BENCH.fit([case], {"viscous": 0.1, "coulomb": 0.1, name: 0.005}, fixed)
+    assert found.values[name] == pytest.approx(lag.time_constant, rel=0.1)
+    assert found.values["coulomb"] == pytest.approx(0.4, rel=0.1) and found.error < 1e-3

@@ -24,6 +24,8 @@ from .laws.clamping_dc_motor_cutoff import ClampingDCMotorCutoff as ClampingDCMo
 from .laws.clamping_envelope import ClampingEnvelope as ClampingEnvelope
 from .laws.clamping_max_effort import ClampingMaxEffort as ClampingMaxEffort
 from .laws.clamping_position_based import ClampingPositionBased as ClampingPositionBased
+from .laws.command_lag import CommandLag as CommandLag
+from .laws.command_wrap import CommandWrap as CommandWrap
 from .laws.contract.base import Clamping as Clamping
 from .laws.contract.base import Controller as Controller
 from .laws.controller_geared_pd import ControllerGearedPD as ControllerGearedPD
@@ -36,14 +38,17 @@ from .laws.controller_pid import ControllerPID as ControllerPID
 from .laws.controller_servo import ControllerServo as ControllerServo
 from .laws.controller_slewed_pid import ControllerSlewedPID as ControllerSlewedPID
 from .laws.controller_startup_pd import ControllerStartupPD as ControllerStartupPD
+from .laws.controller_stepper import ControllerStepper as ControllerStepper
 from .laws.delay import Delay as Delay
 from .laws.delay_timed import DelayTimed as DelayTimed
 from .laws.effort_delay_timed import EffortDelayTimed as EffortDelayTimed
+from .laws.effort_lag_first_order import EffortLagFirstOrder as EffortLagFirstOrder
 from .laws.electrical_winding import ElectricalWinding as ElectricalWinding
 from .laws.feedback_encoder import FeedbackEncoder as FeedbackEncoder
 from .laws.implicit_effort import ImplicitEffort as ImplicitEffort
 from .laws.linkage_shaft import LinkageShaft as LinkageShaft
 from .laws.losses_of_motor import LossesOfMotor as LossesOfMotor
+from .laws.passive_brake import PassiveBrake as PassiveBrake
 from .laws.passive_cogging import PassiveCogging as PassiveCogging
 from .laws.passive_friction import PassiveFriction as PassiveFriction
 from .laws.passive_friction_curve import PassiveFrictionCurve as PassiveFrictionCurve
@@ -68,11 +73,14 @@ from .simulators.mujoco.own_model import MujocoSimulation as MujocoSimulation
 from .simulators.port import Host as Host
 from .simulators.port import PhysicsBus as PhysicsBus
 from .simulators.simulation import Simulation as Simulation
+from .specs.configs import BrakeConfig as BrakeConfig
 from .specs.configs import CoggingConfig as CoggingConfig
+from .specs.configs import CommandLagConfig as CommandLagConfig
 from .specs.configs import DCMotorClampingConfig as DCMotorClampingConfig
 from .specs.configs import DCMotorCutoffClampingConfig as DCMotorCutoffClampingConfig
 from .specs.configs import DelayConfig as DelayConfig
 from .specs.configs import EffortDelayConfig as EffortDelayConfig
+from .specs.configs import EffortLagConfig as EffortLagConfig
 from .specs.configs import ElasticTransmissionConfig as ElasticTransmissionConfig
 from .specs.configs import ElectricalConfig as ElectricalConfig
 from .specs.configs import EncoderConfig as EncoderConfig
@@ -94,10 +102,12 @@ from .specs.configs import RateConfig as RateConfig
 from .specs.configs import ServoControlConfig as ServoControlConfig
 from .specs.configs import SlewedPIDControlConfig as SlewedPIDControlConfig
 from .specs.configs import StartupPDControlConfig as StartupPDControlConfig
+from .specs.configs import StepperControlConfig as StepperControlConfig
 from .specs.configs import SupplyConfig as SupplyConfig
 from .specs.configs import ThermalConfig as ThermalConfig
 from .specs.configs import TimedDelayConfig as TimedDelayConfig
 from .specs.configs import TransmissionConfig as TransmissionConfig
+from .specs.configs import WrapConfig as WrapConfig
 from .specs.distributions import Distribution as Distribution
 from .specs.distributions import LogUniform as LogUniform
 from .specs.distributions import Normal as Normal
@@ -148,6 +158,7 @@ DrivePID = ControllerPID
 DriveServo = ControllerServo
 DriveSlewedPID = ControllerSlewedPID
 DriveStartupPD = ControllerStartupPD
+DriveStepper = ControllerStepper
 
 __version__: str
 __all__ = [
@@ -160,6 +171,7 @@ __all__ = [
     "ActuatorParsed",
     "Articulation",
     "ArticulationActuators",
+    "BrakeConfig",
     "Buzz",
     "Clamping",
     "ClampingDCMotor",
@@ -168,6 +180,9 @@ __all__ = [
     "ClampingMaxEffort",
     "ClampingPositionBased",
     "CoggingConfig",
+    "CommandLag",
+    "CommandLagConfig",
+    "CommandWrap",
     "ComponentKind",
     "Controller",
     "ControllerGearedPD",
@@ -180,6 +195,7 @@ __all__ = [
     "ControllerServo",
     "ControllerSlewedPID",
     "ControllerStartupPD",
+    "ControllerStepper",
     "DCMotorClampingConfig",
     "DCMotorCutoffClampingConfig",
     "Delay",
@@ -188,6 +204,8 @@ __all__ = [
     "Distribution",
     "EffortDelayConfig",
     "EffortDelayTimed",
+    "EffortLagConfig",
+    "EffortLagFirstOrder",
     "ElasticTransmissionConfig",
     "ElectricalConfig",
     "ElectricalWinding",
@@ -228,6 +246,7 @@ __all__ = [
     "Normal",
     "PDControlConfig",
     "PIDControlConfig",
+    "PassiveBrake",
     "PassiveCogging",
     "PassiveFriction",
     "PassiveFrictionCurve",
@@ -248,6 +267,7 @@ __all__ = [
     "SlewedPIDControlConfig",
     "Stability",
     "StartupPDControlConfig",
+    "StepperControlConfig",
     "SupplyBattery",
     "SupplyConfig",
     "ThermalConfig",
@@ -260,6 +280,7 @@ __all__ = [
     "TunedJoint",
     "Uniform",
     "View",
+    "WrapConfig",
     "add_actuator",
     "add_motors",
     "allow_checkpoints",

@@ -15,6 +15,8 @@ from ..base.errors import NotCopied, shown
 from ..base.memory import Array
 from ..base.untraced import untraced
 from ..base.values import Indices, resolve_indices
+from ..laws.contract.catalogue import law_of
+from ..laws.passive_brake import PassiveBrake
 from ..specs.arguments import flag_of, number_of, require_type
 from ..specs.patterns import pattern_problem
 from .actuator import Actuator
@@ -208,6 +210,54 @@ class ActuatorSet(NotCopied):
         """
         self._require_open()
         self._assembly.set_custom_input(name, array, self._num_dofs())
+
+    # holding brakes
+
+    def engage(self, dofs: str | int | Sequence[str] | Sequence[int] | None = None, *, robots: Indices = None) -> None:
+        """Engage holding brakes, from the next step on; each rises to its torque in its `engage_time`.
+
+        Args:
+            dofs: Regular expressions that match names of joints in full, or columns; None means all with a brake.
+            robots: Robot indices or mask; None means all.
+
+        Raises:
+            ValueError: A joint among them has no `BrakeConfig`, or an unknown robot or joint; nothing is changed then.
+            RuntimeError: It was closed.
+
+        Example:
+            >>> import numpy as np
+            >>> from isaacsim.core.experimental.actuators import ActuatedArrays, BrakeConfig, PDControlConfig
+            >>> motor = [PDControlConfig(0.0, 0.0), BrakeConfig(5.0, assumed_inertia=0.1)]
+            >>> arm = ActuatedArrays(["elbow"], {"elbow": motor})
+            >>> arm.engage("elbow")
+            >>> arm.step(np.zeros(1, np.float32), np.ones(1, np.float32), np.zeros(1, np.float32), 0.005).tolist()
+            [-5.0]
+        """
+        self._switch_brakes(1.0, dofs, robots)
+
+    def release(self, dofs: str | int | Sequence[str] | Sequence[int] | None = None, *, robots: Indices = None) -> None:
+        """Release holding brakes, from the next step on; each falls to none in its `release_time`; see `engage`."""
+        self._switch_brakes(0.0, dofs, robots)
+
+    def _switch_brakes(
+        self, engaged: float, dofs: str | int | Sequence[str] | Sequence[int] | None, robots: Indices
+    ) -> None:
+        self._require_open()
+        rows = resolve_indices(robots, self._assembly.num_robots, "robot")
+        wanted, first, found = set(self._joints_of(dofs)), 0, []
+        for actuator in self.actuators:
+            joints = range(first, first := first + len(actuator.dof_names))
+            brakes = [one for one in actuator.stages if law_of(type(one)) is law_of(PassiveBrake)]
+            found += [(one, [at - joints[0] for at in joints if at in wanted], len(joints)) for one in brakes]
+            if not brakes and dofs is not None and (without := wanted.intersection(joints)):
+                name = self._assembly.dof_names[min(without)]
+                raise ValueError(f"dofs has joint {name!r}, which has no brake: must have one. Add a BrakeConfig.")
+        if not found:
+            raise ValueError(f"{self!r} has no joint with a brake: must have one. Add a BrakeConfig to its motor.")
+        for brake, joints, count in found:
+            values = brake.read("engaged").reshape(-1, count)
+            values[np.ix_(rows, joints)] = engaged
+            brake.engaged = wp.array(values.ravel(), dtype=wp.float32, device="cpu")
 
     # differences between robots
 

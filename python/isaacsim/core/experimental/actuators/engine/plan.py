@@ -540,7 +540,7 @@ def _require_laws(entry: ActuatorEntry) -> None:
             )
     if is_geared(entry):
         _require_laws_of_motor(entry, custom)
-    if entry.sensing:
+    if entry.sensing or entry.commanding:
         _require_laws_of_feedback(entry, custom)
     if rates := [type(stage).__name__ for stage in entry.stages if getattr(type(stage), "TICK", None) is not None]:
         _require_laws_of_rate(entry, rates[0], custom)
@@ -587,7 +587,7 @@ def _planned(entry: ActuatorEntry) -> ActuatorEntry:
         return entry
     delay = None if custom.delay else entry.delay
     controller = None if custom.controller else entry.controller
-    rest = parts_of([*entry.sensing, *entry.after_controller[len(custom.stages) :]])
+    rest = parts_of([*entry.sensing, *entry.commanding, *entry.after_controller[len(custom.stages) :]])
     return dataclasses.replace(entry, **rest | {"delay": delay, "controller": controller})
 
 
@@ -701,26 +701,41 @@ def _add_stages(plan: Plan, planned: Sequence[ActuatorEntry], entries: Sequence[
 
 
 def _add_feedback(plan: Plan, entries: Sequence[ActuatorEntry]) -> None:
-    """Add the feedback stages, which are numbered after `plan.stages`."""
-    planned: dict[tuple[LawClass, bool], PlannedStage] = {}
+    """Add the stages before the controllers in canonical order, numbered after `plan.stages`."""
+    sweeps: list[dict[tuple[LawClass, bool], PlannedStage]] = []
+    found: list[tuple[Placement, int, PlannedStage]] = []
     for entry, placement in zip(entries, plan.placements, strict=True):
-        # a delay by a law acts on the inputs of the controller, too
-        for stage in (*entry.sensing, *([entry.delay] if isinstance(entry.delay, LateComponent) else ())):
+        # delays by a law, and laws of commands, act on the inputs of the controller, too
+        delays = [entry.delay] if isinstance(entry.delay, LateComponent) else []
+        laws: list[LawClass] = []
+        for stage in (*entry.sensing, *delays, *entry.commanding):
+            laws.append(law_class_of(stage))
+            number = laws.count(laws[-1])
+            if number > len(sweeps):
+                sweeps.append({})
             at_motor = getattr(stage, "side", "joint") == "motor" and is_geared(entry)
-            law = _add_stage(plan, entry, stage, planned, placement.slots, at_motor).law
-            placement.stages.append((law.KIND, 0, len(plan.stages) + list(planned).index((law, at_motor))))
-    plan.feedback += planned.values()
+            added = _add_stage(plan, entry, stage, sweeps[number - 1], placement.slots, at_motor)
+            found.append((placement, [law.KIND for law in laws[:-1]].count(stage.KIND), added))
+    plan.feedback += sorted(
+        (stage for sweep in sweeps for stage in sweep.values()), key=lambda stage: canonical_rank(stage.law)
+    )
+    for placement, place, stage in found:
+        at = next(number for number, one in enumerate(plan.feedback) if one is stage)
+        placement.stages.append((stage.law.KIND, place, len(plan.stages) + at))
 
 
 def _require_laws_of_feedback(entry: ActuatorEntry, custom: ArrayStages | None) -> None:
-    """Raise for feedback without a law, and feedback of actuators with stages that compute arrays."""
-    for stage in entry.sensing:
+    """Raise for feedback or laws of commands without a law, or beside stages that compute arrays."""
+    for stage in (*entry.sensing, *entry.commanding):
         name = type(stage).__name__
         if not has_law(stage):
             raise TypeError(f"actuator {entry.label!r}: {name}: must have a law. Give it as LAW, a wp.func.")
-        if custom is not None and custom.stages:
+        others = () if custom is None else custom.stages
+        if custom is not None and KINDS[stage.KIND].commands:
+            others = [one for one in (custom.delay, custom.controller, *custom.stages) if one is not None]
+        if others:
             raise TypeError(
-                f"actuator {entry.label!r}: {name} beside {type(custom.stages[-1]).__name__}, which computes "
+                f"actuator {entry.label!r}: {name} beside {type(others[-1]).__name__}, which computes "
                 "arrays of what the controller sees: must be left out. Give the latter a LAW."
             )
 

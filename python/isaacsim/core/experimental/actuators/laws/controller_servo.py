@@ -1,7 +1,8 @@
 """Position loop in the firmware of a hobby servo, whose result is a voltage.
 
     e    = q_r − q, 0 for |e| <= deadband                        position error [rad or m]
-    u    = error_gain·(kp·e + kd·(v* + v_r − v))                 wanted duty
+    i⁺   = clip(i + error_gain·ki·e·h, ±max_duty)                duty of the integral, 0 for ki = 0
+    u    = error_gain·(kp·e + kd·(v* + v_r − v)) + i⁺            wanted duty
     u    = sign(u)·max(|u|, min_duty) for u ≠ 0, then clip(u, ±max_duty)
     d⁺   = clip(u, d ± max_duty_rate·h)                          duty, within its largest change in a step h
     V    = d⁺·battery + ff                                       voltage at the winding [V]
@@ -14,8 +15,8 @@ in the winding do. q_r is the target q*; with a profile it moves towards q*, e =
     q_r⁺ = q_r + h·v_r⁺                                          a = profile_acceleration, inf for none
 
 v_b is √(2·a·|e|), which it becomes for h → 0, exact for steps: the setpoint does not overshoot. After a reset q_r is
-the position, v_r and d are 0. Edges: both limits of the profile inf, no profile: q_r is q*, v_r is 0; parameters out of
-range give NaN, which the plan's guard turns into zero and a fault.
+the position, v_r, d and i are 0. Edges: both limits of the profile inf, no profile: q_r is q*, v_r is 0; parameters out
+of range give NaN, which the plan's guard turns into zero and a fault.
 Source: Rhoban/bam 1b5a1ce, duty and its limit; manuals of DYNAMIXEL X, profile velocity and acceleration; manuals of
 DYNAMIXEL AX and Feetech STS, punch or startup force and deadband.
 """
@@ -23,7 +24,7 @@ DYNAMIXEL AX and Feetech STS, punch or startup force and deadband.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import ClassVar
 
 import warp as wp
@@ -47,6 +48,7 @@ def servo_prepare(
     max_duty_rate: float,
     profile_velocity: float,
     profile_acceleration: float,
+    ki: float,
 ):
     """Return the gains as duty per error, NaN where a parameter is out of range, and the others."""
     # bounds that are NaN would bound nothing
@@ -64,6 +66,7 @@ def servo_prepare(
         max_duty_rate,
         profile_velocity,
         profile_acceleration,
+        gain * usable(ki),
     )
 
 
@@ -83,9 +86,11 @@ def profiled(target: float, setpoint: float, setpoint_velocity: float, dt: float
 
 
 @wp.func
-def wanted_duty(error: float, speed_error: float, p_gain: float, d_gain: float, max_duty: float, min_duty: float):
+def wanted_duty(
+    error: float, speed_error: float, integral: float, p_gain: float, d_gain: float, max_duty: float, min_duty: float
+):
     """Return the duty within its limits; NaN where it is not finite without them."""
-    wanted = p_gain * error + d_gain * speed_error
+    wanted = p_gain * error + d_gain * speed_error + integral
     known = wanted if wp.abs(wanted) <= LARGEST else wp.nan
     least = -min_duty if known < 0.0 else (min_duty if known > 0.0 else 0.0)
     pushed = least if wp.abs(known) < wp.abs(least) else known
@@ -104,6 +109,7 @@ def servo_voltage(
     duty: float,
     setpoint: float,
     setpoint_velocity: float,
+    integral_duty: float,
     p_gain: float,
     d_gain: float,
     battery: float,
@@ -113,18 +119,21 @@ def servo_voltage(
     max_duty_rate: float,
     profile_velocity: float,
     profile_acceleration: float,
+    i_gain: float,
 ):
-    """Return the voltage [V] of one joint, the duty, and the setpoint [rad or m] and its velocity after the step."""
+    """Return the voltage [V] of one joint; duty, setpoint [rad or m], its velocity and the integral's duty after it."""
     reference, moved = profiled(
         position_target, started(setpoint, position), setpoint_velocity, dt, profile_velocity, profile_acceleration
     )
     error = reference - position
     seen = 0.0 if wp.abs(error) <= deadband else error
-    wanted = wanted_duty(seen, velocity_target + moved - velocity, p_gain, d_gain, max_duty, min_duty)
+    summed = integral_duty + i_gain * seen * dt
+    grown = within(summed, -max_duty, max_duty) if i_gain > 0.0 else 0.0 * i_gain
+    wanted = wanted_duty(seen, velocity_target + moved - velocity, grown, p_gain, d_gain, max_duty, min_duty)
     change = max_duty_rate * dt
     after = within(wanted, duty - change, duty + change)
     available = supply_voltage if supply_voltage <= LARGEST else battery
-    return after * available + feedforward, after, reference, moved
+    return after * available + feedforward, after, reference, moved, grown
 
 
 class ControllerServo(Controller):
@@ -141,6 +150,7 @@ class ControllerServo(Controller):
         max_duty_rate: Largest change of the duty [1/s], shape `(N,)`; inf for no limit.
         profile_velocity: Largest velocity of the setpoint [rad/s or m/s], shape `(N,)`; inf for no limit.
         profile_acceleration: Largest acceleration of the setpoint [rad/s² or m/s²], shape `(N,)`; inf for no limit.
+        ki: Integral gain [1/s], shape `(N,)`.
 
     Raises:
         TypeError: An array is missing.
@@ -158,9 +168,11 @@ class ControllerServo(Controller):
         "max_duty_rate",
         "profile_velocity",
         "profile_acceleration",
+        "ki",
     )
-    NEUTRAL: ClassVar[tuple[float, ...]] = (0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, *[math.inf] * 3)
-    STATE: ClassVar[tuple[str, ...]] = ("duty", "setpoint", "setpoint_velocity")
+    NEUTRAL: ClassVar[tuple[float, ...]] = (0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, *[math.inf] * 3, 0.0)
+    STATE: ClassVar[tuple[str, ...]] = ("duty", "setpoint", "setpoint_velocity", "integral_duty")
+    ADDED: ClassVar[Collection[str]] = ("integral_duty",)
     START: ClassVar[Mapping[str, float]] = {"setpoint": UNSET}
     ASKS: ClassVar[tuple[str, ...]] = ("supply_voltage",)
     PREPARE = servo_prepare

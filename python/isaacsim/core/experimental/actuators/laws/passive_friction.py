@@ -20,7 +20,8 @@ Where the simulator gives the whole load, contacts and coupling included, τ_e i
 exact: v_f = (I·v + h·(τ_m + τ_e)) / J and f⁺ = clip(−J·v_f/h, −F, F), with v⁺ = v_f + h·f⁺/J. A load without these
 leaves out what pushes the joint, so it is not used. With an effort at the end of the step, I is that of its mode.
 
-After a reset f is 0, and v′ and u′ are v and τ_m of the step. F is that of v, τ_m and τ_e before the step. Edges:
+After a reset f is 0, and v′ and u′ are v and τ_m of the step. F is that of v, τ_m and τ_e before the step. A negative
+motor_load or external_load is that of a gear near self-locking, see `specs/gear_losses.py`. Edges:
 with all levels zero viscous friction is left alone; parameters out of range, and an inertia that is not known, give
 NaN, which the plan's guard turns into zero and a fault.
 Source: the scheme of Moreau, as a proximal step (Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical
@@ -58,6 +59,12 @@ def usable_or_zero(value: float) -> float:
 
 
 @wp.func
+def finite_or_zero(value: float) -> float:
+    """Return a parameter that is finite; 0 for others."""
+    return value if wp.isfinite(value) else 0.0
+
+
+@wp.func
 def inverse_speed(stribeck_velocity: float) -> float:
     """Return the inverse of a speed above zero; NaN for others."""
     good = wp.isfinite(stribeck_velocity) and (stribeck_velocity > 0.0)
@@ -89,9 +96,9 @@ def friction_prepare(
     above = breakaway - coulomb
     excess = above if above > 0.0 else 0.0
     has_curve = wp.isfinite(stribeck_exponent) and (stribeck_exponent > 0.0) and wp.isfinite(breakaway)
-    shares = motor_load + external_load + stribeck_motor_load + stribeck_external_load
+    shares = wp.abs(motor_load) + wp.abs(external_load) + stribeck_motor_load + stribeck_external_load
     shares = shares + quadratic_motor_load + quadratic_external_load
-    checked = usable(viscous) + usable(motor_load) + usable(external_load) + usable(stribeck_motor_load)
+    checked = usable(viscous) + usable(wp.abs(motor_load)) + usable(wp.abs(external_load)) + usable(stribeck_motor_load)
     checked = checked + usable(stribeck_external_load) + usable(quadratic_motor_load) + usable(quadratic_external_load)
     return (
         wp.nan if wp.isnan(checked) else usable(coulomb),
@@ -100,8 +107,8 @@ def friction_prepare(
         inverse_speed(stribeck_velocity),
         stribeck_exponent,
         assumed_inertia,
-        usable_or_zero(motor_load),
-        usable_or_zero(external_load),
+        finite_or_zero(motor_load),
+        finite_or_zero(external_load),
         usable_or_zero(stribeck_motor_load),
         usable_or_zero(stribeck_external_load),
         usable_or_zero(quadratic_motor_load),

@@ -1,11 +1,13 @@
 """Friction of LuGre: bristles that bend before they slide, so that a joint at rest is a stiff spring with hysteresis.
 
-    g(v) = coulomb + (static − coulomb)·exp(−(v/v_s)²)      level of the dry friction, static >= coulomb
+    g(v) = coulomb + |K_e·τ_e − K_m·τ_m| + (static − coulomb)·exp(−(v/v_s)²)      level of the dry friction
     ż    = v − σ₀·|v|·z/g(v)                                deflection of the bristles [rad or m]
     friction = σ₀·z + σ₁·ż + σ₂·v
 
-σ₀ is `bristle_stiffness`, σ₁ `bristle_damping`, σ₂ `viscous`. In a step h at constant v the deflection is exact, and
-what damps is of the velocity v⁺ after the step:
+K_m is `motor_load`, K_e `external_load`: what a gear loses of what it transmits, see `specs/gear_losses.py`. Its
+direction is that of the bristles, so it passes through 0 where the velocity changes its sign; as σ₀ does not change
+with the load, the bristles give back no more than they took. σ₀ is `bristle_stiffness`, σ₁ `bristle_damping`, σ₂
+`viscous`. In a step h at constant v the deflection is exact, and what damps is of the velocity v⁺ after the step:
 
     z⁺   = z + h·ρ,   ρ = (v + a·z)·(e^(a·h) − 1)/(a·h),   a = −σ₀·|v|/g(v)          ρ the mean rate of z
     b    = σ₁·e^(a·h)·(1 − σ₀·z·sign(v)/g(v))              ∂(σ₁·ρ)/∂v: bristles that slide do not damp
@@ -34,11 +36,11 @@ import warp as wp
 
 from ..specs.configs import LuGreFrictionConfig
 from .contract.base import Passive, resolved_scalars
-from .contract.friction_step import inertia_of_step, known_inertia, lifted, step_before
+from .contract.friction_step import inertia_of_step, known_inertia, lifted, rate_of_momentum, step_before
 from .contract.functions import exp, mean_of_decay, stribeck
 from .contract.law import UNSET, started, within
 from .contract.ranges import usable
-from .passive_friction import inverse_speed
+from .passive_friction import inverse_speed, load_of_motor
 
 
 @wp.func
@@ -51,6 +53,8 @@ def lu_gre_prepare(
     stribeck_velocity: float,
     assumed_inertia: float,
     mujoco_discretization: float,
+    motor_load: float,
+    external_load: float,
 ):
     """Return the parameters, the breakaway level as its excess over `coulomb`, NaN where they are out of range."""
     above = breakaway - coulomb
@@ -59,11 +63,14 @@ def lu_gre_prepare(
         usable(bristle_stiffness),
         usable(bristle_damping),
         usable(viscous),
-        usable(coulomb),
+        usable(coulomb) + 0.0 * (motor_load + external_load),
         excess if wp.isfinite(breakaway) else wp.nan,
         inverse_speed(stribeck_velocity),
         assumed_inertia,
         mujoco_discretization,
+        motor_load,
+        external_load,
+        0.0 if wp.abs(motor_load) + wp.abs(external_load) == 0.0 else 1.0,
     )
 
 
@@ -100,9 +107,20 @@ def lu_gre(
     speed_factor: float,
     assumed_inertia: float,
     mujoco_discretization: float,
+    motor_load: float,
+    external_load: float,
+    has_load: float,
 ):
     """Return `effort` [N·m or N] with the friction added, the new deflection, the velocity and that effort."""
-    level = coulomb + excess * stribeck(velocity * speed_factor, 2.0)
+    told = known_inertia(inertia, assumed_inertia)
+    before, gained = step_before(
+        load_is_whole, load, started(previous_effort, effort), velocity - started(previous_velocity, velocity)
+    )
+    # a load that is told needs no inertia, and a product that is not chosen has a derivative, too
+    mass = told if has_load > 0.0 and gained != 0.0 else 1.0
+    external = rate_of_momentum(mass, dt) * gained - before
+    lost = load_of_motor(effort, external, motor_load, external_load)
+    level = coulomb + (lost if has_load > 0.0 else 0.0) + excess * stribeck(velocity * speed_factor, 2.0)
     # without dry friction there is nothing that bends bristles
     floor = 1.0e-30 if level < 1.0e-30 else level
     steepness = bristle_stiffness / floor
@@ -110,14 +128,11 @@ def lu_gre(
     rate_now = velocity - fading * deflection
     bent, rate, left = bristles(deflection, velocity, rate_now, fading, dt)
     # what acts at the velocity after the step
-    stepped = inertia_of_step(load_is_whole, coupled_inertia, known_inertia(inertia, assumed_inertia))
+    stepped = inertia_of_step(load_is_whole, coupled_inertia, told)
     known = 1.0 if mujoco_discretization > 0.5 else stepped
     share = within(steepness * deflection, -1.0, 1.0)
     sliding = share if velocity > 0.0 else (-share if velocity < 0.0 else 0.0)
     bristle_drag = bristle_damping * left * (1.0 - sliding)
-    before, gained = step_before(
-        load_is_whole, load, started(previous_effort, effort), velocity - started(previous_velocity, velocity)
-    )
     lift, damping = lifted(effort, viscous, motor_damping, motor_lift)
     drag = dt * (bristle_drag + damping)
     inverse = 1.0 / (known + drag)
@@ -144,6 +159,8 @@ class PassiveLuGreFriction(Passive):
         stribeck_velocity: Speed at which dry friction is on its way to `coulomb` [rad/s or m/s], shape `(N,)`.
         assumed_inertia: Effective inertia [kg·m² or kg] where the simulator does not provide it, shape `(N,)`.
         mujoco_discretization: 1 for the step of MuJoCo, else 0, shape `(N,)`.
+        motor_load: Dry friction per effort of the motor, shape `(N,)`.
+        external_load: Dry friction per external effort, shape `(N,)`.
 
     Raises:
         TypeError: An array is missing.
@@ -159,14 +176,17 @@ class PassiveLuGreFriction(Passive):
         "stribeck_velocity",
         "assumed_inertia",
         "mujoco_discretization",
+        "motor_load",
+        "external_load",
     )
-    NEUTRAL: ClassVar[tuple[float, ...]] = (0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0)
+    NEUTRAL: ClassVar[tuple[float, ...]] = (0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0)
     STATE: ClassVar[tuple[str, ...]] = ("deflection", "previous_velocity", "previous_effort")
     START: ClassVar[Mapping[str, float]] = {"previous_velocity": UNSET, "previous_effort": UNSET}
     ASKS: ClassVar[tuple[str, ...]] = (
         *("inertia", "load", "load_is_whole", "coupled_inertia"),
         *("motor_damping", "motor_lift"),
     )
+    USUAL: ClassVar[Mapping[str, float]] = {"has_load": 0.0}
     PREPARE = lu_gre_prepare
     LAW = lu_gre
 

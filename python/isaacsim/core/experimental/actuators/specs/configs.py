@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any, ClassVar, Literal, Self, Unpack
 
+from .brake import BrakeConfig
+from .command import CommandLagConfig, EffortLagConfig, WrapConfig
 from .config import MAX_TABLE_ROWS, ClampingConfig, Config, ControlConfig, PassiveConfig, checked_table, table_conflicts
 from .electrical import ElectricalConfig
 from .encoder import EncoderConfig
@@ -29,6 +31,7 @@ from .motor_losses import LossesConfig
 from .rate import RateConfig
 from .servo import ServoControlConfig, StartupPDControlConfig
 from .slewed import SlewedPIDControlConfig
+from .stepper import StepperControlConfig
 from .supply import SupplyConfig
 from .thermal import ThermalConfig
 from .transmission import ElasticTransmissionConfig, TransmissionConfig
@@ -353,9 +356,9 @@ class FrictionConfig(PassiveConfig):
     Too small an estimate is safe, twice the true one chatters. With 0 mass matrices are read in each step; where there
     are none, every step is a fault.
     """
-    motor_load: float = parameter(0.0, **_of_friction("motorLoad", "", 0.0))
-    """Dry friction per effort of the motor, at any speed."""
-    external_load: float = parameter(0.0, **_of_friction("externalLoad", "", 0.0))
+    motor_load: float = parameter(0.0, **_of_friction("motorLoad", "", 0.0, lower=-1.0))
+    """Dry friction per effort of the motor, at any speed; negative for some gears near self-locking."""
+    external_load: float = parameter(0.0, **_of_friction("externalLoad", "", 0.0, lower=-1.0))
     """Dry friction per external effort, at any speed."""
     stribeck_motor_load: float = parameter(0.0, **_of_friction("stribeckMotorLoad", "", 0.0))
     """Dry friction per effort of the motor at rest, which the Stribeck effect takes away."""
@@ -490,8 +493,10 @@ class LuGreFrictionConfig(PassiveConfig):
 
     For parity with MuJoCo, and where motion before sliding matters. `FrictionConfig` rests exactly, costs less, and
     takes longer steps in a chain of joints. A joint that slides at speed v is held back by
-    `coulomb + (static − coulomb)·exp(−(v/v_s)²) + viscous·|v|`, where v_s is `stribeck_velocity`. The schema is
-    our own. The law needs the effective inertia of the joint.
+    `coulomb + |external_load·τ_e − motor_load·τ_m| + (static − coulomb)·exp(−(v/v_s)²) + viscous·|v|`, where v_s is
+    `stribeck_velocity`, τ_m the effort of the motor at the joint and τ_e what else acts on it. The terms of the load
+    are losses of gears with hysteresis, as strain wave and cycloid gears have it: without a jump where the velocity
+    changes its sign. The schema is our own. The law needs the effective inertia of the joint.
     """
 
     SCHEMA: ClassVar[str] = "ActuatorLuGreFrictionAPI"
@@ -514,6 +519,10 @@ class LuGreFrictionConfig(PassiveConfig):
         False, attribute="actuator:luGre:mujocoDiscretization", type="bool", unit="", fallback=False
     )
     """True for the step of MuJoCo's `dcmotor`: friction of the velocity before the step, for equal numbers."""
+    motor_load: float = parameter(0.0, **_of_lu_gre("motorLoad", "", 0.0, lower=-1.0))
+    """Dry friction per effort of the motor; negative for some gears near self-locking."""
+    external_load: float = parameter(0.0, **_of_lu_gre("externalLoad", "", 0.0, lower=-1.0))
+    """Dry friction per external effort."""
 
     def conflicts(self) -> list[str]:
         """Return what is wrong with the two levels of dry friction."""
@@ -560,6 +569,22 @@ class CoggingConfig(PassiveConfig):
             return {"ripple": "0 periods make it a constant factor. Author actuator:cogging:ripplePeriods."}
         return {}
 
+    @classmethod
+    def of_detents(cls, count: float, effort: float, at: float = 0.0) -> Self:
+        """Return detents: positions that a joint falls into, as those of a knob, or of a stepper without current.
+
+        Args:
+            count: Detents per turn; of a joint that slides, 2π over the distance of two [1/m].
+            effort: Largest effort that a detent holds [N·m or N].
+            at: Position of one of them [rad or m].
+
+        Example:
+            >>> knob = CoggingConfig.of_detents(24, 0.02)
+            >>> round(knob.amplitude * math.sin(knob.periods * 0.01 + knob.phase), 6)
+            -0.004754
+        """
+        return cls(effort, count, math.remainder(math.pi - count * at, 2.0 * math.pi))
+
 
 @dataclass
 class DelayConfig(Config):
@@ -600,11 +625,15 @@ class ForeignConfig(Config):
 _OTHERS: tuple[type[Config], ...] = (
     EncoderConfig,
     TimedDelayConfig,
+    WrapConfig,
+    CommandLagConfig,
     RateConfig,
     EffortDelayConfig,
+    EffortLagConfig,
     SlewedPIDControlConfig,
     ServoControlConfig,
     StartupPDControlConfig,
+    StepperControlConfig,
     ElectricalConfig,
     EnvelopeClampingConfig,
     LossesConfig,
@@ -613,6 +642,7 @@ _OTHERS: tuple[type[Config], ...] = (
     TransmissionConfig,
     ElasticTransmissionConfig,
     LinkageConfig,
+    BrakeConfig,
     ImplicitConfig,
 )
 

@@ -5,6 +5,9 @@ moves at τ_e = −η·τ_m where the motor drives and at τ_m = −η_b·τ_e w
 
     k_m + η·k_e = 1 − η,  k_e + η_b·k_m = 1 − η_b        η  efficiency, η_b  backdriving efficiency
 
+Where the efficiencies differ much, as near self-locking, the smaller of k_m and k_e is negative: the level is not.
+Beside `LuGreFrictionConfig`, the losses are those of its bristles, without a jump at rest.
+
 Source: the gearbox term of model M5 of Duclusaud et al., ICRA 2025, solved for the two efficiencies.
 """
 
@@ -13,7 +16,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, cast
 
-from .configs import Config, FrictionConfig
+from .configs import Config, FrictionConfig, LuGreFrictionConfig
 from .engine_friction import is_friction, is_in_engine
 from .stages import Staged
 from .transmission import ROUNDING, TransmissionConfig, transmission_of
@@ -43,7 +46,7 @@ def with_losses(stages: Staged) -> list[Config]:
         return list(stages.others)
     of_motor, external = losses(gear.efficiency, gear.backdriving_efficiency)
     none = FrictionConfig(assumed_inertia=getattr(gear, "assumed_inertia", 0.0))
-    friction = next((one for one in stages.others if isinstance(one, FrictionConfig)), none)
+    friction = next((one for one in stages.others if isinstance(one, FrictionConfig | LuGreFrictionConfig)), none)
     whole = dataclasses.replace(
         friction, motor_load=friction.motor_load + of_motor, external_load=friction.external_load + external
     )
@@ -56,10 +59,10 @@ def loss_problems(staged: Staged, subject: str) -> list[str]:
     if gear is None or not _loses(gear):
         return []
     for one in filter(is_friction, staged.others):
-        if not isinstance(one, FrictionConfig):
+        if not isinstance(one, FrictionConfig | LuGreFrictionConfig):
             return [
-                f"{subject} has {type(one).__name__} and a transmission with losses: must have FrictionConfig, which "
-                "takes both. Use that, or set the efficiencies to 1."
+                f"{subject} has {type(one).__name__} and a transmission with losses: must have FrictionConfig or "
+                "LuGreFrictionConfig, which take both. Use one, or set the efficiencies to 1."
             ]
         if is_in_engine(one):
             return [

@@ -8,6 +8,7 @@ of `EnvelopeClampingConfig.from_unitree`. Torque constant, resistance and voltag
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -49,6 +50,12 @@ class MotorFigures:
     """Resistance of the winding [Ω]."""
     voltage: float | None = None
     """Voltage of the supply [V]."""
+    efficiency: float | None = None
+    """Share of the torque of winding and ratio that arrives at the joint."""
+    backlash: float | None = None
+    """Whole free play at the joint [rad]."""
+    stiffness: float | None = None
+    """Stiffness of gear and case at the joint [N·m/rad]."""
     linkage_ratio: float | None = None
     """Turns of the output of `motor` per turn of the joint, where a linkage lies between them."""
     motor: str = ""
@@ -98,6 +105,7 @@ _GO2 = "unitree_ros, go2_description/urdf/go2_description.urdf: joint limits"
 _RL_LAB = "unitree_rl_lab, source/unitree_rl_lab/assets/robots/unitree_actuators.py (Unitree Robotics)"
 _BAM = "Rhoban/bam 1b5a1ce, bam/params, identified (Duclusaud et al., ICRA 2025)"
 _DAMIAO = "Damiao, data sheet of the motor, rated 24 V"
+_STS3215_12V = "Feetech, data sheet of STS3215-C018 at 12 V: 30 kg·cm, 2.7 A, 45 rpm, 1:345"
 _CUBEMARS = "CubeMars (T-Motor), product page of the motor, Specifications"
 
 MOTORS: Mapping[str, MotorFigures] = {
@@ -190,6 +198,23 @@ MOTORS: Mapping[str, MotorFigures] = {
         armature=0.0284034,
         friction=0.0523930,
         viscous_friction=0.0590852,
+    ),
+    "feetech_sts3215_12v": MotorFigures(
+        "SO-101 with a 12 V supply",
+        dict.fromkeys(("stall_torque", "no_load_speed", "gear_ratio", "voltage", "resistance"), _STS3215_12V)
+        | {
+            "torque_constant": f"{_STS3215_12V}; from its no-load speed and current, 45 rpm at 0.18 A",
+            "efficiency": f"{_STS3215_12V}; its stall torque over that of the winding",
+            "backlash": "TheRobotStudio SO-ARM100, simulation of the SO-101: play of ±0.5°",
+        },
+        stall_torque=30.0 * 0.0980665,
+        no_load_speed=from_rpm(45.0),
+        gear_ratio=345.0,
+        voltage=12.0,
+        resistance=12.0 / 2.7,
+        torque_constant=(12.0 - 0.18 * 12.0 / 2.7) / from_rpm(45.0),
+        efficiency=30.0 * 0.0980665 / (2.7 * (12.0 - 0.18 * 12.0 / 2.7) / from_rpm(45.0)),
+        backlash=math.radians(1.0),
     ),
     "franka_panda_arm": _all_from(_PANDA, "joints 1 to 4 of the Franka Panda", max_torque=87.0, max_speed=2.175),
     "franka_panda_wrist": _all_from(_PANDA, "joints 5 to 7 of the Franka Panda", max_torque=12.0, max_speed=2.61),

@@ -23,8 +23,16 @@ PRESETS: Final[dict[str, dict[str, float]]] = {
     "XL320": {"kp": 32.0, "error_gain": 0.05048199, "voltage": 7.5},
     "XL330": {"kp": 400.0, "error_gain": 4096.0 / (2.0 * math.pi) / (256.0 * 885.0), "voltage": 7.5},
     "STS3215": {"kp": 32.0, "error_gain": 0.166, "voltage": 7.4, "max_duty": 0.97},
+    "STS3215-12V": {"kp": 32.0, "error_gain": 0.166, "voltage": 12.0, "max_duty": 0.97},
 }
 """Values of servos by name of the series: gain from the factory, error gain, nominal voltage, largest duty."""
+TICKS: Final = {"MX": 4096, "XL320": 1228.8, "XL330": 4096, "STS3215": 4096, "STS3215-12V": 4096}
+"""Ticks of a turn, by name of the series; an XL320 has 1024 in 300°."""
+REGISTERS: Final = {"MX": {"kd": 8.0 * 4.0 / 1000.0, "ki": 8.0 * 1000.0 / 2048.0}}
+"""`kd` and `ki` per count of the registers D and I, where the maker publishes them.
+
+ROBOTIS e-Manual, MX-28, control table: Kp = P/8, Kd = D·4/1000 s, Ki = I·1000/2048 per s.
+"""
 
 
 def _servo(name: str, unit: str, fallback: float | None, /, **rule: Unpack[Description]) -> Description:
@@ -74,26 +82,63 @@ class ServoControlConfig(ControlConfig):
 
     With both limits infinite the setpoint is the target.
     """
+    ki: float = parameter(0.0, **_servo("ki", "1/s", 0.0))
+    """Integral gain [1/s], with the units of `kp`; its duty is bounded by `max_duty`."""
 
     def conflicts(self) -> list[str]:
         """Return what is wrong with the two limits of the duty; the law keeps to the largest, also joint by joint."""
         if all(isinstance(one, Real) for one in (self.min_duty, self.max_duty)) and self.min_duty > self.max_duty:
             return [f"min_duty = {self.min_duty!r}: must be at most max_duty, {self.max_duty!r}. Correct either."]
+        if all(isinstance(one, Real) for one in (self.kp, self.kd)) and self.kd > self.kp > 0.0:
+            return [
+                f"kd = {self.kd!r}: is in seconds, with the units of kp, and must be at most kp, {self.kp!r}. Give the "
+                "register D as ServoControlConfig.of(series, d=…), or a time."
+            ]
         return []
 
     @classmethod
-    def of(cls, series: str, **values: float) -> Self:
+    def of(
+        cls,
+        series: str,
+        *,
+        p: float | None = None,
+        d: float | None = None,
+        i: float | None = None,
+        deadband_ticks: float | None = None,
+        **values: float,
+    ) -> Self:
         """Return the config of a servo.
 
         Args:
-            series: Name in `PRESETS`: `"MX"`, `"XL320"`, `"XL330"` or `"STS3215"`.
+            series: Name in `PRESETS`: `"MX"`, `"XL320"`, `"XL330"`, `"STS3215"` or `"STS3215-12V"`.
+            p: Register of the proportional gain, the same as `kp`.
+            d: Register of the derivative gain, of a series in `REGISTERS`.
+            i: Register of the integral gain, of a series in `REGISTERS`.
+            deadband_ticks: Register of the dead band [ticks of the encoder].
             values: Fields that differ from the preset, such as `kp` or `voltage`.
 
         Raises:
-            ValueError: The name is unknown.
+            ValueError: The name is unknown, a field is given twice, or no maker publishes what a register means.
+
+        Example:
+            >>> ServoControlConfig.of("MX", p=32, d=10, deadband_ticks=1).kd
+            0.32
         """
         if series not in PRESETS:
             raise ValueError(f"series = {shown(series)}: must be one of {', '.join(PRESETS)}. Correct the name.")
+        scales = {"kp": 1.0, "deadband": 2.0 * math.pi / TICKS[series], **REGISTERS.get(series, {})}
+        given = {"kp": ("p", p), "kd": ("d", d), "ki": ("i", i), "deadband": ("deadband_ticks", deadband_ticks)}
+        for field, (register, count) in given.items():
+            if count is None:
+                continue
+            if field in values:
+                raise ValueError(f"{register} = {count!r} and {field} = {values[field]!r}: must be one. Remove either.")
+            if field not in scales and count:
+                raise ValueError(
+                    f"{register} = {count!r}: must be left out for {series}, whose maker does not publish what a count "
+                    f"of it means. Give {field} [{parameters_of(cls)[field].unit}] as identified, or 0."
+                )
+            values[field] = count * scales.get(field, 0.0)
         return cls(**{**PRESETS[series], **values})
 
     def gains_with(self, winding: ElectricalConfig) -> tuple[float, float, float]:
@@ -103,7 +148,7 @@ class ServoControlConfig(ControlConfig):
         """
         per_volt = winding.torque_constant / winding.resistance
         per_unit = per_volt * self.voltage * self.error_gain
-        return per_unit * self.kp, per_unit * self.kd + per_volt * winding.torque_constant, 0.0
+        return per_unit * self.kp, per_unit * self.kd + per_volt * winding.torque_constant, per_unit * self.ki
 
 
 @dataclass

@@ -50,6 +50,8 @@ class Kind:
     """True if it changes the effort."""
     senses: bool = field(init=False)
     """True if it returns the position and velocity that the controller reads."""
+    commands: bool = field(init=False)
+    """True if it returns the commands that the controller gets."""
     changes_loop: bool = field(init=False)
     """True if it changes the input of the controller, or the effort other than by a limit."""
     converts: bool = field(init=False)
@@ -65,6 +67,7 @@ class Kind:
             takes_effort=takes_effort,
             changes_effort=changes_effort,
             senses=senses,
+            commands=self.takes == _COMMANDED and self.gives == 3,
             changes_loop=senses or (changes_effort and not self.is_limit),
             converts=converts,
             is_before_joint=converts or self.couples,
@@ -81,11 +84,14 @@ KINDS: Final[dict[str, Kind]] = {
         # what the controller, and nothing else, sees of the joint
         Kind("feedback", "Feedback", "a sensor", _MEASURED, gives=2),
         Kind("delay", "Delay", "a command delay", (), gives=0),
+        # what the controller gets in place of the commands: by the shorter way round, with a lag
+        Kind("command", "Command", "a law of commands", _COMMANDED, many=True, gives=3),
         Kind("controller", "Controller", "a control law", _COMMANDED, coordinates="motor"),
         # how often all of this runs; in between, its effort is held
         Kind("rate", "Rate", "a rate", _EFFORT, coordinates="motor"),
         # what the controller returns, on its way to the motor
         Kind("effort_delay", "EffortDelay", "an effort delay", _EFFORT, coordinates="motor"),
+        Kind("effort_lag", "EffortLag", "a lag of the effort", _EFFORT, coordinates="motor"),
         # the effort that the winding gives of the one that is asked for
         Kind("electrical", "Electrical", "an electrical law", _EFFORT, coordinates="motor"),
         Kind("clamping", "Clamping", "an effort limit", _EFFORT, many=True, is_limit=True, coordinates="motor"),
@@ -187,6 +193,11 @@ class Staged:
     def sensing(self) -> tuple[Any, ...]:
         """The stages that say what the controller sees of the joint."""
         return tuple(stage for kind, stage in self.by_kind if kind in KINDS and KINDS[kind].senses)
+
+    @property
+    def commanding(self) -> tuple[Any, ...]:
+        """The stages that change commands before the controller, in the order in which they act."""
+        return tuple(stage for kind, stage in self.by_kind if kind in KINDS and KINDS[kind].commands)
 
     @property
     def after_controller(self) -> tuple[Any, ...]:

@@ -31,6 +31,7 @@ from .configs import (
     ServoControlConfig,
     SlewedPIDControlConfig,
     StartupPDControlConfig,
+    StepperControlConfig,
     TimedDelayConfig,
 )
 from .fields import parameters_of, violations
@@ -123,6 +124,10 @@ STAND_INS: dict[type[Config], StandIn] = {
     GearedPIDControlConfig: StandIn(_pid_at_joint, _AT_JOINT),
     SlewedPIDControlConfig: StandIn(_pid, "follow the target at once, where ours limits the velocity of its setpoint"),
     StartupPDControlConfig: StandIn(_pd, "lack the startup force, so that a joint sticks farther from its target"),
+    StepperControlConfig: StandIn(
+        lambda stepper, _: PDControlConfig(*stepper.gains_at_joint()[:2]),
+        "never lose a step, and have no largest effort",
+    ),
     ServoControlConfig: StandIn(_pd_of_servo, "do not limit the duty, and take a feedforward in N·m, not in volts"),
     DCMotorCutoffClampingConfig: StandIn(
         _dc_motor, "brake beyond no-load speed, or limit no speed, where ours gives 0"

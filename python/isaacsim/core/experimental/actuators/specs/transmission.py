@@ -93,11 +93,12 @@ class TransmissionConfig(Config):
         both = self.efficiency, self.backdriving_efficiency
         # values by joint or robot are left to the law of friction; 0 means the other one
         is_given = all(isinstance(one, Real) for one in both) and both[1] != 0.0
-        # beyond, one of the losses of `specs/gear_losses.py` is negative
-        if is_given and max(both) * (2.0 - min(both)) > 1.0 + ROUNDING / 2.0:
+        # beyond, a motor that accelerates no load loses more by `specs/gear_losses.py` than one under load
+        least = (3.0 * max(both) - 2.0) / max(both) ** 2 if is_given else 0.0
+        if is_given and min(both) < least - ROUNDING / 2.0:
             return [
-                f"efficiency = {both[0]!r}, backdriving_efficiency = {both[1]!r}: must not differ so much, the larger "
-                f"one at most 1/(2 - the smaller one), {1.0 / (2.0 - min(both)):.3g}. Bring them closer."
+                f"efficiency = {both[0]!r}, backdriving_efficiency = {both[1]!r}: must not differ so much, the smaller "
+                f"one at least {least:.3g}. Bring them closer."
             ]
         return []
 

@@ -149,6 +149,10 @@ def _refuse_laws(label: str, laws: Sequence[LawClass]) -> None:
             _sensing_start(laws),
         ),
         (
+            "a law of commands ({}) has none. Leave it out, and set the commands that it would give",
+            [law for law in laws if KINDS[law.KIND].commands],
+        ),
+        (
             "what a law publishes, or leaves besides efforts ({}), has none. Leave it out",
             [law for law in laws if _is_hidden(law, read)],
         ),

@@ -368,7 +368,7 @@ class _Law:
     @property
     def _results(self) -> tuple[str, ...]:
         """Names of its results in the kernel."""
-        return self.sensed if self.kind.senses else _RESULTS[: self.kind.gives]
+        return self.sensed if self.kind.senses else _COMMANDS if self.kind.commands else _RESULTS[: self.kind.gives]
 
     @property
     def row_names(self) -> list[str]:
@@ -901,6 +901,9 @@ class _KernelText:
     def _add_sensor(self, number: int, owner: LawClass, at_motor: bool) -> None:
         name = f"feedback_{number}"
         law = self._law(owner, name, self._own_rows(f"sensor_{number}", owner), self._timed)
+        if law.kind.commands:
+            # of what the sensors before it measure
+            law = dataclasses.replace(law, signals={**law.signals, "position": "seen_q", "velocity": "seen_qd"})
         if at_motor:
             seen = tuple(self._motor.commanded[signal] for signal in ("position", "velocity"))
             law = dataclasses.replace(law, signals=self._motor.commanded, sensed=seen)

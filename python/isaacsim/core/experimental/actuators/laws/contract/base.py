@@ -414,6 +414,12 @@ class Feedback(Component):
     KIND: ClassVar[str] = "feedback"
 
 
+class Command(Component):
+    """A law that changes targets and feedforward before the controller; a `LAW` that only plans run."""
+
+    KIND: ClassVar[str] = "command"
+
+
 class EffortStage(Component):
     """A law that changes the effort."""
 
@@ -474,6 +480,12 @@ class EffortDelay(EffortStage):
     """A delay of the effort between the controller and the motor; a `LAW` that only plans run."""
 
     KIND: ClassVar[str] = "effort_delay"
+
+
+class EffortLag(EffortStage):
+    """A lag of the effort between controller and motor."""
+
+    KIND: ClassVar[str] = "effort_lag"
 
 
 class EffortMode(Component):

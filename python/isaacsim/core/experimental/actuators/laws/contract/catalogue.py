@@ -16,12 +16,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...specs.configs import (
+    BrakeConfig,
     CoggingConfig,
+    CommandLagConfig,
     Config,
     DCMotorClampingConfig,
     DCMotorCutoffClampingConfig,
     DelayConfig,
     EffortDelayConfig,
+    EffortLagConfig,
     ElasticTransmissionConfig,
     ElectricalConfig,
     EncoderConfig,
@@ -44,10 +47,12 @@ from ...specs.configs import (
     ServoControlConfig,
     SlewedPIDControlConfig,
     StartupPDControlConfig,
+    StepperControlConfig,
     SupplyConfig,
     ThermalConfig,
     TimedDelayConfig,
     TransmissionConfig,
+    WrapConfig,
 )
 from ...specs.fields import parameters_of
 from ...specs.stages import KINDS, kind_of, place_of
@@ -139,6 +144,9 @@ class Law:
 LAWS = (
     Law(EncoderConfig, "FeedbackEncoder"),
     Law(TimedDelayConfig, "DelayTimed"),
+    # a lag follows the shorter way
+    Law(WrapConfig, "CommandWrap"),
+    Law(CommandLagConfig, "CommandLag"),
     Law(PDControlConfig, "ControllerPD"),
     Law(PIDControlConfig, "ControllerPID"),
     Law(GearedPDControlConfig, "ControllerGearedPD"),
@@ -146,6 +154,7 @@ LAWS = (
     Law(SlewedPIDControlConfig, "ControllerSlewedPID"),
     Law(ServoControlConfig, "ControllerServo"),
     Law(StartupPDControlConfig, "ControllerStartupPD"),
+    Law(StepperControlConfig, "ControllerStepper"),
     # the file of a network determines its class
     Law(
         NeuralControlConfig,
@@ -154,6 +163,7 @@ LAWS = (
     ),
     Law(RateConfig, "RateHold"),
     Law(EffortDelayConfig, "EffortDelayTimed"),
+    Law(EffortLagConfig, "EffortLagFirstOrder"),
     Law(ElectricalConfig, "ElectricalWinding"),
     Law(DCMotorClampingConfig, "ClampingDCMotor"),
     Law(DCMotorCutoffClampingConfig, "ClampingDCMotorCutoff"),
@@ -173,6 +183,7 @@ LAWS = (
     Law(FrictionConfig, "PassiveFriction"),
     Law(FrictionCurveConfig, "PassiveFrictionCurve"),
     Law(LuGreFrictionConfig, "PassiveLuGreFriction"),
+    Law(BrakeConfig, "PassiveBrake"),
     Law(ImplicitConfig, "ImplicitEffort"),
     Law(DelayConfig, "Delay"),
 )
@@ -222,8 +233,10 @@ def effort_laws() -> tuple[Law, ...]:
 
 @functools.cache
 def sensing_laws() -> tuple[Law, ...]:
-    """Return the lines whose law acts on the inputs of controllers: sensors, and delays of commands with a law."""
-    return tuple(law for kind in ("feedback", "delay") for law in laws(kind) if law.component.LAW is not None)
+    """Return the lines whose law acts on the inputs of controllers: sensors, delays with a law, laws of commands."""
+    return tuple(
+        law for kind in ("feedback", "delay", "command") for law in laws(kind) if law.component.LAW is not None
+    )
 
 
 @functools.cache

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...specs.arguments import require_type
-from ...specs.configs import PIDControlConfig, SlewedPIDControlConfig
+from ...specs.configs import CommandLagConfig, DelayConfig, PIDControlConfig, SlewedPIDControlConfig
 from ...specs.dc_motors import INPUTS, DCMotor, imported
 from ...specs.effort_modes import damped_at_end
 from ...specs.linear_actuators import Law, law_of, motor_of, ranges_without_motor, refused
@@ -76,7 +76,10 @@ def read_motors(model: mujoco.MjModel, *, in_engine: bool = False) -> tuple[dict
     """
     dc_motors, lost = dc_motors_by_joint(model)
     pid_motors, ranges = pid_motors_by_joint(model)
-    alone = dc_motors | pid_motors
+    lagged, own_ranges, own_lost = lagged_motors_by_joint(model)
+    ranges += own_ranges
+    lost += own_lost
+    alone = dc_motors | pid_motors | lagged
     coupled, reasons, held = coupled_motors(model)
     ranges += held
     laws_of, problems = laws_by_joint(model, alone, reasons)
@@ -226,6 +229,40 @@ def pid_motors_by_joint(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig], 
     return motors, ranges
 
 
+def lagged_motors_by_joint(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig], list[str], list[str]]:
+    """Motors of the joints whose one actuator has a first-order filter, `filter` or `filterexact`.
+
+    MuJoCo's activation follows the control, of which targets and feedforward are linear functions: it is a lag of the
+    commands. Without `actearly` it acts a step later. Returned with them are the ranges of position targets that motors
+    have not, and what else they have not, by name.
+    """
+    motors: dict[int, MotorConfig] = {}
+    ranges: list[str] = []
+    lost: list[str] = []
+    for joint, actuators in actuators_by_joint(model).items():
+        actuator, name = actuators[0], repr(element_name(model, "actuator", actuators[0]))
+        if len(actuators) > 1 or not _is_filtered(model, actuator) or not gear_of(model, actuator):
+            continue
+        law = _law(model, actuator, filtered=True)
+        if isinstance(law, str) or _not_a_motor(model, joint, {actuator: law}):
+            continue
+        _, motor = motor_of_joint(model, joint, [law])
+        delay = None if model.actuator_actearly[actuator] else DelayConfig(1)
+        lag = CommandLagConfig(float(model.actuator_dynprm[actuator, 0]))
+        motors[joint] = dataclasses.replace(motor, delay=delay, others=[*motor.others, lag])
+        ranges += ranges_without_motor({name: law})
+        if model.actuator_actlimited[actuator]:
+            lost.append(f"{name} (actrange, bounds of its activation)")
+        elif _controls_of(model, actuator) and not (law.kp or law.kd):
+            lost.append(f"{name} (ctrlrange before its filter: its motor has it behind)")
+    return motors, ranges, lost
+
+
+def _is_filtered(model: mujoco.MjModel, actuator: int) -> bool:
+    """True for an actuator with a first-order filter of its control."""
+    return mujoco.mjtDyn(model.actuator_dyntype[actuator]).name in ("mjDYN_FILTER", "mjDYN_FILTEREXACT")
+
+
 def _is_stateful_pid(model: mujoco.MjModel, actuator: int) -> bool:
     """True for a PID with an integral or a slew rate; those without are linear laws."""
     return mujoco.mjtDyn(model.actuator_dyntype[actuator]).name == "mjDYN_PID"
@@ -327,9 +364,12 @@ def _linear(model: mujoco.MjModel, actuator: int) -> Law | str:
     return law
 
 
-def _law(model: mujoco.MjModel, actuator: int) -> Law | str:
-    """The linear part of an actuator, of a PID that without its integral; or the reason why it has none."""
-    if why := _state_problem(model, actuator):
+def _law(model: mujoco.MjModel, actuator: int, *, filtered: bool = False) -> Law | str:
+    """The linear part of an actuator, of a PID that without its integral; or the reason why it has none.
+
+    `filtered` is True if a first-order filter of the control counts as none.
+    """
+    if why := _state_problem(model, actuator, filtered=filtered):
         return why
     force = _affine_force(model, actuator)
     if isinstance(force, str):
@@ -370,11 +410,13 @@ def _joint_limit_problem(model: mujoco.MjModel, joint: int) -> str:
     return "its joint limits actuators and gravity compensation as one" if model.jnt_actgravcomp[joint] else ""
 
 
-def _state_problem(model: mujoco.MjModel, actuator: int) -> str:
-    """State that an actuator carries from step to step; empty if none."""
+def _state_problem(model: mujoco.MjModel, actuator: int, *, filtered: bool) -> str:
+    """State that an actuator carries from step to step; empty if none, or if it is that of a filter that counts."""
     dynamics = mujoco.mjtDyn(model.actuator_dyntype[actuator]).name
     if model.actuator_plugin[actuator] >= 0:
         return "a plugin"
+    if filtered and model.actuator_actnum[actuator] == 1 and not _delay_of(model, actuator):
+        return ""
     is_other = dynamics not in ("mjDYN_NONE", "mjDYN_DCMOTOR", "mjDYN_PID")
     if is_other or (model.actuator_actnum[actuator] and dynamics != "mjDYN_PID"):
         return f"activation dynamics of kind {dynamics.removeprefix('mjDYN_').lower()}"

@@ -356,7 +356,7 @@ class PhysxScene:
 
 
 def _as_text(stage: Stage, held: Sequence[str]) -> str:
-    """The whole stage in one layer, some links held: PhysX brings a USD of its own, which shares no objects with ours."""
+    """The whole stage in one layer, some links held: PhysX brings a USD of its own, without objects of ours."""
     layer = fix_to_world(stage, held) if held else stage.Flatten()
 
     def expand(path: Any) -> None:

@@ -18,7 +18,7 @@ from .c_stage import BAD, Placed, Stage
 
 _FAULT = "return NAN;"
 # what acts before the controller, in front of a transmission unless it is at the motor, and all that a rate holds
-_EARLY = ("feedback", "delay")
+_EARLY = ("feedback", "delay", "command")
 _AT_RATE = (*_EARLY, "controller")
 
 

@@ -274,9 +274,11 @@ _EFFORT = ("effort",)
 LINES: dict[str, Sequence[str] | None] = {
     "feedback": ("seen.position", "seen.velocity"),
     "delay": tuple(f"seen.{one}" for one in MOTOR_SIGNALS[2:]),
+    "command": tuple(f"seen.{one}" for one in MOTOR_SIGNALS[2:]),
     "controller": _EFFORT,
     "rate": _EFFORT,
     "effort_delay": _EFFORT,
+    "effort_lag": _EFFORT,
     "electrical": _EFFORT,
     "clamping": _EFFORT,
     "losses": (),

@@ -337,8 +337,8 @@ def place(function: Any) -> str:
 
 
 _KINDS = (
-    *("feedback", "delay", "controller", "rate", "effort_delay", "electrical", "clamping", "losses", "thermal"),
-    *("transmission", "linkage", "passive"),
+    *("feedback", "delay", "command", "controller", "rate", "effort_delay", "effort_lag", "electrical", "clamping"),
+    *("losses", "thermal", "transmission", "linkage", "passive"),
 )
 _PRIMITIVES = (
     *("negative", "pick", "magnitude", "square_root", "finite", "nan_unless"),

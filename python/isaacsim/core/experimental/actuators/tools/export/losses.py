@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...specs.configs import (
+    CommandLagConfig,
     Config,
     DCMotorClampingConfig,
     DelayConfig,
@@ -27,7 +28,7 @@ _UNITS = {
     name: one.unit
     for config in (
         *(FrictionConfig, SlewedPIDControlConfig, MaxEffortClampingConfig, DCMotorClampingConfig, DelayConfig),
-        *(MotorConfig, TimedDelayConfig, EncoderConfig),
+        *(MotorConfig, TimedDelayConfig, EncoderConfig, CommandLagConfig),
     )
     for name, one in parameters_of(config).items()
 } | {"static_friction": parameters_of(MotorConfig)["friction"].unit, "lower": "rad or m", "upper": "rad or m"}

@@ -27,8 +27,10 @@ from .xml_file import (
     xml_text,
 )
 
-SAYS = frozenset({"kp", "kd", "const_effort", "max_effort", "armature", "friction", "viscous_friction"})
-WITH_GAINS = frozenset({"max_effort"})
+SAYS = frozenset(
+    {"kp", "kd", "const_effort", "max_effort", "time_constant", "armature", "friction", "viscous_friction"}
+)
+WITH_GAINS = frozenset({"max_effort", "time_constant"})
 ALWAYS_LOST = ("velocity targets and feedforward: `ctrl` is the position target",)
 ROOT = "mujoco"
 _OF_JOINT = {"armature": "armature", "friction": "frictionloss", "viscous_friction": "damping"}
@@ -83,6 +85,8 @@ def _actuator(joint: ExportedJoint) -> dict[str, str]:
     limit = {"forcelimited": "false"}
     if math.isfinite(most):
         limit = {"forcelimited": "true", "forcerange": f"{text_of(-most)} {text_of(most)}"}
+    if lag := joint.value("time_constant"):
+        law |= {"dyntype": "filterexact", "dynprm": text_of(lag), "actearly": "true"}
     return {"name": joint.name, "joint": joint.name, **_PLAIN, **law, **limit}
 
 

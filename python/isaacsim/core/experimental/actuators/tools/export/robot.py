@@ -21,6 +21,7 @@ from ...simulators.motor_properties import effort_limits, read_property, values_
 from ...simulators.simulation import Simulation
 from ...specs.arguments import path_of
 from ...specs.configs import (
+    CommandLagConfig,
     Config,
     DCMotorClampingConfig,
     DelayConfig,
@@ -50,6 +51,7 @@ FEATURES = {
     "max_effort": "largest effort",
     "dc_motor": "DC-motor limit",
     "delay_steps": "command delay",
+    "time_constant": "first-order lag of the commands",
     "armature": "armature",
     "friction": "dry friction",
     "static_friction": "static friction",
@@ -75,7 +77,7 @@ _UNLIMITED = 1e30
 _DIGITS = 4
 _WHOLE = (
     *(PDControlConfig, PIDControlConfig, SlewedPIDControlConfig),
-    *(MaxEffortClampingConfig, DCMotorClampingConfig, DelayConfig),
+    *(MaxEffortClampingConfig, DCMotorClampingConfig, DelayConfig, CommandLagConfig),
 )
 
 
@@ -88,10 +90,10 @@ class ExportedJoint:
         is_linear: True if it slides.
         motor: The motor with numbers of this joint; None if it has none.
         features: Values that are set, by name: `kp`, `kd`, `ki`, `integral_max`, `const_effort`, `max_rate`,
-            `max_effort`, `dc_motor` (stall effort, no-load speed, peak effort), `delay_steps`, `armature`, `friction`,
-            `static_friction` (only where it is above `friction`), `viscous_friction`, `position_limits` (lowest,
-            highest; infinite for none) and `velocity_limit`. Friction is also that of a stage, as far as these say it;
-            armature also that of the rotor of a transmission.
+            `max_effort`, `dc_motor` (stall effort, no-load speed, peak effort), `delay_steps`, `time_constant`,
+            `armature`, `friction`, `static_friction` (only where it is above `friction`), `viscous_friction`,
+            `position_limits` (lowest, highest; infinite for none) and `velocity_limit`. Friction is also that of a
+            stage, as far as these say it; armature also that of the rotor of a transmission.
         laws: Kind and name, as in motor files, of laws that these features cannot say wholly: `feedback encoder`.
         zeros: Armature and friction that given motors set to 0, by name; they are no features.
         delay: Command delay that is not a number of physics steps by itself [s]; `delay_steps` is rounded up.
@@ -346,6 +348,8 @@ def _said(motor: MotorConfig) -> dict[str, Any]:
             features |= {"max_effort": stage.max_effort} if math.isfinite(float(stage.max_effort)) else {}
         elif isinstance(stage, DCMotorClampingConfig):
             features["dc_motor"] = (stage.saturation_effort, stage.velocity_limit, float(stage.max_motor_effort))
+        elif isinstance(stage, CommandLagConfig):
+            features |= {"time_constant": stage.time_constant} if stage.time_constant else {}
         elif is_friction(stage):
             coulomb, static, viscous = portable_levels(stage)
             levels = {"friction": coulomb, "viscous_friction": viscous, "static_friction": static * (static > coulomb)}

@@ -11,7 +11,9 @@ from typing import Any, cast
 
 from ...specs.configs import (
     CONFIGS,
+    CommandLagConfig,
     Config,
+    EffortLagConfig,
     ElasticTransmissionConfig,
     ElectricalConfig,
     FrictionConfig,
@@ -87,6 +89,8 @@ PARAMETERS = {
     "resistance": Fitted("Ω", (1e-2, 100.0), 2.0, 0.5, ("electrical.resistance",)),
     "supply_resistance": Fitted("Ω", (0.0, 10.0), 0.1, 0.1, ("supply.resistance",), SupplyConfig),
     "max_effort": Fitted("N·m or N", (0.0, 1e4), 10.0, 1.0, ("clamping.max_effort",)),
+    "command_lag": Fitted("s", (0.0, 0.5), 0.02, 0.01, ("command.time_constant",), CommandLagConfig),
+    "effort_lag": Fitted("s", (0.0, 0.5), 0.01, 0.01, ("effort_lag.time_constant",), EffortLagConfig),
     "viscous": Fitted("N·m·s/rad or N·s/m", (0.0, 100.0), 0.05, 0.1, ("passive.viscous",), FrictionConfig),
     "coulomb": Fitted("N·m or N", (0.0, 100.0), 0.05, 0.1, ("passive.coulomb",), FrictionConfig),
     "breakaway": Fitted("N·m or N", (0.0, 100.0), 0.02, 0.05, ("passive.static",), FrictionConfig),
