@@ -27,6 +27,7 @@ from .late import MAX_DELAY_STEPS, EffortDelayConfig, TimedDelayConfig
 from .linkage import LinkageConfig
 from .rate import RateConfig
 from .servo import ServoControlConfig, StartupPDControlConfig
+from .shaft import ShaftFrictionConfig, ShaftInertiaConfig
 from .slewed import SlewedPIDControlConfig
 from .supply import SupplyConfig
 from .thermal import ThermalConfig
@@ -592,6 +593,8 @@ _OTHERS: tuple[type[Config], ...] = (
     TransmissionConfig,
     ElasticTransmissionConfig,
     LinkageConfig,
+    ShaftFrictionConfig,
+    ShaftInertiaConfig,
     ImplicitConfig,
 )
 

@@ -281,6 +281,7 @@ LINES: dict[str, Sequence[str] | None] = {
     "clamping": _EFFORT,
     "thermal": (),
     "transmission": _EFFORT,
+    "shaft": _EFFORT,
     # the functions of its joints stand before and behind it
     "linkage": None,
     "passive": _EFFORT,

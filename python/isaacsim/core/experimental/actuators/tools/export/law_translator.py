@@ -338,7 +338,7 @@ def place(function: Any) -> str:
 
 _KINDS = (
     *("feedback", "delay", "controller", "rate", "effort_delay", "electrical", "clamping", "thermal"),
-    *("transmission", "linkage", "passive"),
+    *("transmission", "shaft", "linkage", "passive"),
 )
 _PRIMITIVES = (
     *("negative", "pick", "magnitude", "square_root", "finite", "nan_unless"),
