@@ -443,11 +443,14 @@ class TendonMotor:
     actuator: int
     joint: int
     joints: tuple[int, ...]
-    coefficients: tuple[float, ...]
+    coefficients: tuple[float, ...] = ()
+    table: LinkageConfig | None = None
 
     def shaft(self, model: mujoco.MjModel) -> LinkageConfig:
         """The length of the tendon as a function of the joints."""
-        return LinkageConfig([element_name(model, "joint", joint) for joint in self.joints], list(self.coefficients))
+        return self.table or LinkageConfig(
+            [element_name(model, "joint", joint) for joint in self.joints], list(self.coefficients)
+        )
 
 
 def tendon_motors(model: mujoco.MjModel, driven: Collection[int]) -> tuple[list[TendonMotor], dict[int, str]]:
@@ -457,25 +460,92 @@ def tendon_motors(model: mujoco.MjModel, driven: Collection[int]) -> tuple[list[
     """
     tendons = np.flatnonzero(np.array(model.actuator_trntype) == int(mujoco.mjtTrn.mjTRN_TENDON)).tolist()
     parts = {actuator: own for actuator in tendons if (own := _parts(model, int(model.actuator_trnid[actuator, 0])))}
-    motors: list[TendonMotor] = []
-    problems: dict[int, str] = {}
+    motors, problems = _spatial_motors(
+        model, [one for one in tendons if one not in parts], {*driven}.union(*parts.values())
+    )
     for group in _groups(parts):
         joints = tuple(sorted({joint for actuator in group for joint in parts[actuator]}))
         matrix = np.array([[parts[actuator].get(joint, 0.0) for joint in joints] for actuator in group])
         if why := _problem(joints, matrix, driven):
             problems |= dict.fromkeys(group, why)
             continue
-        # each motor is at a joint that its tendon moves much
-        share = np.abs(matrix) / np.abs(matrix).max(axis=1, keepdims=True)
-        rows = range(len(group))
-        best = max(
-            itertools.permutations(range(len(joints)), len(group)), key=lambda columns: share[rows, columns].min()
-        )
         motors += [
             TendonMotor(actuator, joints[column], joints, tuple(matrix[row].tolist()))
-            for row, (actuator, column) in enumerate(zip(group, best, strict=True))
+            for row, (actuator, column) in enumerate(zip(group, _columns(matrix), strict=True))
         ]
     return motors, problems
+
+
+def _columns(matrix: np.ndarray) -> tuple[int, ...]:
+    """The column of the joint of each motor, which its tendon, a row, moves much."""
+    share, rows = np.abs(matrix) / np.abs(matrix).max(axis=1, keepdims=True), range(len(matrix))
+    return max(
+        itertools.permutations(range(matrix.shape[1]), len(matrix)), key=lambda columns: share[rows, columns].min()
+    )
+
+
+def _spatial_motors(
+    model: mujoco.MjModel, actuators: Sequence[int], driven: Collection[int]
+) -> tuple[list[TendonMotor], dict[int, str]]:
+    """The motors on spatial tendons that are tables over their joints, and why others are none."""
+    data, rng, tendons = mujoco.MjData(model), np.random.default_rng(0), np.array(model.actuator_trnid)[:, 0]
+    single = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
+    axes = [joint for joint in range(model.njnt) if model.jnt_type[joint] in single]
+    moved: dict[int, dict[int, float]] = {actuator: {} for actuator in actuators}
+    for _ in range(_POSES if actuators else 0):
+        for joint in axes:
+            low, high = model.jnt_range[joint] if model.jnt_limited[joint] else (-1.0, 1.0)
+            data.qpos[model.jnt_qposadr[joint]] = rng.uniform(low, high)
+        mujoco.mj_fwdPosition(model, data)
+        before = data.ten_length.copy()
+        for joint in axes:
+            data.qpos[model.jnt_qposadr[joint]] += _SHIFT
+            mujoco.mj_fwdPosition(model, data)
+            for actuator, arms in moved.items():
+                if abs(data.ten_length[tendons[actuator]] - before[tendons[actuator]]) > _NO_ARM * _SHIFT:
+                    arms[joint] = 1.0
+            data.qpos[model.jnt_qposadr[joint]] -= _SHIFT
+    motors: list[TendonMotor] = []
+    problems: dict[int, str] = {}
+    for group in _groups({actuator: arms for actuator, arms in moved.items() if arms}):
+        joints = tuple(sorted({joint for actuator in group for joint in moved[actuator]}))
+        why = f"acts on a spatial tendon, of a group of {len(joints)} joints with {len(group)} such actuators"
+        if len(joints) > 2 or len(group) != len(joints):
+            why = f"{why}: a table is over one or two joints, with as many"
+        elif any(joint in driven or joint not in axes or not model.jnt_limited[joint] for joint in joints):
+            why = f"{why}, which have others, no range, or more axes than one"
+        else:
+            tables = [_table(model, int(tendons[actuator]), joints) for actuator in group]
+            slopes = np.array([np.reshape(one.slopes, (len(joints), -1)) for one in tables])
+            # shafts that do not determine the joints somewhere
+            determined = np.linalg.det(np.moveaxis(slopes, -1, 0))
+            if (np.abs(determined) > _NO_ARM**2).all() and not np.ptp(np.sign(determined)):
+                columns = _columns(slopes.mean(axis=-1))
+                for actuator, column, table in zip(group, columns, tables, strict=True):
+                    motors.append(TendonMotor(actuator, joints[column], joints, table=table))
+                continue
+            why = f"{why}, which has no moment arm somewhere"
+        problems |= dict.fromkeys(group, why)
+    return motors, problems
+
+
+# random poses, and a shift of a joint, that show which joints move a tendon; and moment arms [m] that are none
+_POSES, _SHIFT, _NO_ARM = 16, 1e-4, 1e-7
+# positions of each joint of a table over one or two joints
+_NODES = (257, 65)
+
+
+def _table(model: mujoco.MjModel, tendon: int, joints: Sequence[int]) -> LinkageConfig:
+    """The length of a spatial tendon over the ranges of one or two joints."""
+    data, names = mujoco.MjData(model), [element_name(model, "joint", joint) for joint in joints]
+
+    def length(*positions: float) -> float:
+        data.qpos[model.jnt_qposadr[list(joints)]] = positions
+        mujoco.mj_fwdPosition(model, data)
+        return float(data.ten_length[tendon])
+
+    lower, upper = model.jnt_range[list(joints)].T.tolist()
+    return LinkageConfig.table(names, length, lower, upper, _NODES[len(joints) - 1])
 
 
 def _parts(model: mujoco.MjModel, tendon: int) -> dict[int, float]:
