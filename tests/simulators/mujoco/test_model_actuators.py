@@ -616,3 +616,21 @@ def test_spatial_tendons_that_are_no_tables_are_named(limited: str, other: str, 
     model = mujoco.MjModel.from_xml_string(PULLED.format(limited=limited, other=other))
     with pytest.warns(UserWarning, match=why):
         motors_of_model(model)
+
+
+@pytest.mark.parametrize(
+    ("tendon", "actuator", "led"),
+    [
+        ("", '<motor tendon="t"/>', {"pitch", "roll"}),
+        ("", '<motor joint="pitch"/>', set()),
+        ('range="-1 1"', '<motor joint="pitch"/>', {"roll"}),
+        ('stiffness="2"', '<motor joint="roll"/>', {"pitch"}),
+        ('stiffness="2"', '<motor joint="finger"/>', set()),
+    ],
+)
+def test_joints_that_a_tendon_moves_need_no_motor(tendon: str, actuator: str, led: set[str]) -> None:
+    """Of a model and of a file: those of an actuator on the tendon, or of one at another joint where it holds."""
+    fixed = f'<fixed name="t" {tendon}><joint joint="pitch" coef="1"/><joint joint="roll" coef="2"/></fixed>'
+    text = WRIST.format(tendons=fixed, actuators=actuator)
+    assert model_actuators.followers_of_model(mujoco.MjModel.from_xml_string(text)) == led
+    assert model_actuators.followers(mujoco.MjSpec.from_string(text)) == led

@@ -19,6 +19,7 @@ import math
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -425,15 +426,42 @@ def other_actuators(spec: mujoco.MjSpec) -> dict[str, str]:
 
 
 def followers(spec: mujoco.MjSpec) -> set[str]:
-    """Names of joints that an equality ties to others."""
-    joint = mujoco.mjtEq.mjEQ_JOINT
-    return {equality.name1 for equality in spec.equalities if equality.type == joint and equality.active}
+    """Names of joints that an equality, or a tendon with a motor at or on it, ties to others."""
+    active = [one for one in spec.equalities if one.active]
+    on_joints = {one.target for one in spec.actuators if mujoco.mjtTrn(one.trntype).name in _ON_JOINTS}
+    acting = {one.target for one in spec.actuators if mujoco.mjtTrn(one.trntype).name == "mjTRN_TENDON"}
+    holding = {name for one in active if one.type == _TENDONS for name in (one.name1, one.name2)}
+    found = {one.name1 for one in active if one.type == _JOINTS}
+    for one in spec.tendons:
+        joints = {part.target.name for part in one.path if part.type == mujoco.mjtWrap.mjWRAP_JOINT}
+        holds = one.name in holding or np.ravel(one.stiffness)[0] > 0.0 or bool(np.any(one.range))
+        found |= _led(joints, on_joints, one.name in acting, holds)
+    return found
 
 
 def followers_of_model(model: mujoco.MjModel) -> set[str]:
-    """Names of joints that an equality ties to others."""
-    is_active = (model.eq_type == int(mujoco.mjtEq.mjEQ_JOINT)) & (model.eq_active0 != 0)
-    return {element_name(model, "joint", joint) for joint in model.eq_obj1id[is_active]}
+    """Names of joints that an equality, or a tendon with a motor at or on it, ties to others."""
+    active = model.eq_active0 != 0
+    on_joints, kinds = {*actuators_by_joint(model)}, np.array(model.actuator_trntype)
+    acting = model.actuator_trnid[kinds == int(mujoco.mjtTrn.mjTRN_TENDON), 0]
+    tied = active & (model.eq_type == int(_TENDONS))
+    holding = {*model.eq_obj1id[tied], *model.eq_obj2id[tied]}
+    found = {*model.eq_obj1id[active & (model.eq_type == int(_JOINTS))]}
+    for tendon in range(model.ntendon):
+        holds = tendon in holding or np.ravel(model.tendon_stiffness[tendon])[0] > 0.0
+        holds |= bool(model.tendon_limited[tendon])
+        found |= _led({*_parts(model, tendon)}, on_joints, tendon in acting, holds)
+    return {element_name(model, "joint", joint) for joint in found}
+
+
+_JOINTS, _TENDONS = mujoco.mjtEq.mjEQ_JOINT, mujoco.mjtEq.mjEQ_TENDON
+_Joint = TypeVar("_Joint", int, str)
+
+
+def _led(joints: set[_Joint], driven: set[_Joint], acts: bool, holds: bool) -> set[_Joint]:
+    """Joints of a fixed tendon that it moves: by an actuator on it, or where one of them is driven and it holds."""
+    is_led = len(joints) > 1 and (acts or (holds and bool(joints & driven)))
+    return joints - driven if is_led else set[_Joint]()
 
 
 @dataclass(frozen=True)
