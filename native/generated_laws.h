@@ -9,7 +9,7 @@
 namespace ACTUATORS_VARIANT {
 
 // Of each signal that laws may ask for, whether infinity is one of its values.
-constexpr bool kUnbounded[] = {false, false, false, false, false, false, false, false, false, false, false, false, false, false, true, false, false, false, false, false, false, false, false, false, false};
+constexpr bool kUnbounded[] = {false, false, false, false, false, false, false, false, false, false, false, false, false, false, true, false, false, false, false, false, false, false, false, false, false, false};
 
 template <class V>
 inline Values<V, 3> curve_row(V x, V point, V value, V slope, V row_point, V row_value, V row_slope) {
@@ -1172,6 +1172,71 @@ inline Values<V, 4> felt_by_rotor(V inertia, V load, V load_is_whole, V coupled_
 }
 
 template <class V>
+inline V rate_of_momentum(V known, V dt) {
+    return within(known * (splat<V>(1.0f) / dt), splat<V>(0.0f), splat<V>(1e+37f));
+}
+
+template <class V>
+inline Values<V, 3> friction_step(V level, V effort, V velocity, V dt, V viscous, V known, V share, V carried, V before,
+        V gained) {
+    const V momentum_rate = rate_of_momentum(known, dt);
+    const V drag = dt * viscous;
+    const V next_velocity = velocity + gained;
+    const V wanted = negative(share) * (momentum_rate * next_velocity + (effort - before));
+    const V dry = bounded(carried + wanted, negative(level), level);
+    const V change = within(wanted, negative(level) - carried, level - carried);
+    const V inverse = splat<V>(1.0f) / (known + drag);
+    const V light = pick(drag > splat<V>(0.0f), known * inverse, splat<V>(1.0f));
+    const V heavy = drag * inverse;
+    const V left = effort - viscous * next_velocity;
+    const V rest = light * left + heavy * (before - change);
+    V total = light * (left + dry) + heavy * (before + carried);
+    const V whole_step = pick((change == wanted) & finite(wanted), share, splat<V>(0.0f));
+    const auto stops = whole_step == splat<V>(1.0f);
+    total = pick(stops, before - momentum_rate * velocity, total);
+    return {{total, dry, pick(stops, effort, rest)}};
+}
+
+template <class V>
+inline Values<V, 4> shaft_friction(V effort, V position, V velocity, V dt, V shaft_inertia, V dry_effort,
+        V previous_velocity, V previous_effort, V coulomb, V viscous, V load, V assumed_inertia) {
+    const V known = known_inertia(shaft_inertia, assumed_inertia);
+    const V gained = velocity - started(previous_velocity, velocity);
+    const V before = started(previous_effort, effort);
+    const V level = coulomb + load * magnitude(effort);
+    const auto results_1 = friction_step(level, effort, velocity, dt, viscous, known, splat<V>(0.5f), dry_effort,
+            before, gained);
+    const V total = results_1.at[0];
+    const V dry = results_1.at[1];
+    const V rest = results_1.at[2];
+    return {{total, dry, velocity, rest}};
+}
+
+template <class V>
+inline Values<V, 4> shaft_friction_prepare(V coulomb, V viscous, V load, V assumed_inertia) {
+    return {{usable(coulomb), usable(viscous), usable(load), assumed_inertia}};
+}
+
+template <class V>
+inline Values<V, 4> shaft_inertia_effort(V effort, V position, V velocity, V dt, V shaft_inertia, V rotor_velocity,
+        V previous_velocity, V previous_effort, V inertia, V assumed_inertia) {
+    const V known = known_inertia(shaft_inertia, assumed_inertia);
+    const V rotor = started(rotor_velocity, velocity);
+    const V before = started(previous_effort, effort);
+    const V wanted = velocity + (velocity - started(previous_velocity, velocity));
+    const V inverse = splat<V>(1.0f) / (inertia + known);
+    const V heavy = inertia * inverse;
+    const V light = pick(inertia > splat<V>(0.0f), known * inverse, splat<V>(1.0f));
+    const V found = light * effort + heavy * before + heavy * known * ((rotor - wanted) * (splat<V>(1.0f) / dt));
+    return {{found, heavy * rotor + light * wanted + dt * inverse * (effort - before), velocity, found}};
+}
+
+template <class V>
+inline Values<V, 2> shaft_inertia_prepare(V inertia, V assumed_inertia) {
+    return {{usable(inertia), assumed_inertia}};
+}
+
+template <class V>
 inline V shaft_effort(V effort, V position, V velocity) {
     return effort;
 }
@@ -1202,11 +1267,6 @@ template <class V>
 inline V inertia_of_step(V load_is_whole, V coupled_inertia, V known) {
     const auto alone = (load_is_whole > splat<V>(0.5f)) | (!(coupled_inertia > splat<V>(0.0f)));
     return pick(alone, known, coupled_inertia);
-}
-
-template <class V>
-inline V rate_of_momentum(V known, V dt) {
-    return within(known * (splat<V>(1.0f) / dt), splat<V>(0.0f), splat<V>(1e+37f));
 }
 
 template <class V>
@@ -1247,27 +1307,6 @@ inline V friction_level(V effort, V external, V velocity, V coulomb, V excess, V
 template <class V>
 inline Values<V, 2> lifted(V effort, V viscous, V motor_damping, V motor_lift) {
     return {{effort + motor_lift, viscous + pick(motor_damping < splat<V>(0.0f), splat<V>(0.0f), motor_damping)}};
-}
-
-template <class V>
-inline Values<V, 3> friction_step(V level, V effort, V velocity, V dt, V viscous, V known, V share, V carried, V before,
-        V gained) {
-    const V momentum_rate = rate_of_momentum(known, dt);
-    const V drag = dt * viscous;
-    const V next_velocity = velocity + gained;
-    const V wanted = negative(share) * (momentum_rate * next_velocity + (effort - before));
-    const V dry = bounded(carried + wanted, negative(level), level);
-    const V change = within(wanted, negative(level) - carried, level - carried);
-    const V inverse = splat<V>(1.0f) / (known + drag);
-    const V light = pick(drag > splat<V>(0.0f), known * inverse, splat<V>(1.0f));
-    const V heavy = drag * inverse;
-    const V left = effort - viscous * next_velocity;
-    const V rest = light * left + heavy * (before - change);
-    V total = light * (left + dry) + heavy * (before + carried);
-    const V whole_step = pick((change == wanted) & finite(wanted), share, splat<V>(0.0f));
-    const auto stops = whole_step == splat<V>(1.0f);
-    total = pick(stops, before - momentum_rate * velocity, total);
-    return {{total, dry, pick(stops, effort, rest)}};
 }
 
 template <class V>
@@ -2715,6 +2754,90 @@ struct TransmissionElastic {
     static constexpr bool kEnds = false;
 };
 
+struct ShaftFriction {
+    static constexpr const char *kName = "ShaftFriction", *kKind = "shaft";
+    static constexpr bool kLimits = false, kConverts = false;
+    static constexpr bool kCouples = false;
+    static constexpr bool kFollows = false;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 4, kPrepared = 4, kStates = 3, kCurves = 0, kAsked = 1, kArguments = 12, kFirst = 0;
+    static constexpr bool kPrepares = true;
+    // whether what is prepared depends on the time step
+    static constexpr bool kTimed = false;
+    // the parameter that each prepared number is as it stands, -1 for one that is derived
+    static constexpr int kPasses[] = {-1, -1, -1, 3};
+    // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
+    static constexpr int kOver[] = {-1};
+    // numbers of the signals that it asks for
+    static constexpr int kAsks[] = {25};
+    // states that are unknown after a reset
+    static constexpr bool kUnset[] = {false, true, true};
+    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
+    static constexpr bool kHasUsual = false;
+    static constexpr bool kHasCostly = false;
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCostlyAsked[] = {kNaN};
+    // effort, position, velocity
+    static constexpr bool kReads[] = {true, false, true};
+
+    template <class V>
+    static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V dt, V shaft_inertia,
+            V dry_effort, V previous_velocity, V previous_effort, V coulomb, V viscous, V load, V assumed_inertia) {
+        return shaft_friction(effort, position, velocity, dt, shaft_inertia, dry_effort, previous_velocity,
+                previous_effort, coulomb, viscous, load, assumed_inertia);
+    }
+    template <class V>
+    static inline Values<V, kPrepared> prepare(V coulomb, V viscous, V load, V assumed_inertia, V) {
+        return shaft_friction_prepare(coulomb, viscous, load, assumed_inertia);
+    }
+    static constexpr bool kFelt = false;
+    static constexpr bool kTicks = false;
+    static constexpr bool kEnds = false;
+};
+
+struct ShaftInertia {
+    static constexpr const char *kName = "ShaftInertia", *kKind = "shaft";
+    static constexpr bool kLimits = false, kConverts = false;
+    static constexpr bool kCouples = false;
+    static constexpr bool kFollows = false;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 2, kPrepared = 2, kStates = 3, kCurves = 0, kAsked = 1, kArguments = 10, kFirst = 0;
+    static constexpr bool kPrepares = true;
+    // whether what is prepared depends on the time step
+    static constexpr bool kTimed = false;
+    // the parameter that each prepared number is as it stands, -1 for one that is derived
+    static constexpr int kPasses[] = {-1, 1};
+    // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
+    static constexpr int kOver[] = {-1};
+    // numbers of the signals that it asks for
+    static constexpr int kAsks[] = {25};
+    // states that are unknown after a reset
+    static constexpr bool kUnset[] = {true, true, true};
+    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
+    static constexpr bool kHasUsual = false;
+    static constexpr bool kHasCostly = false;
+    static constexpr float kUsual[] = {kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr float kCostly[] = {kNaN, kNaN};
+    static constexpr float kCostlyAsked[] = {kNaN};
+    // effort, position, velocity
+    static constexpr bool kReads[] = {true, false, true};
+
+    template <class V>
+    static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V dt, V shaft_inertia,
+            V rotor_velocity, V previous_velocity, V previous_effort, V inertia, V assumed_inertia) {
+        return shaft_inertia_effort(effort, position, velocity, dt, shaft_inertia, rotor_velocity, previous_velocity,
+                previous_effort, inertia, assumed_inertia);
+    }
+    template <class V>
+    static inline Values<V, kPrepared> prepare(V inertia, V assumed_inertia, V) {
+        return shaft_inertia_prepare(inertia, assumed_inertia);
+    }
+    static constexpr bool kFelt = false;
+    static constexpr bool kTicks = false;
+    static constexpr bool kEnds = false;
+};
+
 struct LinkageShaft {
     static constexpr const char *kName = "LinkageShaft", *kKind = "linkage";
     static constexpr bool kLimits = false, kConverts = false;
@@ -3212,7 +3335,7 @@ struct CommandLag {
 
 using Functions = List<FunctionExp, FunctionLog, FunctionSqrt, FunctionTanh, FunctionSin, FunctionCos, FunctionPow, FunctionDecay, FunctionStribeck>;
 using Controllers = List<ControllerPD, ControllerPID, ControllerGearedPD, ControllerGearedPID, ControllerSlewedPID, ControllerServo, ControllerStartupPD, ControllerStepper>;
-using EffortStages = List<RateHold, EffortDelayTimed, EffortLagFirstOrder, ElectricalWinding, ClampingDCMotor, ClampingDCMotorCutoff, ClampingPositionBased, ClampingEnvelope, ClampingMaxEffort, LossesOfMotor, ThermalTwoNode, SupplyBattery, TransmissionGear, TransmissionElastic, LinkageShaft, PassiveCogging, PassiveFriction, PassiveFrictionCurve, PassiveLuGreFriction, PassiveBrake, ImplicitEffort>;
+using EffortStages = List<RateHold, EffortDelayTimed, EffortLagFirstOrder, ElectricalWinding, ClampingDCMotor, ClampingDCMotorCutoff, ClampingPositionBased, ClampingEnvelope, ClampingMaxEffort, LossesOfMotor, ThermalTwoNode, SupplyBattery, TransmissionGear, TransmissionElastic, ShaftFriction, ShaftInertia, LinkageShaft, PassiveCogging, PassiveFriction, PassiveFrictionCurve, PassiveLuGreFriction, PassiveBrake, ImplicitEffort>;
 using Feedbacks = List<FeedbackEncoder, DelayTimed, CommandWrap, CommandLag>;
 
 }  // namespace ACTUATORS_VARIANT

@@ -1,9 +1,11 @@
-"""Grasp a post: a finger whose tendon turns two joints, and a thumb of three joints on one cable that only pulls.
+"""Grasp a bar: a hand of 24 joints and 20 motors, of which four pull a cable over the last two joints of a finger.
 
 ./python.sh standalone_examples/grasp_with_tendons.py [--plot out.png]
 """
 
 import argparse
+import dataclasses
+import re
 from pathlib import Path
 
 import isaacsim.core.experimental.actuators as ea
@@ -12,21 +14,31 @@ import numpy as np
 from isaacsim.core.experimental.actuators.tools.interrupts import without_traceback
 from isaacsim.core.experimental.actuators.tools.plots import style
 
-CLOSED, SECONDS, RADII = 1.4, 0.6, {"thumb_1": 0.012, "thumb_2": 0.009, "thumb_3": 0.006}  # [rad], [s], [m]
+CLOSED = {"THJ5": 0.9, "[FMRL]FJ3": 1.2, "THJ4": 1.0, "THJ1": -0.4, "[FMRL]FJ[12]": 1.3}  # [rad]
+SECONDS, CABLES = 1.0, ["FFJ2", "MFJ2", "RFJ2", "LFJ2"]
 
 
 # docs: begin grasp
+def as_cable(motor: ea.MotorConfig) -> ea.MotorConfig:
+    """Return a motor on a tendon whose cable only pulls, with friction in its sheath."""
+    (shaft,) = motor.others
+    return dataclasses.replace(
+        motor, others=[ea.ShaftFrictionConfig(coulomb=0.005, load=0.1), dataclasses.replace(shaft, unilateral=True)]
+    )
+
+
 def grasp() -> tuple[ea.Recording, np.ndarray]:
-    """Return a recording of the thumb, closing and opening, and the number of contacts over time."""
-    model = mujoco.MjModel.from_xml_path(str(Path(__file__).parents[1] / "data" / "robots" / "tendon_hand.xml"))
-    motors = ea.motors_of_model(model)  # the servo of the first joint, and that on the tendon over the other two
-    cable = ea.LinkageConfig.underactuated_finger(RADII)  # force [N] times radius [m] at each joint
-    motors["thumb_1"] = [ea.PDControlConfig(1500.0, 10.0), ea.MaxEffortClampingConfig(10.0), cable]
+    """Return a recording of the joints of the cables, closing and opening, and the number of contacts over time."""
+    model = mujoco.MjModel.from_xml_path(str(Path(__file__).parents[1] / "data" / "robots" / "shadow_hand.xml"))
+    motors = ea.motors_of_model(model)  # J0 of a finger is a motor at its J2, on a tendon over J2 and J1
+    motors |= {name: as_cable(motors[name]) for name in CABLES}
     with ea.MujocoSimulation(model, data := mujoco.MjData(model)) as sim:
         hand, actuators = sim.articulation("hand"), ea.ArticulationActuators.from_configs("hand", motors)
-        contacts = []
-        with actuators.record(dofs="thumb_.*") as log:
-            for goal in (CLOSED, 0.0):
+        contacts, targets = [], np.zeros(hand.num_dofs, np.float32)
+        for at, name in enumerate(hand.dof_names):
+            targets[at] = next((angle for pattern, angle in CLOSED.items() if re.fullmatch(pattern, name)), 0.0)
+        with actuators.record(dofs="[FMRL]FJ[12]") as log:
+            for goal in (targets, 0.0 * targets):
                 hand.set_dof_position_targets(goal)
                 for _ in range(round(SECONDS / model.opt.timestep)):
                     actuators.step_actuators(model.opt.timestep)
@@ -40,30 +52,32 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--plot", default="grasp_with_tendons.png", help="path of the picture")
     log, contacts = grasp()
-    angles, asked = log.positions[:, 0], log.computed_efforts[:, 0, 0]
-    pulled, is_slack = log.applied_efforts[:, 0, 0] / RADII["thumb_1"], log.limited_by[:, 0, 0] == "LinkageShaft"
-    time = log.time
-    drawn, (top, bottom) = style.panels(11, 7, "A thumb on one cable closes around a post, and springs open it", rows=2)
+    index = [log.joints.index(name) for name in ("FFJ2", "FFJ1")]
+    angles, asked = log.positions[:, 0, index], log.computed_efforts[:, 0, index[0]]
+    # the tendon has a coefficient of 1 at both joints
+    pulled, is_slack = log.applied_efforts[:, 0, index[0]], log.limited_by[:, 0, index[0]] == "LinkageShaft"
+    drawn, (top, bottom) = style.panels(11, 7, "A finger with one cable closes around a bar, and springs open", rows=2)
     top.set(ylabel="angle [rad]")
-    bottom.set(xlabel="time [s]", ylabel="force of the cable [N]")
-    style.lines(top, time, angles, list(RADII))
-    style.lines(
-        bottom, time, np.transpose([asked.clip(-20, 20), pulled]), ["asked for", "pulls"], [style.GREY, style.BLUE]
-    )
+    bottom.set(xlabel="time [s]", ylabel="effort of the cable [N·m]")
+    style.lines(top, log.time, angles, ["FFJ2", "FFJ1"])
+    style.lines(bottom, log.time, np.transpose([asked, pulled]), ["asked for", "pulls"], [style.GREY, style.BLUE])
     for panel in (top, bottom):
         panel.fill_between(
-            time, 0, 1, where=is_slack, color=style.RED, alpha=0.15, transform=panel.get_xaxis_transform()
+            log.time, 0, 1, where=is_slack, color=style.RED, alpha=0.15, transform=panel.get_xaxis_transform()
         )
     style.key(bottom, {}, {"slack": style.RED})
     style.save(drawn, picture := parser.parse_args().plot)
-    closed, opened = angles[len(angles) // 2 - 1], angles[-1]
+    half = len(angles) // 2
+    closed, opened = log.positions[half - 1, 0], log.positions[-1, 0]
     print(log.saturation())
-    print("joints of the thumb, closed and open again [rad]:", closed.round(3).tolist(), opened.round(3).tolist())
-    good = contacts[len(contacts) // 2 - 1] >= 4 and contacts[-1] == 0
-    # it bends where nothing holds it; slack is what opening asks for, and the cable never pushes
-    good &= (np.diff(closed) > 0.05).all() and np.abs(opened).max() < 0.02
-    good &= pulled.min() >= 0.0 and bool(is_slack.any()) and not is_slack[: len(is_slack) // 2].any()
-    print(f"{'ok' if good else 'FAILED'}: the thumb closes around the post and opens by its springs; see {picture}")
+    print(
+        "last joints of the fingers, closed and open again [rad]:", closed.round(2).tolist(), opened.round(2).tolist()
+    )
+    good = contacts[half - 1] >= 6 and contacts[-1] == 0
+    # slack is what opening asks for, and no cable ever pushes
+    good &= closed.min() > 0.5 and np.abs(opened).max() < 0.1
+    good &= pulled.min() >= 0.0 and bool(is_slack[half:].any()) and not is_slack[half // 2 : half].any()
+    print(f"{'ok' if good else 'FAILED'}: the fingers close around the bar and open by their springs; see {picture}")
     return 0 if good else 1
 
 

@@ -30,6 +30,7 @@ STAGES = {
     "thermal": "computes temperatures, and a derating that windings and limits follow",
     "supply": "computes the voltage of the battery under the power of all motors",
     "transmission": "converts between motor and joint: ratio, rotor, efficiency, spring, backlash",
+    "shaft": "adds friction and inertia of a tendon or shaft, before the joints that it moves",
     "linkage": "moves up to eight joints by as many motors, or fewer",
     "passive": "adds friction, cogging and holding brake of the joint, after all limits",
     "effort_mode": "computes all efforts for the end of the physics step",

@@ -8,8 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
+from isaacsim.core.experimental.actuators.simulators.mujoco.address import mujoco
 from pxr import Gf, Usd, UsdGeom, UsdPhysics
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -88,6 +90,17 @@ def test_committed_file_is_what_the_script_writes(robot, written):
     assert (FOLDER / f"{robot}.usda").read_bytes() == (written / f"{robot}.usda").read_bytes()
 
 
+def test_hand_has_its_joints_motors_and_tendons(written):
+    """MJCF, byte by byte; four of its twenty motors are on two joints each."""
+    assert (FOLDER / "shadow_hand.xml").read_bytes() == (written / "shadow_hand.xml").read_bytes()
+    motors = aa.motors_of_model(model := mujoco.MjModel.from_xml_path(str(FOLDER / "shadow_hand.xml")))
+    assert (model.njnt, len(motors)) == (24, 20)
+    shafts = [one for motor in motors.values() for one in motor.others if isinstance(one, aa.LinkageConfig)]
+    assert [one.joints for one in shafts] == [[f"{name}J2", f"{name}J1"] for name in ("FF", "MF", "RF", "LF")]
+    # published: that of the links without the mount
+    assert model.body_mass.sum() == pytest.approx(4.911)
+
+
 def test_every_committed_file_has_a_test(written):
     """Find no robot file that neither script writes."""
     sys.path.insert(0, str(REPOSITORY / "tools" / "robots"))
@@ -96,7 +109,7 @@ def test_every_committed_file_has_a_test(written):
     finally:
         del sys.path[0]
     imported = {robot.file for robot in ROBOTS}
-    names = {path.stem for path in written.iterdir()}
+    names = {path.stem for path in written.glob("*.usda")}
     assert names == {path.stem for path in FOLDER.glob("*.usda")} - imported == set(POSES)
     assert imported == set(IMPORTED)
 

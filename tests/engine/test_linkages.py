@@ -258,17 +258,12 @@ LAW = aa.PDControlConfig(1.0, 0.0)
         (
             {
                 "pitch": [
-                    LAW,
-                    aa.TransmissionConfig(ratio=2.0, rotor_inertia=1.0),
+                    *(LAW, aa.TransmissionConfig(ratio=2.0, rotor_inertia=1.0), aa.ShaftInertiaConfig(1.0)),
                     aa.LinkageConfig(["pitch", "roll"], [1, 1]),
                 ],
-                "roll": [
-                    LAW,
-                    aa.TransmissionConfig(ratio=2.0, rotor_inertia=0.1),
-                    aa.LinkageConfig(["pitch", "roll"], [1, -1]),
-                ],
+                "roll": [LAW, aa.LinkageConfig(["pitch", "roll"], [1, -1])],
             },
-            "must couple the joints by less than a tenth",
+            "has rotor_inertia in its transmission and a ShaftInertia",
         ),
         (
             {

@@ -67,8 +67,8 @@ def test_kinds_say_what_their_stages_do() -> None:
         "effort_mode",
     ]
     assert not KINDS["thermal"].changes_loop and KINDS["electrical"].changes_loop
-    # of those that make an effort, motors come first, then one that is between the two, then joints
-    places = ["motor", "both", "joint"]
+    # of those that make an effort, motors come first, then one that is between the two, then shafts and joints
+    places = ["motor", "both", "shaft", "joint"]
     coordinates = [places.index(kind.coordinates) for kind in KINDS.values() if kind.takes_effort]
     assert coordinates == sorted(coordinates) and coordinates.count(1) == 1
     assert [name for name, kind in KINDS.items() if kind.converts] == ["transmission"]

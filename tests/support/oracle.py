@@ -209,6 +209,28 @@ def gear_law(effort, _q, _qd, _dt, ratio, offset, of_motor):
     return (effort * ratio,)
 
 
+@law_of("ShaftInertia")
+def shaft_inertia_law(effort, _q, qd, h, told, rotor, qd_before, f_before, J, assumed):
+    """Rotor and joints with one velocity after the step: J·w+ = J·w + h·(effort - f), I·w+ = I·qd + h·(tau_e + f)."""
+    inertia = inertia_of(told, assumed)
+    rotor, qd_before = (np.where(np.isnan(one), qd, one) for one in (rotor, qd_before))
+    f_before = np.where(np.isnan(f_before), effort, f_before)
+    # with tau_e = I·(qd - qd_before)/h - f_before
+    after = (J * rotor + inertia * (2 * qd - qd_before) + h * (effort - f_before)) / (J + inertia)
+    by_joints = inertia * (after - (2 * qd - qd_before)) / h + f_before
+    f = np.where(J < inertia, effort - J * (after - rotor) / h, by_joints)
+    return f, after, qd, f
+
+
+@law_of("ShaftFriction")
+def shaft_friction_law(effort, _q, qd, h, told, f, qd_before, u_before, coulomb, viscous, load, assumed):
+    """Dry friction of a rope, and viscous friction: a step that shows the load in the velocity."""
+    inertia = inertia_of(told, assumed)
+    tau_e, qd_before, u_before = step_before(effort, qd, h, inertia, 0, 0, f, qd_before, u_before)
+    level = coulomb + load * np.abs(effort)
+    return friction_step(level, effort, qd, h, inertia, viscous, tau_e, 0, f, qd_before, u_before)
+
+
 @law_of("LinkageShaft")
 def shaft_law(effort, _q, _qd, _dt):
     """The effort of one shaft; `tests/engine/test_linkages.py` has the linkage as a whole."""

@@ -22,6 +22,7 @@ import robot_anymal_c
 import robot_arm_2dof
 import robot_franka_panda
 import robot_pendulum
+import robot_shadow_hand
 from isaacsim.core.experimental.actuators import (
     DCMotorClampingConfig,
     DelayConfig,
@@ -104,6 +105,8 @@ def write_robots(folder: Path) -> list[Path]:
         stage = author_robot(robot, ACTUATORS[robot.file])
         stage.GetRootLayer().Export(str(path))
         paths.append(path)
+    paths.append(folder / "shadow_hand.xml")
+    paths[-1].write_text(robot_shadow_hand.text(), encoding="utf-8")
     return paths
 
 

@@ -555,3 +555,82 @@ def test_model_without_tendons_tells_nothing() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert set(motors_of_model(model_of("", '<motor name="a" joint="roll"/>'))) == {"roll"}
+
+
+PULLED = """
+<mujoco><compiler angle="radian"/><option timestep="0.001" gravity="0 0 0"/>
+<default><joint axis="0 1 0" damping=".02" range="0.1 1"/>
+<geom type="capsule" size=".01" fromto="0 0 0 .1 0 0" contype="0" conaffinity="0"/></default><worldbody>
+<site name="s0" pos="-.05 0 .03"/><site name="s3" pos="-.05 0 -.04"/><body name="finger"><joint name="a"/><geom/>
+<site name="s1" pos=".03 0 .02"/><site name="s4" pos=".04 0 -.02"/>
+<body pos=".1 0 0"><joint name="b" {limited}/><geom/><site name="s2" pos=".04 0 -.02"/></body></body></worldbody>
+<tendon><spatial name="first"><site site="s0"/><site site="s1"/></spatial>
+<spatial name="both"><site site="s3"/><site site="s4"/><site site="s2"/></spatial></tendon>
+<actuator><position tendon="first" kp="300" kv="3"/>{other}</actuator></mujoco>
+"""
+
+
+@pytest.mark.parametrize("other", ["", '<motor tendon="both" gear="-2"/>'])
+def test_spatial_tendons_are_tables_of_their_joints(other: str) -> None:
+    """Of one joint, and of two with as many tendons: as MuJoCo's own, within what a table of moment arms says."""
+    model = mujoco.MjModel.from_xml_string(PULLED.format(limited="", other=other))
+    motors = motors_of_model(model)
+    assert set(motors) == ({"a", "b"} if other else {"a"})
+    there, wanted = mujoco.MjData(model), 0.55 + 0.3 * np.sin(0.01 * np.arange(1000))
+
+    def at(*positions: float) -> mujoco.MjData:
+        there.qpos[: len(positions)] = positions
+        mujoco.mj_fwdPosition(model, there)
+        return there
+
+    own, data = [], mujoco.MjData(model)
+    data.qpos[:], data.ctrl[1:] = 0.5, 0.3
+    for target in wanted:
+        data.ctrl[0] = at(target).ten_length[0]
+        mujoco.mj_step(model, data)
+        own.append(data.qpos.copy())
+    ours, data = [], mujoco.MjData(model)
+    data.qpos[:] = 0.5
+    with aa.MujocoSimulation(model, data) as sim, driven("finger", motors) as actuators:
+        for target in wanted:
+            sim.articulation("finger").set_dof_position_targets([[target, 0.5]])
+            if other:
+                # as much at the joints as the second tendon has of its control
+                mine = slice(model.ten_J_rowadr[1], model.ten_J_rowadr[1] + model.ten_J_rownnz[1])
+                actuators.set_dof_feedforward_effort_targets(-0.6 * np.ravel(at(*data.qpos).ten_J)[None, mine])
+            sim.step()
+            ours.append(data.qpos.copy())
+    np.testing.assert_allclose(ours, own, rtol=0, atol=1e-4 if other else 1e-5)
+    assert np.ptp(own, axis=0)[0] > 0.1
+
+
+@pytest.mark.parametrize(
+    ("limited", "other", "why"),
+    [
+        ("", '<motor joint="b"/><motor tendon="both"/>', "which have others, no range"),
+        ('limited="false"', '<motor tendon="both"/>', "which have others, no range"),
+        ("", '<motor tendon="both"/><motor tendon="both"/>', "2 joints with 3 such actuators"),
+    ],
+)
+def test_spatial_tendons_that_are_no_tables_are_named(limited: str, other: str, why: str) -> None:
+    model = mujoco.MjModel.from_xml_string(PULLED.format(limited=limited, other=other))
+    with pytest.warns(UserWarning, match=why):
+        motors_of_model(model)
+
+
+@pytest.mark.parametrize(
+    ("tendon", "actuator", "led"),
+    [
+        ("", '<motor tendon="t"/>', {"pitch", "roll"}),
+        ("", '<motor joint="pitch"/>', set()),
+        ('range="-1 1"', '<motor joint="pitch"/>', {"roll"}),
+        ('stiffness="2"', '<motor joint="roll"/>', {"pitch"}),
+        ('stiffness="2"', '<motor joint="finger"/>', set()),
+    ],
+)
+def test_joints_that_a_tendon_moves_need_no_motor(tendon: str, actuator: str, led: set[str]) -> None:
+    """Of a model and of a file: those of an actuator on the tendon, or of one at another joint where it holds."""
+    fixed = f'<fixed name="t" {tendon}><joint joint="pitch" coef="1"/><joint joint="roll" coef="2"/></fixed>'
+    text = WRIST.format(tendons=fixed, actuators=actuator)
+    assert model_actuators.followers_of_model(mujoco.MjModel.from_xml_string(text)) == led
+    assert model_actuators.followers(mujoco.MjSpec.from_string(text)) == led

@@ -54,6 +54,8 @@ from .laws.passive_friction import PassiveFriction as PassiveFriction
 from .laws.passive_friction_curve import PassiveFrictionCurve as PassiveFrictionCurve
 from .laws.passive_lu_gre_friction import PassiveLuGreFriction as PassiveLuGreFriction
 from .laws.rate_hold import RateHold as RateHold
+from .laws.shaft_friction import ShaftFriction as ShaftFriction
+from .laws.shaft_inertia import ShaftInertia as ShaftInertia
 from .laws.supply_battery import SupplyBattery as SupplyBattery
 from .laws.thermal_two_node import ThermalTwoNode as ThermalTwoNode
 from .laws.transmission_elastic import TransmissionElastic as TransmissionElastic
@@ -100,6 +102,8 @@ from .specs.configs import PIDControlConfig as PIDControlConfig
 from .specs.configs import PositionBasedClampingConfig as PositionBasedClampingConfig
 from .specs.configs import RateConfig as RateConfig
 from .specs.configs import ServoControlConfig as ServoControlConfig
+from .specs.configs import ShaftFrictionConfig as ShaftFrictionConfig
+from .specs.configs import ShaftInertiaConfig as ShaftInertiaConfig
 from .specs.configs import SlewedPIDControlConfig as SlewedPIDControlConfig
 from .specs.configs import StartupPDControlConfig as StartupPDControlConfig
 from .specs.configs import StepperControlConfig as StepperControlConfig
@@ -262,6 +266,10 @@ __all__ = [
     "SchemaNames",
     "ServoCalibration",
     "ServoControlConfig",
+    "ShaftFriction",
+    "ShaftFrictionConfig",
+    "ShaftInertia",
+    "ShaftInertiaConfig",
     "Shard",
     "Simulation",
     "SlewedPIDControlConfig",

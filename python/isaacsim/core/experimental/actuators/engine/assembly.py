@@ -22,10 +22,11 @@ from ..base.cores import missing_core
 from ..base.memory import Array, on_host, warp_view
 from ..laws.contract import newton_classes
 from ..laws.contract.device import device_of
+from ..specs.signals import SHAFT_INERTIA
 from .actuator import Actuator, PlannedActuator
 from .entry import ActuatorEntry
 from .faults import found_faults, in_words
-from .linkages import linked_joints
+from .linkages import add_rotors, linked_joints
 from .measured import measured_by
 from .parameters import Parameters
 from .plan import array_stages, compile_plan, effort_modes, in_sequence, is_built_in
@@ -99,6 +100,7 @@ class Assembly:
     ) -> None:
         self.num_robots, self.device = num_robots, device_of(device)
         joints = in_sequence(entries)
+        add_rotors(entries, num_robots, self.device)
         self.columns = list(range(sum(map(len, joints))) if columns is None else columns)
         """Column of each joint in the articulation, in the order of the entries."""
         self.dof_names = [name for entry in entries for name in entry.dof_names]
@@ -221,6 +223,23 @@ class Assembly:
             for name, array in part.signals.items():
                 found.setdefault(name, []).append((joints, array))
         return found
+
+    @property
+    def shafts(self) -> dict[int, np.ndarray]:
+        """Angle per position of each joint, `(joints,)`, of shafts whose inertia laws need, by joint of the motor.
+
+        Of a table it is that at its middle. None where all laws assume an inertia.
+        """
+        rows, needing, is_needed = np.eye(len(self.dof_names)), list[int](), False
+        for joints, step in self._parts:
+            for stage in step.plan.stages:
+                if SHAFT_INERTIA in stage.law.ASKS:
+                    needing += [joints[slot] for slot in np.flatnonzero(stage.used)]
+                    is_needed |= bool((~(step.values(stage.rows["assumed_inertia"]) > 0.0) & stage.used).any())
+            for linkage in step.plan.linkages:
+                mine = [joints[slot] for slot in linkage.slots]
+                rows[np.ix_(mine, mine)] = linkage.middle
+        return {joint: rows[joint] for joint in sorted({*needing})} if is_needed else {}
 
     @property
     def assumes_inertias(self) -> bool:

@@ -14,11 +14,12 @@ import numpy as np
 
 from ..base.memory import on_host
 from ..laws.contract.catalogue import law_of
-from ..specs.signals import INERTIAS, SIGNALS
+from ..specs.signals import INERTIAS, SHAFT_INERTIA, SIGNALS
 from .step.fault import EFFORT_FAULT, SIGNAL_FAULT, Fault, fault_of
 from .step.interface import Step
 
 _ASSUMED = "assumed_inertia"
+_TOLD = (*INERTIAS, SHAFT_INERTIA)
 # with the numbers of MuJoCo a law takes no inertia
 _TAKES_NONE = "mujoco_discretization"
 Parts = Sequence[tuple[list[int], Step]]
@@ -29,7 +30,7 @@ def without_inertia(parts: Parts, told: Collection[str], remedy: str = "") -> st
     names: dict[type, list[str]] = {}
     for _, step in parts:
         # laws that need an inertia ask for one
-        if all(name in told for name in INERTIAS if name in step.signals):
+        if all(name in told for name in _TOLD if name in step.signals):
             continue
         known = {name: name in told or on_host(array) != 0.0 for name, array in step.signals.items()}
         for law, lacks in _lacking(step, known.__getitem__):
@@ -64,7 +65,7 @@ def _faults_of(step: Step) -> Iterator[Fault]:
         signals = [name for name, bad in odd.items() if code & SIGNAL_FAULT and bad[robot, slot]]
         cause = f"Not finite: {', '.join(SIGNALS[name].words for name in signals)}." if signals else ""
         if law is not None:
-            signals, cause = [name for name in INERTIAS if name in law.ASKS], f"{_cause(law)}."
+            signals, cause = [name for name in _TOLD if name in law.ASKS], f"{_cause(law)}."
         yield dataclasses.replace(fault, signals=tuple(signals), cause=cause) if signals else fault
 
 
@@ -76,7 +77,7 @@ def _lacking(step: Step, told: Callable[[str], object]) -> Iterator[tuple[Any, n
         lacks = ~(step.values(stage.rows[_ASSUMED]) > 0.0) & stage.used
         if _TAKES_NONE in stage.rows:
             lacks &= ~(step.values(stage.rows[_TAKES_NONE]) > 0.5)
-        for name in INERTIAS:
+        for name in _TOLD:
             if name in stage.law.ASKS and lacks.any():
                 lacks = lacks & ~np.asarray(told(name), bool)
         yield stage.law, lacks

@@ -5,13 +5,16 @@ See `laws/linkage_shaft.py` for the law, and `specs/linkage.py` for its config.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import warp as wp
 
+from ..laws.contract.base import repeated
 from ..laws.linkage_shaft import LinkageShaft
+from ..laws.shaft_inertia import ShaftInertia
 from ..specs.actuator_spec import ActuatorSpec
 from ..specs.linkage import LinkageConfig
 from ..specs.stages import KINDS, is_geared
@@ -56,6 +59,15 @@ class PlannedLinkage:
     def per_spacing(self) -> np.ndarray:
         """Inverse of the distances."""
         return (np.float32(1.0) / self.spacing).astype(np.float32)
+
+    @property
+    def middle(self) -> np.ndarray:
+        """Slopes, of a table those of its middle, `(n, n)`."""
+        count = len(self.slots)
+        if not len(self.nodes):
+            return self.matrix
+        columns = int(self.rows[-1]) if count == 2 else 1
+        return self.nodes[int(self.rows[0]) // 2 * columns + columns // 2].reshape(count, 1 + count)[:, 1:]
 
     @property
     def for_core(self) -> tuple[list[Any], ...]:
@@ -162,9 +174,7 @@ def _planned(
     if not first.is_table:
         matrix = np.array([one.coefficients for one in shafts])[:, order]
     nodes = _nodes(shafts)
-    slopes = nodes.reshape(-1, count, 1 + count)[:, :, 1:] if first.is_table else matrix[None]
-    _require_determined(first.joints, slopes)
-    _require_apart(first.joints, inertia, slopes)
+    _require_determined(first.joints, _slopes(shafts))
     lower, spacing, rows = _grid(first, count)
     return PlannedLinkage(
         slots=tuple(names.index(joints[at]) for at in order),
@@ -212,32 +222,59 @@ def _require_determined(joints: Sequence[str], slopes: np.ndarray) -> None:
         )
 
 
-def _require_apart(joints: Sequence[str], inertia: np.ndarray, slopes: np.ndarray) -> None:
-    """Raise for rotors whose inertia couples the joints: simulators have an armature for each joint alone.
-
-    Raises:
-        ValueError: An off-diagonal element of GᵀJG is more than a tenth of the diagonal ones.
-    """
+def _couples(inertia: np.ndarray, slopes: np.ndarray) -> bool:
+    """True if an off-diagonal element of GᵀJG is more than a tenth of the diagonal ones: an armature cannot be that."""
     whole = np.einsum("nij,i,nik->njk", slopes, inertia, slopes)
     diagonal = np.einsum("njj->nj", whole)
-    size, across = np.sqrt(diagonal), np.abs(whole - diagonal[:, :, None] * np.eye(len(joints)))
-    if (across > _MOST_COUPLED * size[:, :, None] * size[:, None, :]).any():
-        raise ValueError(
-            f"TransmissionConfig.rotor_inertia of joints {', '.join(joints)}: must couple the joints by less than a "
-            f"tenth of their armature, for simulators know no other, and the linkage couples them more. Set it to 0, "
-            "and give the joints the armature that represents them best, or a fixed tendon in MuJoCo that of its file."
-        )
+    size, across = np.sqrt(diagonal), np.abs(whole - diagonal[:, :, None] * np.eye(len(inertia)))
+    return bool((across > _MOST_COUPLED * size[:, :, None] * size[:, None, :]).any())
 
 
-def armatures(inertia: Sequence[float], shafts: Sequence[LinkageConfig]) -> list[float]:
-    """Return the armature of each joint that rotors at the shafts have, at the middle of a table [kg·m² or kg]."""
+def _slopes(shafts: Sequence[LinkageConfig]) -> np.ndarray:
+    """Slopes of the shafts at each node of a table, or their coefficients, `(nodes, n, n)`."""
     count = len(shafts)
     if shafts[0].is_table:
-        nodes = _nodes(shafts).reshape(-1, count, 1 + count)
-        rows, columns = shafts[0].counts
-        slopes = nodes[rows // 2 * columns + columns // 2, :, 1:]
-    else:
-        slopes = np.array([one.coefficients for one in shafts])
+        return _nodes(shafts).reshape(-1, count, 1 + count)[:, :, 1:]
+    return np.array([[one.coefficients for one in shafts]])
+
+
+def add_rotors(entries: Sequence[ActuatorEntry], num_robots: int, device: wp.DeviceLike) -> None:
+    """Make rotors that couple the joints of a linkage masses of their own, see `laws/shaft_inertia.py`.
+
+    Raises:
+        ValueError: An actuator has a rotor in its transmission and on its shaft.
+    """
+    shafts = {name: (entry, found) for entry in entries if (found := shaft_of(entry)) for name in entry.dof_names}
+    for joints in dict.fromkeys(tuple(found.shaft.joints) for _, found in shafts.values()):
+        mine = [shafts[joint] for joint in joints if joint in shafts]
+        configs = [found.shaft for _, found in mine]
+        inertia = np.array([found.inertia for _, found in mine])
+        # the plan refuses those with motors that are missing, or do not fit
+        whole = len(mine) == len(joints) and all(_fit(configs[0], one) for one in configs)
+        if not (whole and inertia.any() and _couples(inertia, _slopes(configs))):
+            continue
+        for entry, found in mine:
+            if found.inertia and any(isinstance(stage, ShaftInertia) for stage in entry.others):
+                raise ValueError(
+                    f"actuator {entry.label!r} has rotor_inertia in its transmission and a ShaftInertia: must have one "
+                    "of them. Set rotor_inertia to 0."
+                )
+            if found.inertia:
+                numbers = (repeated(one, num_robots, device) for one in (found.inertia, 0.0))
+                entry.others.append(ShaftInertia(*numbers))
+                # of a table, the engine takes what changes with the slopes
+                found.inertia = 0.0
+
+
+def armatures(inertia: Sequence[float], shafts: Sequence[LinkageConfig], *, attached: bool = False) -> list[float]:
+    """Return the armature of each joint that rotors at the shafts have, at the middle of a table [kg·m² or kg].
+
+    `attached` is True for that beside `add_rotors`.
+    """
+    every, (rows, columns) = _slopes(shafts), shafts[0].counts
+    if attached and _couples(np.array(inertia), every):
+        return [0.0] * len(shafts)
+    slopes = every[rows // 2 * columns + columns // 2 if shafts[0].is_table else 0]
     return [float(one) for one in np.einsum("ij,i,ij->j", slopes, np.array(inertia), slopes)]
 
 
@@ -253,7 +290,7 @@ def rotor_armatures(specs: Sequence[ActuatorSpec], *, attached: bool) -> Iterato
     shafts = {name: (spec, one) for spec in geared if (one := _config_of(spec)) for name in spec.dof_names}
     for spec in geared:
         own = _config_of(spec)
-        found = inertia_of(spec) if own is None else _of_linkage(spec, own, shafts, inertia_of)
+        found = inertia_of(spec) if own is None else _of_linkage(spec, own, shafts, attached)
         if found is not None:
             yield spec, found
 
@@ -262,7 +299,7 @@ def _of_linkage(
     spec: ActuatorSpec,
     own: LinkageConfig,
     shafts: Mapping[str, tuple[ActuatorSpec, LinkageConfig]],
-    inertia_of: Callable[[ActuatorSpec], Any],
+    attached: bool,
 ) -> np.ndarray | None:
     """Return the armature of the joints of an actuator that all rotors of its linkage have; None if none is given.
 
@@ -271,11 +308,12 @@ def _of_linkage(
     if any(joint not in shafts or shafts[joint][1].joints != own.joints for joint in own.joints):
         return None
     motors = [shafts[joint] for joint in own.joints]
-    given = [inertia_of(motor) for motor, _ in motors]
+    given = [(armature_while_attached if attached else armature)(motor) for motor, _ in motors]
     if all(one is None for one in given):
         return None
     rotors = [0.0 if one is None else float(np.max(one)) for one in given]
-    by_joint = dict(zip(own.joints, armatures(rotors, [one for _, one in motors]), strict=True))
+    found = armatures(rotors, [one for _, one in motors], attached=attached)
+    by_joint = dict(zip(own.joints, found, strict=True))
     return np.array([by_joint.get(name, 0.0) for name in spec.dof_names], np.float32)
 
 

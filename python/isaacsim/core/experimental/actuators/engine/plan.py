@@ -693,6 +693,7 @@ def _add_stages(plan: Plan, planned: Sequence[ActuatorEntry], entries: Sequence[
             stage.law.END is not None,
             stage.is_behind,
             KINDS[stage.law.KIND].couples,
+            KINDS[stage.law.KIND].coordinates == "shaft",
             KINDS[stage.law.KIND].converts,
         )
     )
@@ -763,7 +764,7 @@ def _require_laws_of_effort_mode(entry: ActuatorEntry, mode: str, custom: ArrayS
     if custom is not None:
         raise TypeError(f"{subject} beside a stage that computes arrays: must be left out. Give the latter a LAW.")
     for kind, stage in entry.by_kind:
-        if kind in ("rate", "effort_delay") or KINDS[kind].is_before_joint:
+        if kind in ("rate", "effort_delay") or KINDS[kind].is_before_joint or KINDS[kind].coordinates == "shaft":
             raise TypeError(
                 f"{subject} beside {type(stage).__name__}: must be left out, as its effort is not that of the end "
                 "of the step. Use the explicit mode, or leave out the other."

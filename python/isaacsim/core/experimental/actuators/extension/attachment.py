@@ -323,7 +323,10 @@ class Attachment:
         # where the simulator has signals of its own, no law falls back to mass matrices
         tells = hasattr(self.articulation, "joint_signals")
         self._follow = self._robots.following(
-            self._assembly.signals, columns, from_matrices=not (tells or self._assembly.assumes_inertias)
+            self._assembly.signals,
+            columns,
+            from_matrices=not (tells or self._assembly.assumes_inertias),
+            shafts=self._assembly.shafts,
         )
         if problem := without_inertia(self._assembly.parts, self._robots.told):
             raise HostError(f"{self!r}: {type(self.articulation).__name__} tells no inertia of joints. {problem}")

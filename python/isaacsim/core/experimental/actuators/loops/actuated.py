@@ -22,12 +22,12 @@ from ..engine.linkages import rotor_armatures
 from ..engine.motors import Motor, resolve_motors
 from ..engine.step.fault import Fault
 from ..engine.user_components import entries_from_configs, in_joint_order, rotors_of_configs
-from ..laws.contract.coupling import inertias_of
+from ..laws.contract.coupling import inertias_of, shaft_inertias
 from ..laws.contract.device import device_of
 from ..specs.arguments import names_of, number_of
 from ..specs.effort_modes import EffortModes, in_effort_mode
 from ..specs.motors import Motors
-from ..specs.signals import INERTIAS
+from ..specs.signals import INERTIAS, SHAFT_INERTIA
 
 if TYPE_CHECKING:
     from .model_inertias import ModelInertias
@@ -187,6 +187,13 @@ class Actuated(ActuatorSet):
             raise ValueError("mass_matrix: must be finite and symmetric. Give that of all joints, armatures included.")
         for name, values in zip(INERTIAS, inertias_of(given), strict=True):
             self._set_signal(name, values)
+        if shafts := self._assembly.shafts:
+            columns = [self._names.index(one) - count for one in self._assembly.dof_names]
+            inertias = np.zeros((len(given.reshape(-1, count, count)), count))
+            inertias[:, [columns[joint] for joint in shafts]] = shaft_inertias(
+                given.reshape(-1, count, count), shafts, columns
+            )
+            self._set_signal(SHAFT_INERTIA, inertias)
 
     def set_loads(self, loads: ArrayLike, *, are_whole: bool = False) -> None:
         """Set the efforts that balance what else acts on the joints, for laws that step a joint.

@@ -11,7 +11,8 @@ import warp as wp
 from ..base.errors import HostError
 from ..base.memory import Array
 from ..base.values import ArrayLike, as_numpy
-from ..laws.contract.coupling import inertias_of
+from ..laws.contract.coupling import inertias_of, shaft_inertias
+from ..specs.signals import SHAFT_INERTIA
 from .port import ArticulationPort, Buffers, JointViews, nothing, require_members
 from .transfer import transfer
 
@@ -90,13 +91,16 @@ class Binding:
         columns: Sequence[int],
         *,
         from_matrices: bool = True,
+        shafts: Mapping[int, np.ndarray] | None = None,
     ) -> Callable[[], None]:
         """Return what puts signals of joints into arrays that laws read, to be called before each step.
 
         `wanted` has the joints and arrays `(robots, these joints)` by name of the signal, as `Assembly.signals`;
-        `columns` are those of all joints.
+        `columns` are those of all joints, and `shafts` those of `Assembly.shafts`, with inertias of mass matrices.
         """
         views = self.joint_views(wanted, from_matrices=from_matrices)
+        if shafts:
+            views = _with_shafts(self.articulation, views, shafts, columns)
         self.told = () if views is None else tuple(views.arrays)
         if views is None:
             return nothing
@@ -259,6 +263,26 @@ def signals_of_matrices(articulation: ArticulationPort, wanted: Collection[str])
             array.numpy()[...] = signals[name]
 
     return JointViews(arrays, refresh)
+
+
+def _with_shafts(
+    articulation: ArticulationPort,
+    views: JointViews | None,
+    shafts: Mapping[int, np.ndarray],
+    columns: Sequence[int],
+) -> JointViews | None:
+    """What an articulation tells, and inertias of shafts in columns of their motors; nothing without mass matrices."""
+    if (read := getattr(articulation, "get_mass_matrices", None)) is None:
+        return views
+    count, own = articulation.num_dofs, [columns[joint] for joint in shafts]
+    found = wp.zeros((len(articulation.paths), count), dtype=wp.float32, device="cpu")
+    given = JointViews({}, nothing) if views is None else views
+
+    def refresh() -> None:
+        given.refresh()
+        found.numpy()[:, own] = shaft_inertias(_numbers(read), shafts, [column - count for column in columns])
+
+    return JointViews({**given.arrays, SHAFT_INERTIA: found}, refresh)
 
 
 def _numbers(getter: Callable[[], Any]) -> np.ndarray:

@@ -30,6 +30,7 @@ from .linkage import LinkageConfig
 from .motor_losses import LossesConfig
 from .rate import RateConfig
 from .servo import ServoControlConfig, StartupPDControlConfig
+from .shaft import ShaftFrictionConfig, ShaftInertiaConfig
 from .slewed import SlewedPIDControlConfig
 from .stepper import StepperControlConfig
 from .supply import SupplyConfig
@@ -643,6 +644,8 @@ _OTHERS: tuple[type[Config], ...] = (
     ElasticTransmissionConfig,
     LinkageConfig,
     BrakeConfig,
+    ShaftFrictionConfig,
+    ShaftInertiaConfig,
     ImplicitConfig,
 )
 

@@ -83,12 +83,17 @@ SIGNALS: Final[dict[str, Signal]] = {
         Signal("joint_number", "", 0.0, "number of the joint among the driven ones of all robots, from 0"),
         # of laws that ask for `motor_damping`
         Signal("has_friction", "", 0.0, "1 where friction behind the motor steps the joint, else 0"),
+        # `coupled_inertia` of the shafts, whose inverse mass matrix is G·M^-1·Gᵀ
+        Signal("shaft_inertia", "kg·m² or kg", 0.0, "inertia of a shaft that is stepped by itself, 0 if not known"),
     )
 }
 """The signals by name; the core numbers them in this order."""
 
 INERTIAS: Final = ("inertia", "coupled_inertia")
 """Those that come from the mass matrix: with one above zero, a law of a motor finds the end of the step by itself."""
+
+SHAFT_INERTIA: Final = "shaft_inertia"
+"""That of a shaft which moves several joints."""
 
 SUMMED: Final = frozenset(signal.total_of for signal in SIGNALS.values() if signal.total_of)
 """The signals that a total adds up."""

@@ -29,8 +29,9 @@ class Kind:
         alone: Whether a joint may have it without a controller, which makes a passive joint.
         gives: How many numbers its laws return before their state: 0 for a kind that changes no effort.
         couples: Whether its law needs the signals and efforts of several joints, and so runs on all of them together.
-        coordinates: Of the signals that its laws get: of the `motor`, or of the `joint`. A kind of `both` is between
-            the two; without a stage of such a kind, both coordinates are the same.
+        coordinates: Of the signals that its laws get: of the `motor`, of the `joint`, or of the `shaft` before a kind
+            that couples joints. A kind of `both` is between motor and joint; without a stage of such a kind, both
+            coordinates are the same.
     """
 
     name: str
@@ -102,6 +103,8 @@ KINDS: Final[dict[str, Kind]] = {
         Kind("supply", "Supply", "a law of the supply", _EFFORT, gives=0, coordinates="motor"),
         # signals of the joint become those of the motor, and the effort of the motor that at the joint
         Kind("transmission", "Transmission", "a transmission", _EFFORT, coordinates="both"),
+        # what acts on the shaft that moves joints, or on the joint where a shaft moves it alone
+        Kind("shaft", "Shaft", "a law of the shaft", _EFFORT, many=True, alone=True, coordinates="shaft"),
         # shafts of several motors and the joints that they move together
         Kind("linkage", "Linkage", "a linkage", _EFFORT, couples=True, alone=True),
         # friction and cogging of the joint: after all limits, and no limit
@@ -139,8 +142,8 @@ def kind_of(stage: object) -> str | None:
 
 
 def acts_at_joint(stage: object) -> bool:
-    """Return True if a stage, or its class, acts in the coordinates of the joint, not in those of a motor."""
-    return (getattr(stage, "COORDINATES", "") or KINDS[kind_of(stage) or "passive"].coordinates) == "joint"
+    """Return True if a stage, or its class, acts in the coordinates of the joint or shaft, not in those of a motor."""
+    return (getattr(stage, "COORDINATES", "") or KINDS[kind_of(stage) or "passive"].coordinates) in ("joint", "shaft")
 
 
 def moves_behind(stage: object) -> bool:

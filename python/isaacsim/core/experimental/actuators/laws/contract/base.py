@@ -535,6 +535,12 @@ class Transmission(EffortStage):
     KIND: ClassVar[str] = "transmission"
 
 
+class Shaft(EffortStage):
+    """What acts on a shaft that moves several joints, before these: friction of a tendon, inertia."""
+
+    KIND: ClassVar[str] = "shaft"
+
+
 class Linkage(EffortStage):
     """The linkage between the shafts of some motors and their joints; only plans run it, on all its joints together."""
 

@@ -45,6 +45,8 @@ from ...specs.configs import (
     PositionBasedClampingConfig,
     RateConfig,
     ServoControlConfig,
+    ShaftFrictionConfig,
+    ShaftInertiaConfig,
     SlewedPIDControlConfig,
     StartupPDControlConfig,
     StepperControlConfig,
@@ -177,6 +179,8 @@ LAWS = (
     Law(SupplyConfig, "SupplyBattery"),
     Law(TransmissionConfig, "TransmissionGear"),
     Law(ElasticTransmissionConfig, "TransmissionElastic"),
+    Law(ShaftFrictionConfig, "ShaftFriction"),
+    Law(ShaftInertiaConfig, "ShaftInertia"),
     Law(LinkageConfig, "LinkageShaft"),
     # friction is of the effort with all that else acts on the joint
     Law(CoggingConfig, "PassiveCogging"),

@@ -11,6 +11,8 @@ together. Source: Gershgorin, applied to the correlations of A.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
 
@@ -52,6 +54,19 @@ def inverses_of(mass_matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         known &= np.linalg.slogdet(masses)[0] != 0.0
     masses[~known] = identity
     return np.linalg.inv(masses), known
+
+
+def shaft_inertias(mass_matrices: np.ndarray, shafts: Mapping[int, np.ndarray], columns: Sequence[int]) -> np.ndarray:
+    """Return coupled inertias of shafts among each other [kg·m² or kg], `(robots, shafts)`, 0 where they are not known.
+
+    Args:
+        mass_matrices: As for `inverses_of`; the DOFs are the last coordinates.
+        shafts: Angle per position of each joint, `(joints,)`.
+        columns: Columns of these joints among the DOFs, counted from the last one: negative.
+    """
+    inverse, known = inverses_of(mass_matrices)
+    rows = np.array([*shafts.values()])
+    return coupled_inertias(rows @ inverse[:, columns][:, :, columns] @ rows.T) * known[:, None]
 
 
 def coupled_inertias(inverse: np.ndarray) -> np.ndarray:

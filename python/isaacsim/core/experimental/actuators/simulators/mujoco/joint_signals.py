@@ -22,7 +22,7 @@ from ...specs.signals import INERTIAS
 from ..transfer import Item, transfer
 from .address import mujoco
 
-COMPUTED = ("qLD", "qLDiagInv", "qfrc_bias")
+COMPUTED = ("M", "qLD", "qLDiagInv", "qfrc_bias")
 """Fields of the data that signals come from."""
 SIGNALS = (*INERTIAS, "load")
 """Names of the signals that are kept."""

@@ -19,6 +19,7 @@ import math
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -467,15 +468,42 @@ def other_actuators(spec: mujoco.MjSpec) -> dict[str, str]:
 
 
 def followers(spec: mujoco.MjSpec) -> set[str]:
-    """Names of joints that an equality ties to others."""
-    joint = mujoco.mjtEq.mjEQ_JOINT
-    return {equality.name1 for equality in spec.equalities if equality.type == joint and equality.active}
+    """Names of joints that an equality, or a tendon with a motor at or on it, ties to others."""
+    active = [one for one in spec.equalities if one.active]
+    on_joints = {one.target for one in spec.actuators if mujoco.mjtTrn(one.trntype).name in _ON_JOINTS}
+    acting = {one.target for one in spec.actuators if mujoco.mjtTrn(one.trntype).name == "mjTRN_TENDON"}
+    holding = {name for one in active if one.type == _TENDONS for name in (one.name1, one.name2)}
+    found = {one.name1 for one in active if one.type == _JOINTS}
+    for one in spec.tendons:
+        joints = {part.target.name for part in one.path if part.type == mujoco.mjtWrap.mjWRAP_JOINT}
+        holds = one.name in holding or np.ravel(one.stiffness)[0] > 0.0 or bool(np.any(one.range))
+        found |= _led(joints, on_joints, one.name in acting, holds)
+    return found
 
 
 def followers_of_model(model: mujoco.MjModel) -> set[str]:
-    """Names of joints that an equality ties to others."""
-    is_active = (model.eq_type == int(mujoco.mjtEq.mjEQ_JOINT)) & (model.eq_active0 != 0)
-    return {element_name(model, "joint", joint) for joint in model.eq_obj1id[is_active]}
+    """Names of joints that an equality, or a tendon with a motor at or on it, ties to others."""
+    active = model.eq_active0 != 0
+    on_joints, kinds = {*actuators_by_joint(model)}, np.array(model.actuator_trntype)
+    acting = model.actuator_trnid[kinds == int(mujoco.mjtTrn.mjTRN_TENDON), 0]
+    tied = active & (model.eq_type == int(_TENDONS))
+    holding = {*model.eq_obj1id[tied], *model.eq_obj2id[tied]}
+    found = {*model.eq_obj1id[active & (model.eq_type == int(_JOINTS))]}
+    for tendon in range(model.ntendon):
+        holds = tendon in holding or np.ravel(model.tendon_stiffness[tendon])[0] > 0.0
+        holds |= bool(model.tendon_limited[tendon])
+        found |= _led({*_parts(model, tendon)}, on_joints, tendon in acting, holds)
+    return {element_name(model, "joint", joint) for joint in found}
+
+
+_JOINTS, _TENDONS = mujoco.mjtEq.mjEQ_JOINT, mujoco.mjtEq.mjEQ_TENDON
+_Joint = TypeVar("_Joint", int, str)
+
+
+def _led(joints: set[_Joint], driven: set[_Joint], acts: bool, holds: bool) -> set[_Joint]:
+    """Joints of a fixed tendon that it moves: by an actuator on it, or where one of them is driven and it holds."""
+    is_led = len(joints) > 1 and (acts or (holds and bool(joints & driven)))
+    return joints - driven if is_led else set[_Joint]()
 
 
 @dataclass(frozen=True)
@@ -485,11 +513,14 @@ class TendonMotor:
     actuator: int
     joint: int
     joints: tuple[int, ...]
-    coefficients: tuple[float, ...]
+    coefficients: tuple[float, ...] = ()
+    table: LinkageConfig | None = None
 
     def shaft(self, model: mujoco.MjModel) -> LinkageConfig:
         """The length of the tendon as a function of the joints."""
-        return LinkageConfig([element_name(model, "joint", joint) for joint in self.joints], list(self.coefficients))
+        return self.table or LinkageConfig(
+            [element_name(model, "joint", joint) for joint in self.joints], list(self.coefficients)
+        )
 
 
 def tendon_motors(model: mujoco.MjModel, driven: Collection[int]) -> tuple[list[TendonMotor], dict[int, str]]:
@@ -499,25 +530,92 @@ def tendon_motors(model: mujoco.MjModel, driven: Collection[int]) -> tuple[list[
     """
     tendons = np.flatnonzero(np.array(model.actuator_trntype) == int(mujoco.mjtTrn.mjTRN_TENDON)).tolist()
     parts = {actuator: own for actuator in tendons if (own := _parts(model, int(model.actuator_trnid[actuator, 0])))}
-    motors: list[TendonMotor] = []
-    problems: dict[int, str] = {}
+    motors, problems = _spatial_motors(
+        model, [one for one in tendons if one not in parts], {*driven}.union(*parts.values())
+    )
     for group in _groups(parts):
         joints = tuple(sorted({joint for actuator in group for joint in parts[actuator]}))
         matrix = np.array([[parts[actuator].get(joint, 0.0) for joint in joints] for actuator in group])
         if why := _problem(joints, matrix, driven):
             problems |= dict.fromkeys(group, why)
             continue
-        # each motor is at a joint that its tendon moves much
-        share = np.abs(matrix) / np.abs(matrix).max(axis=1, keepdims=True)
-        rows = range(len(group))
-        best = max(
-            itertools.permutations(range(len(joints)), len(group)), key=lambda columns: share[rows, columns].min()
-        )
         motors += [
             TendonMotor(actuator, joints[column], joints, tuple(matrix[row].tolist()))
-            for row, (actuator, column) in enumerate(zip(group, best, strict=True))
+            for row, (actuator, column) in enumerate(zip(group, _columns(matrix), strict=True))
         ]
     return motors, problems
+
+
+def _columns(matrix: np.ndarray) -> tuple[int, ...]:
+    """The column of the joint of each motor, which its tendon, a row, moves much."""
+    share, rows = np.abs(matrix) / np.abs(matrix).max(axis=1, keepdims=True), range(len(matrix))
+    return max(
+        itertools.permutations(range(matrix.shape[1]), len(matrix)), key=lambda columns: share[rows, columns].min()
+    )
+
+
+def _spatial_motors(
+    model: mujoco.MjModel, actuators: Sequence[int], driven: Collection[int]
+) -> tuple[list[TendonMotor], dict[int, str]]:
+    """The motors on spatial tendons that are tables over their joints, and why others are none."""
+    data, rng, tendons = mujoco.MjData(model), np.random.default_rng(0), np.array(model.actuator_trnid)[:, 0]
+    single = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
+    axes = [joint for joint in range(model.njnt) if model.jnt_type[joint] in single]
+    moved: dict[int, dict[int, float]] = {actuator: {} for actuator in actuators}
+    for _ in range(_POSES if actuators else 0):
+        for joint in axes:
+            low, high = model.jnt_range[joint] if model.jnt_limited[joint] else (-1.0, 1.0)
+            data.qpos[model.jnt_qposadr[joint]] = rng.uniform(low, high)
+        mujoco.mj_fwdPosition(model, data)
+        before = data.ten_length.copy()
+        for joint in axes:
+            data.qpos[model.jnt_qposadr[joint]] += _SHIFT
+            mujoco.mj_fwdPosition(model, data)
+            for actuator, arms in moved.items():
+                if abs(data.ten_length[tendons[actuator]] - before[tendons[actuator]]) > _NO_ARM * _SHIFT:
+                    arms[joint] = 1.0
+            data.qpos[model.jnt_qposadr[joint]] -= _SHIFT
+    motors: list[TendonMotor] = []
+    problems: dict[int, str] = {}
+    for group in _groups({actuator: arms for actuator, arms in moved.items() if arms}):
+        joints = tuple(sorted({joint for actuator in group for joint in moved[actuator]}))
+        why = f"acts on a spatial tendon, of a group of {len(joints)} joints with {len(group)} such actuators"
+        if len(joints) > 2 or len(group) != len(joints):
+            why = f"{why}: a table is over one or two joints, with as many"
+        elif any(joint in driven or joint not in axes or not model.jnt_limited[joint] for joint in joints):
+            why = f"{why}, which have others, no range, or more axes than one"
+        else:
+            tables = [_table(model, int(tendons[actuator]), joints) for actuator in group]
+            slopes = np.array([np.reshape(one.slopes, (len(joints), -1)) for one in tables])
+            # shafts that do not determine the joints somewhere
+            determined = np.linalg.det(np.moveaxis(slopes, -1, 0))
+            if (np.abs(determined) > _NO_ARM**2).all() and not np.ptp(np.sign(determined)):
+                columns = _columns(slopes.mean(axis=-1))
+                for actuator, column, table in zip(group, columns, tables, strict=True):
+                    motors.append(TendonMotor(actuator, joints[column], joints, table=table))
+                continue
+            why = f"{why}, which has no moment arm somewhere"
+        problems |= dict.fromkeys(group, why)
+    return motors, problems
+
+
+# random poses, and a shift of a joint, that show which joints move a tendon; and moment arms [m] that are none
+_POSES, _SHIFT, _NO_ARM = 16, 1e-4, 1e-7
+# positions of each joint of a table over one or two joints
+_NODES = (257, 65)
+
+
+def _table(model: mujoco.MjModel, tendon: int, joints: Sequence[int]) -> LinkageConfig:
+    """The length of a spatial tendon over the ranges of one or two joints."""
+    data, names = mujoco.MjData(model), [element_name(model, "joint", joint) for joint in joints]
+
+    def length(*positions: float) -> float:
+        data.qpos[model.jnt_qposadr[list(joints)]] = positions
+        mujoco.mj_fwdPosition(model, data)
+        return float(data.ten_length[tendon])
+
+    lower, upper = model.jnt_range[list(joints)].T.tolist()
+    return LinkageConfig.table(names, length, lower, upper, _NODES[len(joints) - 1])
 
 
 def _parts(model: mujoco.MjModel, tendon: int) -> dict[int, float]:

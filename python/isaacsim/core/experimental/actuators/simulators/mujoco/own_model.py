@@ -29,7 +29,7 @@ from ..port import Buffers, JointViews
 from ..transfer import Item, transfer, warp_copy
 from .address import address_of, mujoco
 from .fields import KNOWN, follow_step, harden, read_property, write_properties
-from .joint_signals import JointSignals
+from .joint_signals import JointSignals, mass_entries
 from .model_actuators import drives_by_joint, followers_of_model, own_actuators, read_motors, warn_of
 from .model_robots import ModelRobots
 from .own_data import BatchData, DataList
@@ -82,6 +82,19 @@ class OwnArticulation(DofProperties):
             views.refresh()
 
         return JointViews(views.arrays, refresh)
+
+    def get_mass_matrices(self, *, indices: Indices = None) -> wp.array:
+        """Mass matrices, shape `(robots, C, C)`, of the coordinates that move with a robot's DOFs, which are the last.
+
+        Armatures are included. They are those that the data have, as `joint_signals` has it.
+        """
+        self._live()
+        host, count = self._backend, self._at.shape[1]
+        found = []
+        for robot in resolve_indices(indices, len(self._robots), "robot"):
+            env, first = divmod(self._robots[robot].offset, host.width)
+            found.append(host.mass_matrix(env, host.columns("velocities")[first : first + count]))
+        return warp_copy(np.array(found, np.float32))
 
     def silence_drives(self, silent: bool, *, indices: Indices = None, dof_indices: Indices = None) -> None:
         """Keep the model's own actuators of some joints from acting, or let them act again."""
@@ -411,6 +424,20 @@ class MujocoSimulation(NotCopied):
             self._signals.bind(self.data.blocks)
             self.update_signals()
         return {name: self._signals.arrays[name].reshape(-1) for name in names if name in self._signals.arrays}
+
+    def mass_matrix(self, env: int, dofs: np.ndarray) -> np.ndarray:
+        """Mass matrix of an environment, of the coordinates of the trees of some, which are the last."""
+        model = self.model
+        start, block = next(one for one in reversed(self.data.blocks("M")) if one[0] <= env)
+        if not block[env - start].any():
+            self.data.compute(np.array([env]))
+        rows, columns, entries = mass_entries(model)
+        whole = np.zeros((model.nv, model.nv))
+        whole[rows, columns] = whole[columns, rows] = block[env - start][entries]
+        # other trees do not couple, but by armatures of tendons
+        near = np.isin(model.dof_treeid, model.dof_treeid[dofs]) | bool(model.tendon_armature.any())
+        order = [*np.setdiff1d(np.flatnonzero(near), dofs), *dofs]
+        return whole[np.ix_(order, order)]
 
     def update_signals(self) -> None:
         """Take the signals over from the data; they are computed where the data have none."""

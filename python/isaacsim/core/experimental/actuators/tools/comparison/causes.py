@@ -238,7 +238,7 @@ _FRICTIONS = ("static friction", "dynamic friction", "viscous friction")
 
 STAGES = {
     _GAINS: ("controller",),
-    _GEAR: ("transmission", "linkage"),
+    _GEAR: ("transmission", "shaft", "linkage"),
     "limits": ("clamping",),
     _FRICTION: ("passive",),
     "delay": ("delay", "effort_delay"),

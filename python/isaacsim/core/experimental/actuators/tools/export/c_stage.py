@@ -284,6 +284,7 @@ LINES: dict[str, Sequence[str] | None] = {
     "losses": (),
     "thermal": (),
     "transmission": _EFFORT,
+    "shaft": _EFFORT,
     # the functions of its joints stand before and behind it
     "linkage": None,
     "passive": _EFFORT,

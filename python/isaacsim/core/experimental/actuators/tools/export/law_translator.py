@@ -338,7 +338,7 @@ def place(function: Any) -> str:
 
 _KINDS = (
     *("feedback", "delay", "command", "controller", "rate", "effort_delay", "effort_lag", "electrical", "clamping"),
-    *("losses", "thermal", "transmission", "linkage", "passive"),
+    *("losses", "thermal", "transmission", "shaft", "linkage", "passive"),
 )
 _PRIMITIVES = (
     *("negative", "pick", "magnitude", "square_root", "finite", "nan_unless"),
