@@ -29,10 +29,13 @@ import pybind11
 from pybind11.setup_helpers import Pybind11Extension
 from setuptools import setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
 from setuptools.errors import CompileError, LinkError, PlatformError
 
 NATIVE = Path("native")
 KEPT = Path("build/cores")
+# the robot of the environments, of which a clone has one copy, and the folder that has it in a wheel
+ROBOT, ENVIRONMENTS = Path("data/robots/anymal_c.usda"), "isaacsim/core/experimental/actuators/tools/environments"
 # ends with 0 where the processor has the instruction set that this is compiled for
 PROBE = '#include "processor.h"\nint main() { return has_instruction_set() ? 0 : 1; }\n'
 
@@ -129,6 +132,18 @@ def is_core_built() -> bool:
     if reason:
         print(f"without the native core, Warp computes on the CPU, slower: {reason}.", file=sys.stderr)
     return reason is None
+
+
+class BuildModules(build_py):
+    """Copies the modules, and the robot of the environments beside them."""
+
+    def run(self) -> None:
+        """Build; an editable installation finds the robot in the clone."""
+        super().run()
+        if not self.editable_mode:
+            place = Path(self.build_lib) / ENVIRONMENTS / ROBOT
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROBOT, place)
 
 
 class BuildVariants(build_ext):
@@ -243,5 +258,5 @@ if __name__ == "__main__":
         ]
         if is_core_built()
         else [],
-        cmdclass={"build_ext": BuildVariants},
+        cmdclass={"build_ext": BuildVariants, "build_py": BuildModules},
     )

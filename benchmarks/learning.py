@@ -182,8 +182,7 @@ def steps_of_robots(table: Table, envs: int, decimation: int, options: argparse.
 
 def environment_of(envs: int, decimation: int, stack: contextlib.ExitStack) -> dict[str, Candidate]:
     """Measure the vector environment of the example if its policy steps match."""
-    sys.path.append(str(environment.REPOSITORY / "standalone_examples"))
-    from learning import quadrupeds
+    from isaacsim.core.experimental.actuators.tools.environments import quadrupeds
 
     if decimation != quadrupeds.DECIMATION:
         return {}

@@ -36,7 +36,7 @@ def main() -> int:
     options = parser.parse_args()
     rounds, seconds, margin = QUICK if options.quick else WHOLE
     with needs("This example", "gym", SystemExit):
-        from learning import Quadrupeds
+        from isaacsim.core.experimental.actuators.tools.environments import Quadrupeds
         from learning.search import SHAPE, learn, returns
     robots = Quadrupeds(ROBOTS, seconds)
     begin = time.perf_counter()

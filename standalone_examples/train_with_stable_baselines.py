@@ -25,10 +25,10 @@ def main() -> int:
     steps, margin = QUICK if options.quick else WHOLE
     with needs("This example", "baselines", SystemExit):
         import gymnasium
+        from isaacsim.core.experimental.actuators.tools.environments.stable_baselines import StableBaselinesEnv
         from learning.ppo import learn, learner, returns
-        from learning.stable_baselines import StableBaselinesEnv
     # docs: begin make
-    quadrupeds = gymnasium.make_vec("learning:Quadruped-v0", ROBOTS, seconds=SECONDS, autoreset="SameStep")
+    quadrupeds = gymnasium.make_vec("actuators/Quadruped-v0", ROBOTS, seconds=SECONDS, autoreset="SameStep")
     robots = StableBaselinesEnv(quadrupeds)
     # docs: end make
     model = learner(robots, SEED, options.tensorboard)

@@ -65,8 +65,9 @@ NEEDS = {
     "import torch": "torch",
     "import mujoco, mujoco_warp": "mujoco_warp",
 }
-# modules that import Kit, or the PhysX wheel where it is missing
-ABSENT = ["extension.entry", "simulators.kit", "tests", *([] if find_spec("ovphysx") else ["simulators.physx"])]
+# modules that import Kit, or libraries that are missing
+OPTIONAL = {"ovphysx": "simulators.physx", "stable_baselines3": "tools.environments.stable_baselines"}
+ABSENT = ["extension.entry", "simulators.kit", "tests", *(OPTIONAL[name] for name in OPTIONAL if not find_spec(name))]
 MODULES = [
     name
     for _, name, _ in pkgutil.walk_packages(package.__path__, package.__name__ + ".")

@@ -17,6 +17,7 @@ TESTS = REPOSITORY / "tests"
 # who may import a library: a room, or a file at the top; what is not listed nobody may
 OWNERS = {
     "carb": ["extension.entry", "simulators.kit"],
+    "gymnasium": ["tools.environments"],
     "isaacsim": ["simulators.kit"],
     "matplotlib": ["tools.plots", "tools.training"],
     "mujoco": ["simulators.mujoco"],
@@ -34,6 +35,7 @@ OWNERS = {
     "ovstage": ["simulators.physx"],
     "pxr": ["files.usd", "simulators.scene"],
     "rich": ["tools.commands", "tools.training"],
+    "stable_baselines3": ["tools.environments.stable_baselines"],
     "scipy": ["tools.identification"],
     "torch": ["loops.torch_gradients", "laws.networks.torch_network", "tools.training"],
     "tyro": ["tools.commands"],

@@ -40,6 +40,9 @@ def project(tmp_path: Path) -> Path:
     """A folder with `setup.py`, one module and the sources of the core."""
     shutil.copy(REPOSITORY / "setup.py", tmp_path)
     (tmp_path / "small.py").touch()
+    # what the environments need
+    (tmp_path / "data" / "robots").mkdir(parents=True)
+    (tmp_path / "data" / "robots" / "anymal_c.usda").touch()
     settings = '[project]\nname = "small"\nversion = "1"\n[tool.setuptools]\npy-modules = ["small"]\n'
     (tmp_path / "pyproject.toml").write_text(settings)
     shutil.copytree(REPOSITORY / "native", tmp_path / "native", ignore=shutil.ignore_patterns("*.md"))

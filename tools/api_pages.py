@@ -64,6 +64,11 @@ ROOMS = {
     "tools.trials": ("Trials", "Envelopes and Bode plots. :meth:`Recording.plot` draws recorded steps."),
     "tools.viewing": ("Viewing", "The live view of a simulation."),
     "tools.training": ("Training", "Networks trained on logs of actuators. Requires the extra ``train``."),
+    "tools.environments": (
+        "Environments",
+        "Walking quadrupeds for gymnasium, ``actuators/Quadruped-v0``. Requires the extra ``gym``. See "
+        ":doc:`../tutorials/learn_a_policy`.",
+    ),
     "tools.identification": (
         "Identification",
         "Motors found in logs of a robot, and commands whose logs identify them. :func:`identify` requires the extra "
@@ -93,6 +98,7 @@ DEEPER = {
 APART = {
     "extension.action_graphs.runner": ["GraphRunner", "NodePorts", "register_node_type", "GraphError"],
     "tools.training": ["ActuatorLog", "TrainedActuator", "Errors", "train_actuator"],
+    "tools.environments": ["Quadrupeds", "Quadruped"],
     "tools.identification": [
         *("identify", "FitOptions", "Identified", "Estimate", "ModelScore", "ColumnUse", "Replay", "published_priors"),
         *("save_identified", "from_identified", "write_report", "plot_identified"),

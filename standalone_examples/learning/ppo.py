@@ -4,9 +4,8 @@ from typing import Any
 
 import numpy as np
 import torch
+from isaacsim.core.experimental.actuators.tools.environments.stable_baselines import StableBaselinesEnv
 from stable_baselines3 import PPO
-
-from .stable_baselines import StableBaselinesEnv
 
 # docs: begin train
 NUMBERS = {

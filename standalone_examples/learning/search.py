@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 import numpy as np
-
-from .quadrupeds import Quadrupeds
+from isaacsim.core.experimental.actuators.tools.environments import Quadrupeds
 
 # legs left front, left hind, right front, right hind, in the order of the actions
 LEFT, TROT = (1, 1, -1, -1), (1, -1, -1, 1)

@@ -4,6 +4,10 @@ For each library, pip resolves it together with the extra `mujoco`, without inst
 simulation run in an environment with the NumPy, Warp and MuJoCo that pip chose; with all of it where that is small. A
 line per library, as a Markdown table. Downloads what pip needs to resolve: a gigabyte for those that bring Torch. One
 for another Python is tried with `python3.12` or `python3.11`, if that is there.
+
+`--whole` installs all of it, gigabytes with Torch, and runs besides: `pip check`, the first example of the README where
+there is USD, an import of the library, and the bridge to it in `standalone_examples/bridges`. `--torch` names a release
+of Torch to take in place of that which the library pins; `pip check` may then complain about Torch.
 """
 
 import argparse
@@ -16,9 +20,27 @@ from collections.abc import Sequence
 from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[2]
-PEERS = ("mjlab==1.6.0", "newton==1.6.1", "newton==1.8.0", "mujoco==3.11", "isaaclab==2.3.2.post1", "isaaclab==3.0.0")
+PEERS = (
+    *("mjlab==1.6.0", "newton==1.6.1", "newton==1.8.0", "mujoco==3.11"),
+    *("isaaclab==2.3.2.post1", "isaaclab==3.0.0", "lerobot==0.6.1", "playground==0.2.0"),
+)
 # by the beginning of a library's name, for those that take only one
-PYTHONS = {"isaaclab==2": "python3.11", "isaaclab==3": "python3.12"}
+PYTHONS = {"isaaclab==2": "python3.11", "isaaclab==3": "python3.12", "lerobot": "python3.12"}
+# with `--whole`: what is imported, the bridge, and what that needs of ours
+WHOLE = {
+    "mjlab": ("mjlab.actuator", "in_mjlab", "mujoco"),
+    "isaaclab": ("isaaclab.actuators", "in_isaac_lab", "mujoco"),
+    "lerobot": ("lerobot.datasets.lerobot_dataset", "from_lerobot", "identify,parquet"),
+    "playground": ("mujoco_playground", "beside_playground", "mujoco"),
+    "newton": ("newton", "", "mujoco"),
+    "mujoco": ("mujoco", "", "mujoco"),
+}
+# README's first example
+README = r"""
+import re, sys
+code = re.findall(r"^```python\n(.*?)^```", open("README.md", encoding="utf-8").read(), re.DOTALL | re.MULTILINE)
+exec(code[0])
+"""
 # an arm that a motor moves to its target
 SIMULATION = """
 import isaacsim.core.experimental.actuators as aa
@@ -81,11 +103,42 @@ def try_it(home: Path, wheel: Path, peer: str, versions: dict[str, str]) -> tupl
     return ("all of it" if whole else "its " + ", ".join(name for name in SHOWN if name in versions)), said
 
 
+def whole(home: Path, wheel: Path, peer: str, torch: str) -> list[str]:
+    """Install all of a library beside ours, and return what does not work, a word or sentence each."""
+    name = peer.partition("==")[0]
+    imported, bridge, extra = WHOLE[name]
+    python = environment(home, peer)
+    pip: list[object] = [python, "-m", "pip"]
+    asked = [peer]
+    if torch:
+        done = run(*pip, "install", "--quiet", "--no-deps", peer)
+        code = f"import importlib.metadata as m; print(*(m.requires({name!r}) or ()), sep=chr(10))"
+        needed = [one for one in run(python, "-c", code).stdout.splitlines() if "extra ==" not in one]
+        asked = [one for one in needed if not one.startswith("torch")] + [f"torch=={torch}"] * (len(needed) > 0)
+    done = run(*pip, "install", "--quiet", f"{wheel}[{extra}]", *asked)
+    if done.returncode:
+        return [f"not installed: {done.stderr.strip().splitlines()[-1]}"]
+    complaints = [line for line in run(*pip, "check").stdout.splitlines() if "requires" in line or "which is" in line]
+    wrong = [line for line in complaints if not (torch and "torch" in line)]
+    steps = {"core": ["tests/installs/core_alone.py"], f"import {imported}": ["-c", f"import {imported}"]}
+    if run(python, "-c", "import pxr, newton_usd_schemas").returncode == 0:
+        steps["README"] = ["-c", README]
+    if bridge:
+        steps[bridge] = [f"standalone_examples/bridges/{bridge}.py"]
+    for what, command in steps.items():
+        done = subprocess.run([python, *command], capture_output=True, text=True, cwd=REPOSITORY, check=False)
+        if done.returncode:
+            wrong.append(f"{what}: {(done.stderr or done.stdout).strip().splitlines()[-1]}")
+    return wrong
+
+
 def main() -> int:
     """Print the table; 1 when a library does not go with the core."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("peers", nargs="*", default=PEERS, metavar="LIBRARY==VERSION")
     parser.add_argument("--wheel", type=Path, help="the core, built already")
+    parser.add_argument("--whole", action="store_true", help="install all of it, and run more")
+    parser.add_argument("--torch", default="", help="release of Torch, in place of that which libraries pin")
     given = parser.parse_args()
     code = 0
     with tempfile.TemporaryDirectory() as folder:
@@ -100,6 +153,12 @@ def main() -> int:
                 print(built.stderr, file=sys.stderr)
                 return 1
             (wheel,) = home.glob("*.whl")
+        for peer in given.peers if given.whole else ():
+            wrong = whole(home / "tried", wheel.resolve(), peer, given.torch)
+            print(f"{peer}: {'; '.join(wrong) or 'ok'}", flush=True)
+            code |= bool(wrong)
+        if given.whole:
+            return code
         print("| library | pip chooses | tried with | the core there |\n|---|---|---|---|")
         for peer in given.peers:
             own = [environment(home / "pip", peer), "-m", "pip"]

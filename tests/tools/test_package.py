@@ -71,8 +71,11 @@ IMPORTS = """
 import importlib, pkgutil, sys
 import isaacsim.core.experimental.actuators as package
 
-# what Kit brings, and the PhysX wheel
-ABSENT = ("carb", "omni", "isaacsim.core.experimental.prims", "isaacsim.core.simulation_manager", "ovphysx")
+# what Kit brings, and libraries of extras
+ABSENT = (
+    *("carb", "omni", "isaacsim.core.experimental.prims", "isaacsim.core.simulation_manager"),
+    *("ovphysx", "stable_baselines3"),
+)
 modules, for_others = [package], 0
 for _, name, _ in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
     try:

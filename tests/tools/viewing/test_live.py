@@ -224,3 +224,44 @@ def test_wrapper_is_not_kept_alive(sim) -> None:
     del wrapper
     live.refresh()
     assert not live.joints[0].driven
+
+
+def test_a_floating_base_is_held_where_it_is_until_it_is_let_go() -> None:
+    """Joints move meanwhile; a robot that is fixed has nothing to hold."""
+    with aa.Simulation(ROBOTS / "unitree_go1.usda", 1 / 200) as sim:
+        sim.play()
+        robot = sim.articulation("/")
+        live = live_of(sim)
+        assert live.is_floating and live.title.endswith(", unitree_go1.usda")
+        robot.set_world_poses([[0.0, 0.0, 2.0]])
+        live.hold_base(True)
+        sim.step(40)
+        assert live.is_held and robot.get_world_poses()[0].numpy()[0, 2] == pytest.approx(2.0, abs=1e-6)
+        # legs hang, as on a stand
+        with aa.Simulation(ROBOTS / "unitree_go1.usda", 1 / 200, fixed_base=True) as stand:
+            stand.play()
+            stand.articulation("/").set_world_poses([[0.0, 0.0, 2.0]])
+            stand.step(40)
+            there = stand.articulation("/").get_dof_positions().numpy()
+        np.testing.assert_allclose(robot.get_dof_positions().numpy(), there, atol=1e-5)
+        live.hold_base(False)
+        sim.step(40)
+        assert not live.is_held and robot.get_world_poses()[0].numpy()[0, 2] < 1.9
+        live.hold_base(True)
+        live.close()
+        assert not live.is_held
+    with aa.Simulation(ARM) as sim:
+        sim.play()
+        live = live_of(sim)
+        live.hold_base(True)
+        assert not live.is_floating and not live.is_held and live.title == "Arm, arm_2dof.usda"
+
+
+def test_motion_has_positions_and_targets(sim, actuators) -> None:
+    """Of the last seconds, in the same rows."""
+    live = live_of(sim)
+    live.set_target(0, 0.3)
+    sim.step(20)
+    time, positions, targets = live.motion(0)
+    assert time[-1] == 0.0 and len(time) == len(positions) == len(targets) == 20
+    assert (targets == np.float32(0.3)).all() and positions[0] < positions[-1] < 0.4

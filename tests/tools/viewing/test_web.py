@@ -59,6 +59,36 @@ def test_page_is_served_until_it_is_closed(sim, capsys) -> None:
     refused(OSError, lambda: urlopen("http://127.0.0.1:8123", timeout=2))
 
 
+def test_junk_on_the_port_prints_nothing(sim, capfd) -> None:
+    """Bytes of other programs, requests that are too long, and pages of another viser."""
+    viser = importlib.import_module("viser")
+    upgrade = "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    upgrade += "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: "
+    requests = ["\0junk\r\n\r\n", "", "POST / HTTP/1.1\r\n\r\nx", f"GET /{'a' * 10**5} HTTP/1.1\r\n\r\n"]
+    requests += [f"{upgrade}viser-v0.0.1\r\n\r\n", f"{upgrade}viser-v{viser.__version__}\r\n\r\n\x19junk"]
+    with sim.view(native=False, open_browser=False) as view:
+        capfd.readouterr()
+        host, _, port = view.url.removeprefix("http://").rpartition(":")
+        for request in requests:
+            with socket.create_connection((host, int(port)), timeout=5) as connection:
+                connection.sendall(request.encode("latin-1"))
+                connection.shutdown(socket.SHUT_WR)
+                while connection.recv(4096):
+                    pass
+        view.run(0.1)
+    assert "".join(capfd.readouterr()) == ""
+
+
+def test_page_says_that_the_program_has_ended(sim) -> None:
+    """What it showed last, and the robot and its file before."""
+    with sim.view(native=False, open_browser=False) as view:
+        page = shown(view)
+        assert "<b>Arm, arm_2dof.usda</b>" in page._status.content
+        with Visitor(view):
+            view.close()
+        assert "the program has ended" in page._status.content
+
+
 def test_friction_has_a_strip_and_a_curve_of_its_own() -> None:
     """The chart follows the chosen joint, also to one without friction; sticking is a word behind the name."""
     motor = [aa.PDControlConfig(200.0, 20.0), aa.MaxEffortClampingConfig(60.0)]

@@ -58,6 +58,8 @@ _INERTIAS = {"masses": ("body_mass",), "places": ("body_ipos", "body_iquat"), "m
 _DISABLED = "opt.disableactuator"
 # physics steps in one call while there are no listeners
 _AT_ONCE = 64
+# inertia of a base on a stand [kg or kg·m²]
+_OF_STAND = 1e8
 
 # a forked child has the memory of its parent and none of its threads
 _with_threads: weakref.WeakSet[MujocoHost] = weakref.WeakSet()
@@ -608,6 +610,16 @@ class MujocoHost(NotCopied):
             self._qvel[envs, base_of(self.model, root)] = np.hstack([origins, inside])
         if self._roots is not None:
             self._roots.update(np.unique(self._envs_of(robots)))
+
+    def hold_root(self, robot: int, held: bool) -> None:
+        """Hold a floating root link where it is, as a stand does, by an inertia that nothing moves; or let it go."""
+        (layout, _, env), *_ = self._by_layout(np.array([robot]))
+        columns = base_of(self.model, layout.bodies[0])
+        if held:
+            self._qvel[env, columns] = 0.0
+        armatures = self._fields.own("dof_armature")
+        armatures[env, columns] = _OF_STAND if held else self._fields.former("dof_armature")[env, columns]
+        self._fields.written("dof_armature", env)
 
     def observe_contacts(self, observer: object, robots: np.ndarray, links: Sequence[int]) -> None:
         """Measure contact forces of these links of these robots, and of their copies, as long as the observer lives."""

@@ -258,6 +258,25 @@ class Tune(Arguments):
 
 
 @dataclass(kw_only=True)
+class New(Arguments):
+    """Write a motor file for a robot, with comments, of what its file says, the catalogue, and gains with margins.
+
+    Gains of the file are kept, and judged in comments; where there are none, they are those of `tune`. What is not
+    known, such as friction, is named and not guessed.
+    """
+
+    robot: tyro.conf.Positional[Path]
+    """USD, MJCF or URDF file of one robot."""
+    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("motors.yaml")
+    """Motor file to write, .yaml or .yml; an existing one is kept."""
+    motor: tuple[str, ...] = ()
+    """Motors of the catalogue, whose limit and armature take the place of those of the file: `unitree_go1_hip`, or
+    `.*_calf_joint/unitree_go1_knee` of some joints."""
+    dt: float | None = None
+    """Physics step [s] for which gains are judged; default: that of the file, 1/240 for USD."""
+
+
+@dataclass(kw_only=True)
 class Run(Simulated):
     """Simulate robots that follow targets, or run the action graphs of a file."""
 
@@ -483,6 +502,7 @@ SUBCOMMANDS: dict[str, type[Arguments]] = {
         Convert,
         Export,
         Stability,
+        New,
         Tune,
         Run,
         Plot,
@@ -494,7 +514,7 @@ SUBCOMMANDS: dict[str, type[Arguments]] = {
     )
 }
 
-FIRST = ("inspect", "lint", "run", "stability", "tune", "identify", "export")
+FIRST = ("inspect", "new", "run", "tune", "identify", "export")
 """The subcommands that one needs first."""
 
 

@@ -1,4 +1,4 @@
-"""Actuator cfgs of Isaac Lab, explicit ones: with gains and limits as numbers, none left to the robot's drives."""
+"""Actuator cfgs of Isaac Lab 3.0, explicit ones: with gains and limits as numbers, none left to the robot's drives."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from .robot import OF_JOINT, ExportedJoint, ExportedRobot
 SAYS = frozenset({"kp", "kd", "max_effort", "dc_motor", "delay_steps", "velocity_limit"}) | OF_JOINT
 _RANGES = {"kp": "stiffness_distribution_params", "kd": "damping_distribution_params"}
 _DRAWS = frozenset({*_RANGES, "armature", "friction"})
+_LIMITS = {name: f"actuator_{name}" for name in ("effort_limit", "velocity_limit")}
+# the limit of joints where there is none
+_UNLIMITED = 1e9
 
 
 def lab_text(robot: ExportedRobot, losses: Sequence[str]) -> str:
@@ -35,13 +38,15 @@ def _cfg(joint: ExportedJoint) -> Cfg | None:
     if not joint.has_gains:
         return None
     said = joint.given
-    fields, name = pd_fields(joint), "IdealPDActuatorCfg"
+    fields, name = {_LIMITS.get(key, key): value for key, value in pd_fields(joint).items()}, "IdealPDActuatorCfg"
+    # the limit of the joint would cut efforts again
+    fields["joint_effort_limit"] = min(fields["actuator_effort_limit"], _UNLIMITED)
     if "dc_motor" in said:
         name = "DCMotorCfg"
     elif "delay_steps" in said:
         name = "DelayedPDActuatorCfg"
         fields |= {"min_delay": int(said["delay_steps"]), "max_delay": int(said["delay_steps"])}
-    fields |= {"velocity_limit_sim": said["velocity_limit"]} if "velocity_limit" in said else {}
+    fields |= {"joint_velocity_limit": said["velocity_limit"]} if "velocity_limit" in said else {}
     fields |= {"armature": said["armature"]} if "armature" in said else {}
     if "friction" in said:
         fields |= {"friction": said.get("static_friction", said["friction"]), "dynamic_friction": said["friction"]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 # duration of charts [s]
 HISTORY = 3.0
-_SIGNALS = ("positions", "velocities", "computed_efforts", "applied_efforts", "limited_by")
+_SIGNALS = ("positions", "position_targets", "velocities", "computed_efforts", "applied_efforts", "limited_by")
 # of wrappers with passive stages
 _FRICTION = ("motor_efforts", "passive_efforts", "sticking")
 # of wrappers with a thermal law
@@ -38,7 +39,7 @@ _OPEN = math.pi
 # rule of any finite number
 _ANY = Parameter("", "float", "", 0.0)
 
-REQUESTS = ("select", "set_target", "set_gain", "reset")
+REQUESTS = ("select", "set_target", "set_gain", "hold_base", "reset")
 """Methods of `Live` that a page may request."""
 
 
@@ -120,6 +121,8 @@ class Live:
     def __init__(self, sim: Any, host: Any) -> None:
         self._sim, self._host = sim, host
         self._records = contextlib.ExitStack()
+        self.is_held = False
+        """True while the base of the shown robot is held."""
         self.env = 0
         """Environment that is shown."""
         self.robot = 0
@@ -148,8 +151,20 @@ class Live:
                 raise ValueError(f"{name} = {number}: must be below {count}. Choose another.")
         self._look(env, robot)
 
+    @property
+    def title(self) -> str:
+        """Name of the shown robot, and the file."""
+        names = [self.robots[self.robot].rpartition("/")[2]] if self.robots else []
+        return ", ".join([*names, os.path.basename(self._sim._source)])
+
+    @property
+    def is_floating(self) -> bool:
+        """True if the shown robot has a floating base."""
+        return bool(self.robots) and self._host.layout_of(self._prototype).floating
+
     def _look(self, env: int, robot: int) -> None:
         self._records.close()
+        self.hold_base(False)
         wrappers = attached_to(self._sim.bus)
         self._found = self._host.generation, [id(wrapper) for wrapper in wrappers]
         here = [one for one in self._host.robots() if one.env == env]
@@ -162,6 +177,8 @@ class Live:
         for wrapper in wrappers if here else ():
             self._add(wrapper, starts)
         if here:
+            self._prototype = here[self.robot].prototype[0]
+            self._number = self._host.robots().index(here[self.robot])
             self.articulation = self._sim.articulation(self.robots[self.robot])
             """The robot whose joints are shown."""
             self.joints = self._joints()
@@ -186,8 +203,9 @@ class Live:
         return [Joint(*one, **motor, turns=kind) for one, motor, kind in zip(ranges, motors, kinds, strict=True)]
 
     def close(self) -> None:
-        """Stop recording."""
+        """Stop recording, and let the base go."""
         self._records.close()
+        self.hold_base(False)
 
     # data
 
@@ -253,6 +271,14 @@ class Live:
                 return time - time[-1], computed * np.float32(one.ratios[column]), *rest
         return (np.zeros(0),) * (1 + len(names))
 
+    def motion(self, column: int) -> tuple[np.ndarray, ...]:
+        """Return times relative to now [s], positions and position targets of a joint in the last seconds."""
+        for one in self._watched:
+            if column in one.columns and len(one.log):
+                at, time = one.columns.index(column), one.log.time
+                return time - time[-1], one.log.positions[:, 0, at], one.log.position_targets[:, 0, at]
+        return (np.zeros(0),) * 3
+
     def gain(self, column: int, name: str) -> float:
         """Return the current gain of a joint."""
         actuator, place = self._place(column)
@@ -279,6 +305,14 @@ class Live:
         values = array.numpy().copy()
         values[place] = value
         array.assign(values)
+
+    def hold_base(self, wanted: bool) -> None:
+        """Hold a floating base where it is, as on a stand, or let it go."""
+        wanted = bool(wanted) and self.is_floating
+        if wanted != self.is_held:
+            self.is_held = wanted
+            if self._sim.playing:
+                self._host.hold_root(self._number, wanted)
 
     def reset(self) -> None:
         """Reset the environment."""

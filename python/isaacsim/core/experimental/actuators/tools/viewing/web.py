@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import functools
 import html
 import io
 import logging
 import math
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from http import HTTPStatus
 from typing import Any
@@ -63,6 +66,11 @@ _CONTINUE = "continue"
 _FLAT = 0.02
 # duration of messages about failed requests [s]
 _MESSAGE_PERIOD = 10.0
+# time for the last words of a page [s]
+_LAST = 0.2
+# of requests that are no page's, which say nothing where nobody listens
+_requests = logging.getLogger(f"{__name__}.requests")
+_requests.addHandler(logging.NullHandler())
 # for opening one page at a time
 _opening = threading.Lock()
 
@@ -105,6 +113,9 @@ class Page:
         self._chosen = 0
         self._show(live, False)
         server.on_client_connect(self._place_camera)
+        # a program that ends says so, too
+        self._at_exit = functools.partial(_call, weakref.WeakMethod(self.close))
+        atexit.register(self._at_exit)
 
     @property
     def is_watched(self) -> bool:
@@ -146,7 +157,16 @@ class Page:
         """Stop the server."""
         if self.is_open:
             self.is_open = False
+            atexit.unregister(self._at_exit)
             with _quietly():
+                if clients := self._server.get_clients():
+                    self._status.content = _status("", f"<b style='color:{_RED}'>the program has ended</b>")
+                    for client in clients.values():
+                        client.add_notification(
+                            "Ended", "The program has ended.", color="gray", auto_close_seconds=None
+                        )
+                    self._server.flush()
+                    time.sleep(_LAST)
                 self._server.stop()
 
     # the scene
@@ -238,6 +258,8 @@ class Page:
                 self._robot = gui.add_dropdown("robot", live.robots, initial_value=live.robots[live.robot])
                 self._listen(self._robot, lambda path: self._ask("select", live.env, _index(live.robots, path)))
             self._listen(gui.add_checkbox("show targets", self._ghost_wanted), self._want_ghost)
+            self._base = gui.add_checkbox("hold the base", False, visible=False)
+            self._listen(self._base, lambda wanted: self._ask("hold_base", bool(wanted)))
 
     def _build_panel(self, live: Live) -> None:
         """Make sliders and charts of the shown robot."""
@@ -269,7 +291,8 @@ class Page:
         with gui.add_folder("one motor"):
             self._choice = gui.add_dropdown("joint", driven, initial_value=driven[0])
             self._listen(self._choice, lambda name: self._choose(live, name))
-            self._key, self._chart = self._add_chart()
+            self._key, self._chart = self._add_chart(*_curves(False, BOTH.effort))
+            self._motion_key, self._motion = self._add_chart(*_motions(BOTH.position))
             self._pipeline = gui.add_html("")
             self._gain_folder = gui.add_folder(None)
             self._add_gains(live)
@@ -296,15 +319,14 @@ class Page:
 
         return self._listen(slider, ask)
 
-    def _add_chart(self) -> tuple[Any, Any]:
-        """Return the key of the chart, and the chart."""
+    def _add_chart(self, key: str, series: tuple[uplot.Series, ...]) -> tuple[Any, Any]:
+        """Return the key of a chart, and the chart."""
         nothing = np.zeros(2)
         scales = {"x": uplot.Scale(time=False, range=(-HISTORY, 0.0))}
         axes = (uplot.Axis(label="time [s]", labelSize=18, size=30), uplot.Axis(size=54, space=24))
         # the uppermost number needs half a line
         room: dict[str, Any] = {"height": 160, "padding": (10, 12, 0, 0)}
         options: dict[str, Any] = {"scales": scales, "axes": axes, "legend": uplot.Legend(show=False), **room}
-        key, series = _curves(False, BOTH.effort)
         shown = self._server.gui.add_html(key)
         return shown, self._server.gui.add_uplot((nothing,) * len(series), series, **options)
 
@@ -315,6 +337,7 @@ class Page:
         column = self._gains_of = self._chosen
         self._gains = {}
         self._key.content, series = _curves(live.joints[column].passive, _units(live, [column]).effort)
+        self._motion_key.content, _ = _motions(_units(live, [column]).position)
         if len(series) != len(self._chart.series):
             self._chart.data = (np.zeros(2),) * len(series)
             self._chart.series = series
@@ -338,13 +361,13 @@ class Page:
     def _fill_panel(self, live: Live, paused: bool) -> None:
         """Show the current numbers."""
         word = f"<b style='color:{_RED}'>paused</b>" if paused else "running"
-        self._status.content = (
-            "<div class='live-view' style='padding:0 var(--mantine-spacing-xs) .5em;font-variant-numeric:tabular-nums'>"
-            f"{live.time:.2f} s, {word}</div>"
-        )
+        self._status.content = _status(live.title, f"{live.time:.2f} s, {word}")
         options = (_CONTINUE, *_BUTTONS[1:]) if paused else _BUTTONS
         if tuple(self._buttons.options) != options:
             self._buttons.options = options
+        if self._base.visible != live.is_floating:
+            self._base.visible = live.is_floating
+        self._set(self._base, live.is_held)
         if self._env is not None:
             self._set(self._env, live.env)
         if self._robot is not None:
@@ -370,15 +393,10 @@ class Page:
             self._add_gains(live)
         for name, slider in self._gains.items():
             self._follow(slider, live.gain(self._chosen, name))
-        time_before, *curves = live.history(self._chosen)
-        if len(time_before) > 1:
-            every = slice(None, None, -(-len(time_before) // _POINTS))
-            ends = np.array([min(map(np.min, curves)), max(map(np.max, curves))])
-            least = _FLAT * self._scales.get(self._chosen, 0.0)
-            pad = max(0.05 * np.ptp(ends), least, 1e-9)
-            span = uplot.Scale(range=(float(ends[0] - pad), float(ends[1] + pad)))
-            self._chart.scales = {**(self._chart.scales or {}), "y": span}
-            self._chart.data = tuple(np.asarray(array[every], float) for array in (time_before, *curves))
+        least = _FLAT * self._scales.get(self._chosen, 0.0)
+        _draw_curves(self._chart, live.history(self._chosen), least)
+        joint = live.joints[self._chosen]
+        _draw_curves(self._motion, live.motion(self._chosen), _FLAT * (joint.upper - joint.lower))
 
     def _bar(self, joint: Joint, effort: Effort, unit: str, is_warm: bool) -> str:
         """Return a line of HTML: name, effort of the motor within its envelope, friction below it, number, temperature.
@@ -511,6 +529,40 @@ def _curves(passive: bool, unit: str) -> tuple[str, tuple[uplot.Series, ...]]:
     return f"<div class='live-text'>effort [{unit}]: {key}</div>", tuple(series)
 
 
+def _motions(unit: str) -> tuple[str, tuple[uplot.Series, ...]]:
+    """Return the key of the chart of a position as HTML, and its series: time, target and position."""
+    key = f"<b style='color:{_BLUE}'>position</b>, <span style='color:{_ORANGE}'>- - target</span>"
+    target = uplot.Series(label="target", stroke=_ORANGE, width=1.5, dash=(4, 3))
+    series = uplot.Series(), uplot.Series(label="position", stroke=_BLUE, width=2), target
+    return f"<div class='live-text'>position [{unit}]: {key}</div>", series
+
+
+def _draw_curves(chart: Any, found: Sequence[np.ndarray], least: float) -> None:
+    """Show times and curves, over a range that is not smaller than twice the least."""
+    time_before, *curves = found
+    if len(time_before) > 1:
+        every = slice(None, None, -(-len(time_before) // _POINTS))
+        ends = np.array([min(map(np.min, curves)), max(map(np.max, curves))])
+        pad = max(0.05 * np.ptp(ends), least, 1e-9)
+        span = uplot.Scale(range=(float(ends[0] - pad), float(ends[1] + pad)))
+        chart.scales = {**(chart.scales or {}), "y": span}
+        chart.data = tuple(np.asarray(array[every], float) for array in found)
+
+
+def _status(title: str, words: str) -> str:
+    """Return HTML of the name of what is shown, and how it is."""
+    return (
+        "<div class='live-view' style='padding:0 var(--mantine-spacing-xs) .5em;font-variant-numeric:tabular-nums'>"
+        f"<b>{html.escape(title)}</b>{'<br>' if title else ''}{words}</div>"
+    )
+
+
+def _call(method: weakref.WeakMethod[Callable[[], None]]) -> None:
+    """Call a method of an object that is still there."""
+    if (found := method()) is not None:
+        found()
+
+
 def _place_of(effort: float, scale: float) -> float:
     """Return the place of an effort along a bar [%]."""
     return 50 + 50 * float(np.clip(effort / scale, -1, 1))
@@ -560,6 +612,12 @@ def _checking(own: str, allowed: set[str]) -> Iterator[list[object]]:
         def check(connection: Any, request: Any) -> Any:
             hosts, origins = (request.headers.get_all(name) for name in ("Host", "Origin"))
             reason = refusal(hosts, origins, own, allowed)
+            spoken = request.headers.get("Sec-WebSocket-Protocol", "")
+            if spoken.startswith("viser-v") and spoken != f"viser-v{viser.__version__}":
+                # of which viser would print a line
+                reason = (
+                    f"Sec-WebSocket-Protocol = {spoken!r}: must be that of viser {viser.__version__}. Reload the page."
+                )
             if reason is not None:
                 return connection.respond(HTTPStatus.FORBIDDEN, f"{reason}\n")
             return process_request and process_request(connection, request)
@@ -567,7 +625,7 @@ def _checking(own: str, allowed: set[str]) -> Iterator[list[object]]:
         if not handler.__module__.startswith("viser."):
             return serve(handler, *arguments, process_request=process_request, **options)
         handlers.append(handler)
-        return serve(handler, *arguments, process_request=check, **options)
+        return serve(handler, *arguments, process_request=check, **{"logger": _requests} | options)
 
     module.serve = serve_checked
     try:

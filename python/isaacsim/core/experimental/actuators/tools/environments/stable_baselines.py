@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
-from stable_baselines3.common.vec_env import VecEnv
+from stable_baselines3.common.vec_env import VecEnv  # pyright: ignore[reportMissingImports]
 
 
 # docs: begin adapter
@@ -31,15 +31,18 @@ class StableBaselinesEnv(VecEnv):
         self._returns, self._lengths = np.zeros(envs.num_envs), np.zeros(envs.num_envs, int)
 
     def reset(self) -> np.ndarray:
+        """Begin an episode of all robots."""
         observations, _ = self.envs.reset(seed=self._seeds[0])
         self._reset_seeds()
         self._returns[:], self._lengths[:] = 0.0, 0
         return observations
 
     def step_async(self, actions: np.ndarray) -> None:
+        """Take the actions of the next step."""
         self._actions = actions
 
     def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+        """Step all robots; those whose episode is over begin the next."""
         observations, rewards, terminated, truncated, told = self.envs.step(self._actions)
         self._returns += rewards
         self._lengths += 1
@@ -54,17 +57,22 @@ class StableBaselinesEnv(VecEnv):
         return observations, rewards.astype(np.float32), done, infos
 
     def close(self) -> None:
+        """Close the environment."""
         self.envs.close()
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """Return an attribute of the environment, once per index."""
         return [getattr(self.envs, attr_name)] * len(self._get_indices(indices))
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        """Raise: robots share attributes."""
         raise NotImplementedError(f"set_attr({attr_name!r}): robots share attributes. Set it on `envs`.")
 
     def env_method(self, method_name: str, *args: Any, indices: Any = None, **options: Any) -> list[Any]:
+        """Raise: robots share methods."""
         raise NotImplementedError(f"env_method({method_name!r}): robots share methods. Call it on `envs`.")
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
+        """Return False for each index: single robots are not wrapped."""
         return [False] * len(self._get_indices(indices))
         # docs: end adapter

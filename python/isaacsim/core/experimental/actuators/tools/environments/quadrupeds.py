@@ -4,15 +4,22 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
-import isaacsim.core.experimental.actuators as ea
 import numpy as np
 from gymnasium.spaces import Box
 
-ROBOT, ANYMAL = Path(__file__).parents[2] / "data" / "robots" / "anymal_c.usda", "/World/Anymal"
+from ...extension.articulation_actuators import ArticulationActuators
+from ...simulators.current import Articulation
+from ...simulators.simulation import Simulation
+from ...specs.distributions import Uniform
+from ...specs.motors import MotorConfig
+
+# in a wheel the robot is beside this file, in a clone and in a package for Kit at its root
+_PLACES = (folder / "data" / "robots" / "anymal_c.usda" for folder in Path(__file__).parents)
+ROBOT, ANYMAL = next(filter(Path.exists, _PLACES)), "/World/Anymal"
 DT, DECIMATION = 1 / 200, 4  # physics step [s], physics steps per policy step
 REACH, GAIT = 0.4, 2.0  # of the targets around the stance [rad], cycles of the gait per second
-MOTORS = {".*": ea.MotorConfig.from_catalogue("anymal_c", kp=100.0, kd=3.0, delay_steps=1)}
-VARY = {"strength": ea.Uniform(0.9, 1.0), "kp": ea.Uniform(90.0, 110.0), "delay_steps": ea.Uniform(0, 1)}
+MOTORS = {".*": MotorConfig.from_catalogue("anymal_c", kp=100.0, kd=3.0, delay_steps=1)}
+VARY = {"strength": Uniform(0.9, 1.0), "kp": Uniform(90.0, 110.0), "delay_steps": Uniform(0, 1)}
 
 
 # docs: begin environment
@@ -35,19 +42,21 @@ class Quadrupeds(gymnasium.vector.VectorEnv):
         self.num_envs, self.max_steps, self._vary = num_envs, round(seconds / (DT * DECIMATION)), vary
         self.single_observation_space, self.single_action_space = Box(-100.0, 100.0, (35,)), Box(-1.0, 1.0, (12,))
         self.observation_space, self.action_space = Box(-100.0, 100.0, (num_envs, 35)), Box(-1.0, 1.0, (num_envs, 12))
-        self._sim = ea.Simulation(ROBOT, DT, num_envs)
-        self._robots, self._motors = ea.Articulation(ANYMAL), ea.ArticulationActuators.from_configs(ANYMAL, motors)
+        self._sim = Simulation(ROBOT, DT, num_envs)
+        self._robots, self._motors = Articulation(ANYMAL), ArticulationActuators.from_configs(ANYMAL, motors)
         self._sim.play()
         self._state, self._done = self._robots.buffers(), np.zeros(num_envs, bool)
         self._stance, self._steps = self._state.positions[0].copy(), np.zeros(num_envs, int)
 
     def reset(self, *, seed: Any = None, options: Any = None) -> tuple[np.ndarray, dict[str, Any]]:
+        """Begin an episode of all robots, with new motors."""
         super().reset(seed=seed)
         self._motors.randomize(self._vary, seed=int(self.np_random.integers(2**31)))
         self._start(np.full(self.num_envs, True))
         return self._observe(), {"truth": self._observe(true=True)}
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """Step all robots; those whose episode was over begin the next."""
         state, over = self._state, self._done
         before = state.root_poses[:, 0].copy()
         state.position_targets[:] = self._stance + REACH * np.clip(actions, -1.0, 1.0)
@@ -65,6 +74,7 @@ class Quadrupeds(gymnasium.vector.VectorEnv):
         return self._observe(), rewards, fallen, late, {**told, "truth": self._observe(true=True)}
 
     def close_extras(self, **_: Any) -> None:
+        """Close the simulation."""
         self._motors.close()
         self._sim.close()
 

@@ -1,0 +1,232 @@
+"""`actuators new`: a motor file to edit, of what the robot's file says, the catalogue, and gains with margins."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...base.saving import whole_file
+from ...files.motor_files.files import load_motors, plain_of
+from ...files.motor_files.formats import render
+from ...specs.joint_side import bounds_at_joint, gains_at_joint
+from ...specs.motor_catalogue import MOTORS
+from ...specs.motors import MotorConfig
+from ...specs.patterns import assigned, pattern_of
+from ..inspection.described import InspectedJoint, InspectedRobot
+from ..inspection.inspect import inspect_robots
+from ..plots.units import SLIDING, TURNING
+from ..tuning.plant import with_law
+from ..tuning.tune import tune
+from ..tuning.tuned import TunedJoint
+from .answer import Answer, Table, headings
+from .arguments import New
+from .show import briefly, progress_bar
+
+_WIDTH = 100
+# relative distance of limits that are those of a motor of the catalogue
+_NEAR = 0.02
+_COLUMNS = headings("joint | kp | kd | gains | effort_limit: limit | armature | catalogue: of this limit")
+_BESIDES = """\
+What a motor may have besides, below its pattern. `actuators excite` and `identify` find the numbers in a log:
+  armature: 0.01           # inertia of the rotor times the square of the gear ratio, kg·m² or kg
+  delay: {delay_steps: 2}  # commands that are late, in physics steps
+  passive: [{law: friction, coulomb: 0.1, viscous: 0.01}]  # N·m and N·m·s/rad, or N and N·s/m
+  feedback: {resolution: 0.0015}  # of the encoder, rad or m
+All stages and their fields: docs/tutorials/describe_motors.md."""
+
+
+def answer(arguments: New) -> Answer:
+    """Answer `actuators new`."""
+    out, robot = arguments.out, arguments.robot
+    if out.suffix.lower() not in (".yaml", ".yml"):
+        raise ValueError(f"{out}: must end in .yaml or .yml, which have comments. Rename it.")
+    if out.exists():
+        raise ValueError(f"{out}: is there already: must be a new file. Give another name with -o, or remove it.")
+    described = inspect_robots(robot)
+    known = with_law(robot, None, arguments.dt)
+    names = [joint.name for one in described for joint in one.joints]
+    chosen = _chosen(arguments.motor, names, f"{robot}: --motor")
+    for joint, name in chosen.items():
+        real = MotorConfig.from_catalogue(name, kp=0.0, kd=0.0)
+        own = known.get(joint, real)
+        known[joint] = dataclasses.replace(real, controller=own.controller or real.controller, delay=own.delay)
+    bare = {joint for joint, motor in known.items() if not any(gains_at_joint(motor) or ())}
+    for joint, motor in known.items():
+        # what the robot lacks is left to be added
+        zeros = [name for name in ("armature", "friction", "viscous_friction") if getattr(motor, name) == 0.0]
+        known[joint] = dataclasses.replace(motor, **dict.fromkeys(zeros))
+    with progress_bar("reading the robot", hidden=arguments.json) as progress:
+
+        def rows_of(explain: bool) -> tuple[Sequence[TunedJoint], Mapping[str, MotorConfig]]:
+            given = {pattern_of(joint): motor for joint, motor in known.items()}
+            tuned = tune(robot, given, explain=explain, verify=False, dt=arguments.dt, progress=progress)
+            made = {
+                joint: motor
+                for joint in known
+                for pattern, motor in tuned.motors.items()
+                if re.fullmatch(pattern, joint)
+            }
+            return tuned.joints, made
+
+        rows: Sequence[TunedJoint] = ()
+        if bare:
+            rows, made = rows_of(explain=False)
+            known |= {joint: made[joint] for joint in bare}
+        if len(bare) < len(known):
+            rows, _ = rows_of(explain=True)
+    # tune has one robot only
+    page = _Page(described[0], robot.name, known, {row.joint: row for row in rows}, bare, chosen)
+    content = page.text(f"actuators run {robot} --config {out}", str(out.resolve().parent))
+    with whole_file(out) as written:
+        written.write_text(content, "utf-8")
+    # what was written is what was meant
+    load_motors(out)
+    notes = [f"The motors are in {out}, with comments: edit it, then `actuators run {robot} --config {out}`."]
+    return Answer([Table("joints", _COLUMNS, [page.row(joint) for joint in known], f"motors of {robot.name}")], notes)
+
+
+def _chosen(texts: Sequence[str], joints: Sequence[str], subject: str) -> dict[str, str]:
+    """Return motors of the catalogue by joint, from `pattern/motor` or `motor`."""
+    parts = (text.rpartition("/") for text in texts)
+    by_pattern = {pattern or ".*": name for pattern, _, name in parts}
+    found, problems = assigned(by_pattern, joints, subject, every=False)
+    if problems:
+        raise ValueError("\n".join(problems))
+    return {joint: by_pattern[pattern] for joint, pattern in found.items()}
+
+
+class _Page:
+    """The motors of a robot as a file for people, and what is known of each."""
+
+    def __init__(
+        self,
+        robot: InspectedRobot,
+        file: str,
+        motors: Mapping[str, MotorConfig],
+        rows: Mapping[str, TunedJoint],
+        bare: set[str],
+        chosen: Mapping[str, str],
+    ) -> None:
+        self._robot, self._file, self._motors = robot, file, motors
+        self._rows, self._bare, self._chosen = rows, bare, chosen
+
+    def row(self, name: str) -> dict[str, object]:
+        """Return what is known of a joint, for a table."""
+        row, joint = self._rows.get(name), self._robot.joint(name)
+        tuned = {} if row is None else {"kp": row.kp, "kd": row.kd, "effort_limit": row.effort_limit}
+        gains = "" if row is None else "tuned" if name in self._bare else f"file: {row.verdict}"
+        motor = self._chosen.get(name) or " or ".join(self._near(joint)) or None
+        armature = self._motors[name].armature or joint.value("armature") or None
+        return {"joint": name, "gains": gains, "armature": armature, "catalogue": motor, **tuned}
+
+    def text(self, run: str, folder: str) -> str:
+        """Return the file: a head, a block for each group of equal motors, and what motors may have besides."""
+        groups: dict[str, list[str]] = {}
+        for joint, motor in self._motors.items():
+            groups.setdefault(repr((motor, joint in self._bare, self._chosen.get(joint))), []).append(joint)
+        head = [
+            f"Motors of {self._file}, drafted by `actuators new`. To see them at work:",
+            f"  {run}",
+            "Keys are patterns of whole joint names. Units are rad, N·m and s, of joints that slide m, N and s.",
+        ]
+        parts = [_comments(head)]
+        for joints in groups.values():
+            # one after the other, where a name is no word
+            is_plain = all(re.fullmatch(r"\w+", joint) for joint in joints)
+            pattern = "|".join(briefly(joints, ()).split(", ") if is_plain else map(pattern_of, joints))
+            block = render(_short(plain_of({pattern: self._motors[joints[0]]}, folder)), ".yaml")
+            parts.append(_comments(self._said(joints, pattern)) + block)
+        if left := [joint for joint in self._robot.joints if joint.name not in self._motors]:
+            by = ", ".join(f"{joint.name} ({joint.driven_by})" for joint in left)
+            parts.append(_comments([f"Joints without a motor, and what drives them: {by}."]))
+        return "\n".join([*parts, _comments(_BESIDES.splitlines())])
+
+    def _said(self, joints: Sequence[str], pattern: str) -> Iterator[str]:
+        """Yield what is known of joints with equal motors."""
+        described = [self._robot.joint(name) for name in joints]
+        first, motor = described[0], self._motors[joints[0]]
+        units = SLIDING if first.linear else TURNING
+        ranges = {(joint.value("lower_limit"), joint.value("upper_limit")) for joint in described}
+        words = {"effort_limit": units.effort, "velocity_limit": units.velocity, "armature": units.inertia}
+        facts = [f"{len(joints)} joints" if len(joints) > 1 else "1 joint"]
+        if len(ranges) == 1 and all(map(math.isfinite, *ranges)):
+            lower, upper = ranges.pop()
+            facts.append(f"range {lower:.3g} … {upper:.3g} {units.position}")
+        for name, unit in words.items():
+            values = sorted({joint.value(name) for joint in described if joint.values[name].said})
+            if values and math.isfinite(values[-1]):
+                ends = " … ".join(f"{value:.4g}" for value in dict.fromkeys((values[0], values[-1])))
+                facts.append(f"{name.replace('_', ' ')} {ends} {unit}")
+        yield f"{', '.join(facts)} ({self._file})."
+        rows = [self._rows[name] for name in joints if name in self._rows]
+        if rows:
+            yield from self._of_gains(rows, joints[0] in self._bare)
+        if not list(bounds_at_joint(motor, "effort")):
+            yield "No effort limit is known, so that it gives what its gains ask for: add one to `clamping`."
+        if name := self._chosen.get(joints[0]):
+            what = "Limit and armature" if MOTORS[name].armature else "Limit"
+            yield f"{what} of {name} ({MOTORS[name].used_in}); sources: actuators motors {name}."
+        elif near := self._near(first):
+            used = "; ".join(f"{name}: {MOTORS[name].used_in}" for name in near)
+            yield f"Of the catalogue, with this limit ({used}): actuators new --motor '{pattern}/{near[0]}'."
+        lacks = {"armature": motor.armature or first.value("armature")}
+        lacks |= {"friction": motor.friction or first.value("friction") or motor.others, "delay": motor.delay}
+        if unknown := [name for name, there in lacks.items() if not there]:
+            yield f"Unknown, and none: {', '.join(unknown)}."
+
+    def _near(self, joint: InspectedJoint) -> list[str]:
+        """Return the motors of the catalogue with the limits of a joint."""
+        row, speed = self._rows.get(joint.name), joint.value("velocity_limit")
+        effort = joint.value("effort_limit") if row is None else row.effort_limit
+        if joint.linear or not math.isfinite(effort):
+            return []
+        return [
+            name
+            for name, one in MOTORS.items()
+            if one.max_torque is not None
+            and abs(effort / one.max_torque - 1.0) < _NEAR
+            and (
+                (fastest := one.max_speed or one.no_load_speed) is None
+                or math.isinf(speed)
+                or abs(speed / fastest - 1.0) < _NEAR
+            )
+        ]
+
+    def _of_gains(self, rows: Sequence[TunedJoint], tuned: bool) -> Iterator[str]:
+        """Yield where gains come from, what they do in all poses, and what bounds or is wrong with them."""
+        gain, phase = (min(getattr(row, name) for row in rows) for name in ("gain_margin", "phase_margin"))
+        does = f"gain margin {gain:.2g}, phase margin {phase:.0f}°, up to {min(row.bandwidth for row in rows):.2g} Hz"
+        if tuned:
+            yield f"Gains by `actuators tune`: {does}; bounded by {rows[0].bound}."
+            return
+        yield f"Gains of {self._file}: {', '.join(dict.fromkeys(row.verdict for row in rows))}; {does}."
+        for word in dict.fromkeys(row.verdict for row in rows if row.reason):
+            row = next(row for row in rows if row.verdict == word)
+            yield f"{word.capitalize()}: of {row.joint}, {row.reason}."
+
+
+def _short(plain: Any) -> Any:
+    """Return plain data whose numbers have no more digits than single precision, in which files have them."""
+    if isinstance(plain, dict):
+        return {key: _short(value) for key, value in plain.items()}
+    if isinstance(plain, list):
+        return list(map(_short, plain))
+    is_single = isinstance(plain, float) and np.float32(plain) == plain
+    return float(str(np.float32(plain))) if is_single else plain
+
+
+def _comments(lines: Iterator[str] | Sequence[str]) -> str:
+    """Return lines as comments, broken between words, but for those that are content."""
+    wrapped = []
+    for line in lines:
+        indented = line.startswith(" ")
+        wrapped += (
+            [line] if indented else textwrap.wrap(line, _WIDTH - 2, subsequent_indent="  ", break_on_hyphens=False)
+        )
+    return "".join(f"# {line}\n" for line in wrapped)
