@@ -269,13 +269,14 @@ class _LawsOfSlot:
         """Places of the signals that laws ask for and that must be finite."""
         return tuple(n for n, (name, row) in enumerate(self.given) if row is None and _must_be_finite(name))
 
-    def split(self, network_states: int) -> Split:
+    def split(self, network_states: int, rings: int) -> Split:
         """Return where the stages are among the signals, parameters and states of all."""
         first_value = len(_given_to(self.controller))
         first_state = network_states + (len(self.controller.law.STATE) if self.controller else 0)
         return Split(
             values=slice(first_value, first_value + sum(len(_given_to(one)) for one in self.stages)),
             states=slice(first_state, first_state + sum(len(one.law.STATE) for one in self.stages)),
+            rings=rings,
             checked=self.checked,
             held=[one.law for one in self.held],
         )
@@ -310,7 +311,8 @@ class Pipeline:
         self.network_core: Any = None
         """That network compiled, for the core."""
         self._around: list[LateCommands | Measured] = []
-        self._split = laws.split(len(self.network.STATE) if self.network else 0) if laws.held else None
+        states = len(self.network.STATE) if self.network else 0
+        self._split = laws.split(states, 3 if self.depth else 0) if laws.held else None
         self.recorder = self._held(self._recorder_of(networks, first), first)
         """Records steps and runs their backward passes."""
 

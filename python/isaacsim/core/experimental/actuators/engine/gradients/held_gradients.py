@@ -39,13 +39,15 @@ class Split:
 
     Args:
         values: Signals and parameters of the stages.
-        states: State arrays of the stages.
+        states: State arrays of the stages among those of laws.
+        rings: Number of rings of a step delay, whose gradients precede those of laws.
         checked: Places of the signals that laws ask for and that must be finite.
         held: Rate and effort delay, as far as it has them.
     """
 
     values: slice
     states: slice
+    rings: int
     checked: tuple[int, ...]
     held: list[LawClass]
 
@@ -117,7 +119,8 @@ class HeldEfforts:
         rest, own = self._outer.split_gradients(by)
         good = np.isfinite(self.efforts(noted)[0])
         by_acting = np.zeros(self._count, np.float32)
-        values, states = self._split.values, self._split.states
+        values, states, rings = self._split.values, self._split.states, self._split.rings
+        states = slice(rings + states.start, rings + states.stop)
         stages = rest._replace(
             efforts=[by.efforts[0], None],
             signals=[*by.signals[:2], None, None, None],
