@@ -455,7 +455,12 @@ def compile_plan(
     _require_one_publisher(plan)
     plan.linkages += plan_linkages(planned, plan.dof_names)
     if live:
-        _keep_live(plan)
+        if plan.num_slots != 1:
+            raise ValueError(
+                f"a plan of {plan.num_slots} joints cannot read arrays of components: must have one joint."
+            )
+        for view in plan.views:
+            view.row.live, view.row.own = getattr(view.component, view.attribute), None
     return plan
 
 
@@ -830,14 +835,6 @@ def _add_values(
     row.shared[list(slots)] = table[0]
     if row.own is not None or (given is not None and not entry.shared):
         row.materialize(plan.num_robots)[:, list(slots)] = table
-
-
-def _keep_live(plan: Plan) -> None:
-    """Set the arrays of the components as the live values of their rows."""
-    if plan.num_slots != 1:
-        raise ValueError(f"a plan of {plan.num_slots} joints cannot read arrays of components: must have one joint.")
-    for view in plan.views:
-        view.row.live, view.row.own = getattr(view.component, view.attribute), None
 
 
 def description_of(component: object, attribute: str) -> Parameter | None:

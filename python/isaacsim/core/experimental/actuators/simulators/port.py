@@ -297,7 +297,14 @@ def require_host(host: Host) -> None:
     require_members(host, Host)
     bus = host.bus
     require_members(bus, PhysicsBus)
-    _require_key(bus)
+    try:
+        hash(bus)
+        weakref.ref(bus)
+    except TypeError as error:
+        raise HostError(
+            f"{error}: the bus of a simulator given to use_host must have a hash and take weak references. Make "
+            f"{type(bus).__name__} an ordinary class: no __eq__ without __hash__, no __slots__ without __weakref__."
+        ) from error
     if host.bus is not bus:
         raise HostError(f"{type(host).__name__}.bus: must be the same object each time. Make it once and keep it.")
 
@@ -310,18 +317,6 @@ def require_members(offered: object, protocol: type) -> None:
             f"{type(offered).__name__} has no {', '.join(missing)}: a simulator given to use_host must offer "
             f"{', '.join(members)} there, see {protocol.__name__}. Add what is missing."
         )
-
-
-def _require_key(bus: PhysicsBus) -> None:
-    """Raise for a bus that cannot be a weak dictionary key."""
-    try:
-        hash(bus)
-        weakref.ref(bus)
-    except TypeError as error:
-        raise HostError(
-            f"{error}: the bus of a simulator given to use_host must have a hash and take weak references. Make "
-            f"{type(bus).__name__} an ordinary class: no __eq__ without __hash__, no __slots__ without __weakref__."
-        ) from error
 
 
 # Isaac Sim has a third one, for neither

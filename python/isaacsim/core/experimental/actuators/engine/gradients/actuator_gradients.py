@@ -92,7 +92,9 @@ def off_tape() -> Iterator[None]:
 def require_gradients(label: str, step: Step) -> None:
     """Raise for a step without gradients."""
     if not isinstance(step, NativeStep | WarpStep):
-        names = _custom_components(step)
+        stages = [insert.array_stages for insert in getattr(step, "inserts", ())]
+        components = [one for some in stages for one in (some.delay, some.controller, *some.stages)]
+        names = list(dict.fromkeys(type(one).__name__ for one in components if one is not None and not has_law(one)))
         why = (
             "a component that computes by code of its own, a network that Torch runs, or one with a column of the "
             "caller's has none. Leave it out, or give the law as a wp.func"
@@ -130,6 +132,7 @@ def _refuse_on_gpu(label: str, plan: Plan) -> None:
 def _refuse_laws(label: str, laws: Sequence[LawClass]) -> None:
     """Raise for laws without gradients."""
     read = {part for law in laws for name in law.ASKS for part in (name, SIGNALS[name].total_of)}
+    has_mode = any(law.END is not None for law in laws)
     for why, refused in (
         ("a linkage ({}), which couples joints, has none. Leave it out", _coupling(laws)),
         ("a law that asks for what a motor feels ({}) has none. Leave it or the gear out", _feeling(laws)),
@@ -143,7 +146,7 @@ def _refuse_laws(label: str, laws: Sequence[LawClass]) -> None:
         ),
         (
             "a sensor of one's own ({}) beside an effort of the end of the step has none. Leave one out",
-            _sensing_start(laws),
+            [law for law in laws if has_mode and KINDS[law.KIND].senses and not law.LATE],
         ),
         (
             "what a law publishes, or leaves besides efforts ({}), has none. Leave it out",
@@ -173,22 +176,9 @@ def _stepping(laws: Sequence[LawClass]) -> list[LawClass]:
     return [law for law in others if any(SIGNALS[name].is_of_engine for name in law.ASKS)]
 
 
-def _sensing_start(laws: Sequence[LawClass]) -> list[LawClass]:
-    """Return sensors that recorders would evaluate at the end of the step, not at its start as the step does."""
-    has_mode = any(law.END is not None for law in laws)
-    return [law for law in laws if has_mode and KINDS[law.KIND].senses and not law.LATE]
-
-
 def _is_hidden(law: LawClass, read: set[str]) -> bool:
     """Return True if a law has outputs besides efforts and its state: a signal that laws read in the next step."""
     return not read.isdisjoint(law.PUBLISHES) or not (KINDS[law.KIND].gives or law.LATE or law.END)
-
-
-def _custom_components(step: Step) -> list[str]:
-    """Return the class names of the components without a law, each once."""
-    stages = [insert.array_stages for insert in getattr(step, "inserts", ())]
-    components = [one for some in stages for one in (some.delay, some.controller, *some.stages)]
-    return list(dict.fromkeys(type(one).__name__ for one in components if one is not None and not has_law(one)))
 
 
 @dataclass(frozen=True)

@@ -289,7 +289,23 @@ def _of_mujoco(stage: Usd.Stage, free: dict[str, str]) -> dict[str, MotorConfig]
         limit = _limit(stage, (path, name), limits)
         motors[name] = motor_of([*good.values()], limit, _joint_properties(stage, (path, name), acting[path]))
         ranges += ranges_without_motor(good)
-    _warn_of_losses(problems, ranges, lost)
+    if lost:
+        warnings.warn(
+            f"DC motors of MuJoCo have what motors have not: {listed(lost)}. Compare both where that matters.",
+            stacklevel=5,
+        )
+    if problems:
+        warnings.warn(
+            f"MjcActuator prims that no motor stands for: {listed(problems)}. Write the motors of their joints by "
+            "hand.",
+            stacklevel=5,
+        )
+    if ranges:
+        warnings.warn(
+            "MjcActuator prims hold position targets within their ctrlRange, which motors do not: "
+            f"{listed(ranges)}, in rad or m. Keep the targets of their joints within it.",
+            stacklevel=5,
+        )
     return motors
 
 
@@ -311,26 +327,6 @@ def _dc_motor(stage: Usd.Stage, dof: tuple[str, str], prims: Sequence[Usd.Prim])
         return None
     limit = _limit(stage, dof, limits)
     return imported(actuator, _joint_properties(stage, dof, prims), np.inf if np.isnan(limit) else limit)
-
-
-def _warn_of_losses(problems: Sequence[str], ranges: Sequence[str], lost: Sequence[str]) -> None:
-    if lost:
-        warnings.warn(
-            f"DC motors of MuJoCo have what motors have not: {listed(lost)}. Compare both where that matters.",
-            stacklevel=6,
-        )
-    if problems:
-        warnings.warn(
-            f"MjcActuator prims that no motor stands for: {listed(problems)}. Write the motors of their joints by "
-            "hand.",
-            stacklevel=6,
-        )
-    if ranges:
-        warnings.warn(
-            "MjcActuator prims hold position targets within their ctrlRange, which motors do not: "
-            f"{listed(ranges)}, in rad or m. Keep the targets of their joints within it.",
-            stacklevel=6,
-        )
 
 
 def _asymmetries(laws: Mapping[str, Law], limits: tuple[float, float]) -> list[tuple[str, str]]:

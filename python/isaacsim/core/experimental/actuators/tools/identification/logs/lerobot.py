@@ -43,7 +43,13 @@ def read_dataset(folder: Path, asked: Asked) -> list[MotorLog]:
         matrix = _matrix(folder, feature, columns[feature], len(names[signal]))
         converted = [convert(matrix[:, names[signal].index(joint)]) for joint, convert in conversions.items()]
         signals[signal] = np.stack(converted, axis=1)
-    return _episodes(folder, there, columns, signals)
+    time, episode = (np.asarray(columns[name], np.float64) for name in _OTHERS)
+    logs = []
+    for number in np.unique(episode):
+        here = np.flatnonzero(episode == number)
+        parts = {name: one[here] for name, one in signals.items()}
+        logs.append(MotorLog(time[here], there, parts, f"{folder}, episode {number:g}"))
+    return logs
 
 
 def _joints(folder: Path, names: Mapping[str, Sequence[str]], joints: Sequence[str]) -> list[str]:
@@ -103,16 +109,3 @@ def _matrix(folder: Path, feature: str, rows: np.ndarray, width: int) -> np.ndar
             rule = f"must have {width}, as {INFO} names them. Record the dataset again"
             raise ValueError(f"{folder}, frame {place}: {feature} has shape {np.shape(row)}: {rule}.")
     return np.array(list(rows), np.float64).reshape(-1, width)
-
-
-def _episodes(
-    folder: Path, joints: Sequence[str], columns: Mapping[str, np.ndarray], signals: Mapping[str, np.ndarray]
-) -> list[MotorLog]:
-    """Return a log per episode, in their order."""
-    time, episode = (np.asarray(columns[name], np.float64) for name in _OTHERS)
-    logs = []
-    for number in np.unique(episode):
-        here = np.flatnonzero(episode == number)
-        parts = {name: one[here] for name, one in signals.items()}
-        logs.append(MotorLog(time[here], joints, parts, f"{folder}, episode {number:g}"))
-    return logs
