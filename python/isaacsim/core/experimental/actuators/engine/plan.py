@@ -452,7 +452,14 @@ def compile_plan(
     _add_stages(plan, planned, entries)
     _add_feedback(plan, planned)
     plan.note_laws()
-    _require_one_publisher(plan)
+    for signal in SIGNALS:
+        publishing = [(law.__name__, used) for law, used in plan.laws if signal in law.PUBLISHES]
+        for slot in np.flatnonzero(sum(used.astype(int) for _, used in publishing) > 1) if publishing else ():
+            names = " and ".join(name for name, used in publishing if used[slot])
+            raise ValueError(
+                f"actuator {plan.labels[slot]!r}: {names} publish the {signal} of joint {plan.dof_names[slot]!r}: must "
+                "be one law. Remove the others."
+            )
     plan.linkages += plan_linkages(planned, plan.dof_names)
     if live:
         if plan.num_slots != 1:
@@ -462,18 +469,6 @@ def compile_plan(
         for view in plan.views:
             view.row.live, view.row.own = getattr(view.component, view.attribute), None
     return plan
-
-
-def _require_one_publisher(plan: Plan) -> None:
-    """Raise for a joint with two laws that publish the same signal."""
-    for signal in SIGNALS:
-        publishing = [(law.__name__, used) for law, used in plan.laws if signal in law.PUBLISHES]
-        for slot in np.flatnonzero(sum(used.astype(int) for _, used in publishing) > 1) if publishing else ():
-            names = " and ".join(name for name, used in publishing if used[slot])
-            raise ValueError(
-                f"actuator {plan.labels[slot]!r}: {names} publish the {signal} of joint {plan.dof_names[slot]!r}: must "
-                "be one law. Remove the others."
-            )
 
 
 def check_parameters(entry: ActuatorEntry, num_robots: int, *, ranges: bool = True) -> None:

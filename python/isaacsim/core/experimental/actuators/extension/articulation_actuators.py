@@ -79,15 +79,6 @@ def _rotors_of(pairs: Sequence[tuple[object, str]], axes: Sequence[tuple[str, st
     return [JointValues("armature", [axis], inertias[name]) for axis, name in at_joints if name in inertias]
 
 
-def _followers(host: Host, robots: Binding, joints: Sequence[str], names: Sequence[str]) -> set[str]:
-    """Names of the DOFs that a coupling moves, and that need no motor."""
-    if host.stage is None:
-        return getattr(robots.articulation, "following_dofs", set)()
-    from ..files.usd.other_drives import followers
-
-    return followers(host.stage, joints, names)
-
-
 class ArticulationActuators(ActuatorSet):
     """The actuators of one or more equal robots.
 
@@ -225,7 +216,14 @@ class ArticulationActuators(ActuatorSet):
         motors_found = resolve_motors(
             motors, names, joints, robots.num_robots, limits=limits, networks=True, trusted=trusted
         )
-        free = set(names) - _followers(host, robots, joints, names)
+        # a coupling moves them, and they need no motor
+        if host.stage is None:
+            following = getattr(robots.articulation, "following_dofs", set)()
+        else:
+            from ..files.usd.other_drives import followers
+
+            following = followers(host.stage, joints, names)
+        free = set(names) - following
         if bare := [name for name in without_motor(motors_found, names) if name in free]:
             warnings.warn(
                 f"<{robots.articulation.paths[0]}>: joints {', '.join(bare)} have no motor and keep their own drives. "

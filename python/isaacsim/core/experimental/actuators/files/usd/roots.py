@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 
 from ...base.errors import shown
 from ...specs.arguments import names_of
-from ...specs.pattern_cost import LENGTH
-from ...specs.patterns import pattern_problem
+from ...specs.patterns import LENGTH, pattern_problem
 from .words import listed
 
 # longer ones name no prim
@@ -42,7 +41,13 @@ class Roots:
             )
         branches = [self._top]
         for segment in pattern.strip("/").split("/") if pattern != "/" else ():
-            branches = _below(branches, segment, pattern)
+            if segment.isidentifier():
+                # a plain name matches itself alone
+                branches = [branch.below[segment] for branch in branches if segment in branch.below]
+            else:
+                children = [item for branch in branches for item in branch.below.items()]
+                expression = _expression(segment, [name for name, _ in children], pattern)
+                branches = [child for name, child in children if expression.fullmatch(name)]
         return sorted(position for branch in branches for position in branch.topmost())
 
 
@@ -60,16 +65,6 @@ class _Branch:
         else:
             for branch in self.below.values():
                 yield from branch.topmost()
-
-
-def _below(branches: Sequence[_Branch], segment: str, pattern: str) -> list[_Branch]:
-    """The prims below others that a segment of a pattern matches."""
-    if segment.isidentifier():
-        # a plain name matches itself alone
-        return [branch.below[segment] for branch in branches if segment in branch.below]
-    children = [item for branch in branches for item in branch.below.items()]
-    expression = _expression(segment, [name for name, _ in children], pattern)
-    return [child for name, child in children if expression.fullmatch(name)]
 
 
 def _expression(segment: str, names: Sequence[str], pattern: str) -> re.Pattern[str]:
