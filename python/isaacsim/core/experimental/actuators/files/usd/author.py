@@ -18,6 +18,7 @@ from ...laws.contract.base import Component
 from ...specs.actuator_spec import ACTUATOR_TYPE, ActuatorSpec
 from ...specs.configs import CONFIGS, Config, NeuralControlConfig
 from ...specs.fields import Parameter, in_single, parameters_of, violations
+from ...specs.roots import unloaded_hint
 from ...specs.stages import KINDS, Staged
 from ...specs.stand_ins import LISTED, stand_ins
 from ...specs.supply import SupplyConfig
@@ -28,7 +29,6 @@ from .axes import address, axis_in, is_angular
 from .discover import dofs_driven
 from .fallbacks import marked, take_back, write_envelope, write_fallback
 from .joint_properties import axis_of, write_properties
-from .roots import unloaded_hint
 from .schema import INTERVAL, TARGETS, is_actuator
 from .shared import classes_of, drop_unused, free_name, own_specs
 from .supplies import forget_supplies, write_supplies

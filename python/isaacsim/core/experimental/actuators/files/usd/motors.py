@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from pxr import Usd
 
-from ...base.errors import ActuatorParseError
+from ...base.errors import ActuatorParseError, listed
 from ...specs.actuator_spec import ActuatorSpec
 from ...specs.configs import (
     ClampingConfig,
@@ -28,6 +28,7 @@ from ...specs.effort_modes import damped_at_end
 from ...specs.engine_friction import is_friction
 from ...specs.linear_actuators import Law, motor_of, ranges_without_motor, refused
 from ...specs.motors import MotorConfig, with_friction_stage
+from ...specs.roots import match_roots
 from ...specs.stages import parts_of
 from .articulation import articulation_roots, dof_names, every_prim, joint_orders, unloaded_payloads
 from .assets import MODEL_PATH, file_named
@@ -47,11 +48,9 @@ from .mujoco_properties import (
     with_own_attributes,
 )
 from .other_drives import gains_of_drives
-from .roots import match_roots
 from .schema import intervals_of
 from .shared import classes_of
 from .units import units_of
-from .words import listed
 
 # values of `mjc:option:integrator`, MuJoCo's names and numbers
 _IMPLICIT = ("implicit", "implicitfast", 2, 3)

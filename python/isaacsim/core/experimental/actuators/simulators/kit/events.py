@@ -12,7 +12,7 @@ import omni.usd  # pyright: ignore[reportMissingImports]
 
 from ...base.callers import weakly
 from ...files.usd.articulation import articulation_roots, unloaded_payloads
-from ...files.usd.roots import match_roots
+from ...specs.roots import match_roots
 from ..bus import EventBus
 from ..port import Subscription
 

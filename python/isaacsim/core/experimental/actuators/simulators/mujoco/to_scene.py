@@ -13,8 +13,7 @@ from dataclasses import replace
 import mujoco
 import numpy as np
 
-from ...base.errors import UnsupportedSceneError
-from ...files.usd.words import listed
+from ...base.errors import UnsupportedSceneError, listed
 from ...specs.arguments import DEFAULT_DT
 from ...specs.linear_actuators import NO_BOUNDS
 from ..scene.scene import Articulation, Axis, Loop, Mimic, Scene, Shape

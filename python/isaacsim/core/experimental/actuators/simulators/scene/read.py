@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics
 
-from ...base.errors import UnsupportedSceneError
+from ...base.errors import UnsupportedSceneError, listed
 from ...files.usd.authored import authored, authored_number, instance_for
 from ...files.usd.mujoco_properties import mjc_prims
 from ...files.usd.units import DEGREE, StageUnits, units_of
 from ...files.usd.usd_errors import reports_usd_errors
-from ...files.usd.words import listed
 from .frames import HERE, Frame, Places
 from .inertias import ROUNDING, SCREW, repaired, report_inertias
 from .joints import (

@@ -1,4 +1,4 @@
-"""Articulation roots by path pattern; needs no USD."""
+"""Articulation roots by path pattern."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ...base.errors import shown
-from ...specs.arguments import names_of
-from ...specs.patterns import LENGTH, pattern_problem
-from .words import listed
+from ..base.errors import shown
+from .arguments import names_of
+from .patterns import LENGTH, pattern_problem
 
 # longer ones name no prim
 MAX_PATH = 10_000
@@ -91,21 +90,6 @@ def match_roots(patterns: str | Sequence[str], roots: Iterable[str], unloaded: S
             raise no_match(pattern, known.paths, unloaded)
         picked |= dict.fromkeys(hits)
     return list(picked)
-
-
-def require_same_joints(paths: Sequence[str], names: Sequence[Sequence[str]]) -> None:
-    """Refuse, by a `ValueError` that groups them, robots with different axes, which cannot be rows of one array."""
-    alike: dict[tuple[str, ...], list[str]] = {}
-    for path, axes in zip(paths, names, strict=True):
-        alike.setdefault(tuple(axes), []).append(path)
-    if len(alike) < 2:
-        return
-    (first, rows), (other, others), *_ = alike.items()
-    apart = "; ".join(listed([f"'{path}'" for path in group]) for group in alike.values())
-    raise ValueError(
-        f"<{others[0]}> has joints {list(other)}, <{rows[0]}> has {list(first)}: robots of one articulation must have "
-        f"the same. Select them apart: {apart}."
-    )
 
 
 def no_pattern() -> ValueError:
