@@ -22,7 +22,7 @@ from ..base.values import ArrayLike, Indices, resolve_indices
 from ..engine.actuator_set import ActuatorSet
 from ..engine.assembly import Assembly
 from ..engine.entry import ActuatorEntry, entry_from_spec
-from ..engine.friction import couple_friction, has_friction_stage, without_engine_friction
+from ..engine.friction import has_friction_stage, without_engine_friction
 from ..engine.implicit.engine_damping import hand_damping_over
 from ..engine.linkages import rotor_armatures
 from ..engine.motors import resolve_motors, without_limit, without_motor
@@ -586,7 +586,12 @@ class ArticulationActuators(ActuatorSet):
             self._attachment.beginning = self._beginning
             self._assembly = Assembly(entries, robots.num_robots, robots.device, self._attachment.columns)
             self._assembly.place(self._attachment.columns, robots.articulation.num_dofs)
-            couple_friction(self._assembly, robots.articulation, entries)
+            sweeps = [entry.sweeps for entry in entries for _ in entry.dof_names]
+            if any(sweeps):
+                # most robots have none
+                from ..engine.implicit.coupled_friction import CoupledFriction
+
+                self._assembly.watch(CoupledFriction(self._assembly, robots.articulation, sweeps))
             self._attachment.damping = hand_damping_over(self._assembly, robots.articulation, entries)
         _open.add(self)
         try:
