@@ -21,7 +21,7 @@ from isaacsim.core.experimental.actuators.tools.identification.identified import
 from isaacsim.core.experimental.actuators.tools.identification.identify import identify
 from isaacsim.core.experimental.actuators.tools.identification.log import MotorLog
 from isaacsim.core.experimental.actuators.tools.identification.logs.read import read_logs
-from isaacsim.core.experimental.actuators.tools.identification.replay import replay
+from isaacsim.core.experimental.actuators.tools.identification.parts import replay
 from isaacsim.core.experimental.actuators.tools.plots import style
 from pxr import Usd, UsdGeom, UsdPhysics
 from scipy.spatial import ConvexHull

@@ -10,6 +10,7 @@ import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators.base import native
 from isaacsim.core.experimental.actuators.engine.calls import Calls
+from isaacsim.core.experimental.actuators.engine.gradients.gradient_recorder import StepGradients
 from isaacsim.core.experimental.actuators.laws.networks.network import Linear, Network, Slice, Unary
 from isaacsim.core.experimental.actuators.laws.networks.weights import Weights
 from neural_twin import Twin, random_network, write_network
@@ -407,14 +408,16 @@ def test_gradients_by_weights_are_those_of_finite_differences(network, tmp_path)
     states = [rollout.weights_after[name].copy() for name in rollout.remembered]
     on_tape._pipeline.recorder.back(
         noted,
-        [rollout.weights[0].copy(), None],
-        places,
-        [None] * 5,
-        [places] * 5,
-        [None],
-        states,
-        [None] * len(states),
-        found,
+        StepGradients(
+            efforts=[rollout.weights[0].copy(), None],
+            effort_index=places,
+            signals=[None] * 5,
+            indices=[places] * 5,
+            parameters=[None],
+            after=states,
+            before=[None] * len(states),
+            numbers=found,
+        ),
     )
     rng = np.random.default_rng(3)
     exact = {name: value.astype(np.float64) for name, value in rollout.values.items()}

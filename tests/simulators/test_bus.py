@@ -6,7 +6,8 @@ import weakref
 from collections.abc import Callable
 
 import pytest
-from isaacsim.core.experimental.actuators.simulators.bus import EventBus, weakly
+from isaacsim.core.experimental.actuators.base.callers import weakly
+from isaacsim.core.experimental.actuators.simulators.bus import EventBus
 
 # event: how to subscribe, how to emit, what arrives
 EVENTS = {

@@ -4,8 +4,7 @@ import json
 
 import pytest
 from isaacsim.core.experimental.actuators import load_motors
-from isaacsim.core.experimental.actuators.specs.pattern_cost import ways
-from isaacsim.core.experimental.actuators.specs.patterns import assigned, pattern_problem
+from isaacsim.core.experimental.actuators.specs.patterns import assigned, pattern_problem, ways
 
 SLOW = [
     "(a+)+$",

@@ -191,11 +191,11 @@ class LateRollout:
             if self.at_motor and KINDS[one.KIND].senses:
                 one.side = "motor"
         indices = array(np.arange(self.count), False, wp.uint32)
-        return Actuator(indices, **parts_of(made), requires_grad=True, **more), parameters
+        return Actuator(indices, **(parts_of(made) | more), requires_grad=True), parameters
 
-    def on_tape(self, states: States = swapped) -> tuple[np.ndarray, Values]:
+    def on_tape(self, states: States = swapped, **more) -> tuple[np.ndarray, Values]:
         """Efforts of all steps, and the gradients; `states` gives those before and after each step."""
-        actuator, parameters = self.actuator()
+        actuator, parameters = self.actuator(**more)
         signals = {name: array(value) for name, value in self.values.items() if name.split()[0] in SIGNALS}
         efforts = [array(np.zeros(self.count)) for _ in range(self.steps)]
         with wp.Tape() as tape:

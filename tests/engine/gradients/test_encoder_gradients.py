@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators.engine.gradients.encoder_gradients import Measured
+from isaacsim.core.experimental.actuators.engine.gradients.gradient_recorder import States, StepInputs
 from late_rollout import LateRollout, array, assert_same, in_place, one_each, swapped
 from step_bench import TransmissionSoft
 
@@ -148,8 +149,8 @@ def test_torch_has_the_gradients_of_differences_also_with_an_effort_of_the_end_o
 class Recorded:
     """A recorder of the rest that keeps what it is given."""
 
-    def note(self, _signals, _indices, parameters, *_):
-        return parameters
+    def note(self, inputs):
+        return inputs.parameters
 
 
 def test_positions_are_rounded_as_in_the_step() -> None:
@@ -166,7 +167,6 @@ def test_positions_are_rounded_as_in_the_step() -> None:
     state = [*np.full((2, count), np.nan, np.float32), *np.zeros((2, count), np.float32)]
     rings = list(np.zeros((2, 4, count), np.float32))
     signals, indices = [positions, zero[:, 0], None, None, None], [np.arange(count, dtype=np.uint32)] * 5
-    noted = Measured(Recorded(), count, 0).note(
-        signals, indices, list(given.values()), (None, [*state, *rings]), None, 0.002
-    )
+    states = States([], None, None, [*state, *rings])
+    noted = Measured(Recorded(), count, 0).note(StepInputs(signals, indices, list(given.values()), states, None, 0.002))
     np.testing.assert_array_equal(noted.seen[0], arrays.measured_positions[:, 0])

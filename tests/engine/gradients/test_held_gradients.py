@@ -20,6 +20,18 @@ MOTOR = {"saturation_effort": (4.0, 20.0), "velocity_limit": (1.0, 4.0), "max_mo
 LATE = {"EffortDelayTimed seconds": (0.001, 0.03), "EffortDelayTimed steps": (0.1, 1.4)}
 # periods of one to four steps, of which the last three are not due in every step
 RATE = {"decimation": (0.6, 4.4), "phase": (0.0, 1.0)}
+FRICTION = {
+    "EffortDelayTimed seconds": (0.0001, 0.003),
+    "EffortDelayTimed steps": (0.1, 1.4),
+    "bristle_stiffness": (5.0, 20.0),
+    "bristle_damping": (0.1, 0.5),
+    "coulomb": (0.1, 1.0),
+    "static": (1.0, 2.0),
+    "stribeck_velocity": (0.5, 2.0),
+    "viscous": (0.1, 1.0),
+    "stribeck_exponent": (1.5, 2.5),
+    "assumed_inertia": (0.001, 0.01),
+}
 WHOLE = "decimation", "velocity"
 # when a controller runs jumps with these
 WITHOUT = ("decimation", "frequency", "phase", "random_steps", "redraw_steps", "hold_probability", "seed", "targets")
@@ -70,15 +82,26 @@ def test_all_together() -> None:
 @pytest.mark.slow("Warp")
 def test_friction_behind_the_effort_keeps_its_own_state() -> None:
     """Of each step, while that of the controller stays as it is where it does not run."""
-    late = {"EffortDelayTimed seconds": (0.0001, 0.003), "EffortDelayTimed steps": (0.1, 1.4)}
-    ranges = GAINS | RATE | late | {"bristle_stiffness": (5.0, 20.0), "bristle_damping": (0.1, 0.5)}
-    ranges |= {"coulomb": (0.1, 1.0), "static": (1.0, 2.0), "stribeck_velocity": (0.5, 2.0), "viscous": (0.1, 1.0)}
-    ranges |= {"stribeck_exponent": (1.5, 2.5), "assumed_inertia": (0.001, 0.01)}
     laws = ["ControllerPID", "RateHold", "EffortDelayTimed", "PassiveLuGreFriction"]
-    rollout = LateRollout(laws, ranges, dt=0.002, seed=4, whole=WHOLE)
+    rollout = LateRollout(laws, GAINS | RATE | FRICTION, dt=0.002, seed=4, whole=WHOLE)
     expected = rollout.differences()
     assert np.abs(expected["PassiveLuGreFriction bristle_stiffness"]).max() > 1e-3
     assert_same(rollout.on_tape(in_place)[1], expected, WITHOUT)
+
+
+@pytest.mark.usefixtures("backend")
+@pytest.mark.slow("Warp")
+def test_delay_in_whole_steps_is_one_in_steps() -> None:
+    """Before an effort that acts late and friction with a state."""
+    laws = ["ControllerPID", "EffortDelayTimed", "PassiveLuGreFriction"]
+    ranges = GAINS | FRICTION | {"DelayTimed steps": (2.0, 2.0)}
+    timed, whole = (LateRollout([*first, *laws], ranges, dt=0.002, seed=4) for first in (["DelayTimed"], []))
+    whole.values = {name: value for name, value in timed.values.items() if not name.startswith("DelayTimed")}
+    efforts, expected = timed.on_tape()
+    found = whole.on_tape(delay=actuators.Delay(array(np.full(24, 2), False, wp.int32), 3))
+    np.testing.assert_array_equal(found[0], efforts)
+    assert expected["PassiveLuGreFriction bristle_stiffness"].any()
+    assert_same(found[1], {name: expected[name] for name in found[1]})
 
 
 @pytest.mark.usefixtures("backend")

@@ -13,7 +13,7 @@ from isaacsim.core.experimental.actuators.tools.identification.identify import i
 from isaacsim.core.experimental.actuators.tools.identification.logs.read import read_logs
 from isaacsim.core.experimental.actuators.tools.identification.options import FitOptions
 from isaacsim.core.experimental.actuators.tools.identification.parameters import value_of
-from isaacsim.core.experimental.actuators.tools.identification.replay import replay
+from isaacsim.core.experimental.actuators.tools.identification.parts import replay
 from places import LOGS, ROBOTS
 
 pytest.importorskip("scipy")

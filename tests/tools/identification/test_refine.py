@@ -7,12 +7,12 @@ from isaacsim.core.experimental.actuators.base.native import core
 from isaacsim.core.experimental.actuators.tools.identification.decoupling import Links
 from isaacsim.core.experimental.actuators.tools.identification.fit import Fit
 from isaacsim.core.experimental.actuators.tools.identification.identified import Replay, mean_error
+from isaacsim.core.experimental.actuators.tools.identification.identify import refined
 from isaacsim.core.experimental.actuators.tools.identification.joints import BIASES, Joints
 from isaacsim.core.experimental.actuators.tools.identification.models import FIRST
 from isaacsim.core.experimental.actuators.tools.identification.options import FitOptions
 from isaacsim.core.experimental.actuators.tools.identification.parameters import value_of
-from isaacsim.core.experimental.actuators.tools.identification.refine import refined
-from isaacsim.core.experimental.actuators.tools.identification.replay import replay
+from isaacsim.core.experimental.actuators.tools.identification.parts import replay
 
 pytest.importorskip("scipy")
 pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")

@@ -5,7 +5,7 @@ from isaacsim.core.experimental.actuators.tools.identification.identified import
 from isaacsim.core.experimental.actuators.tools.identification.log import MotorLog
 from isaacsim.core.experimental.actuators.tools.identification.output import save_identified
 from isaacsim.core.experimental.actuators.tools.identification.parameters import with_inertia
-from isaacsim.core.experimental.actuators.tools.identification.replay import replay
+from isaacsim.core.experimental.actuators.tools.identification.parts import replay
 from physics_engines import installed
 
 JOINTS = ["extension", "shoulder"]

@@ -8,8 +8,7 @@ from pathlib import Path
 import isaacsim.core.experimental.actuators as aa
 import pytest
 from isaacsim.core.experimental.actuators.files.usd.fallbacks import MARK
-from isaacsim.core.experimental.actuators.tools.inspection.lint import fix
-from isaacsim.core.experimental.actuators.tools.inspection.rules.table import RULES
+from isaacsim.core.experimental.actuators.tools.inspection.lint import RULES, fix
 from neural_twin import random_network, write_network
 from places import ROBOTS
 from pxr import Sdf, Usd

@@ -95,3 +95,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     known = list(known)
     near = difflib.get_close_matches(name, known, n=1)
     return (f"Did you mean {near[0]}? " if near else "") + f"Available: {', '.join(known) or 'none'}."
+
+
+def listed(what: Sequence[str], most: int = 4) -> str:
+    """A list of bounded length."""
+    return ", ".join(what[:most]) + (f" and {len(what) - most} more" if len(what) > most else "")

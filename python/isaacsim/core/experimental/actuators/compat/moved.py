@@ -21,7 +21,7 @@ _NOW_IN = {
     "engine": "actuator_set",
     "engine.gradients": "components.network_gradients pipeline.encoder_gradients pipeline.given_laws "
     "pipeline.gradient_recorder pipeline.held_gradients pipeline.implicit_gradients pipeline.late_gradients "
-    "pipeline.late_ring pipeline.step.gradient_kernels pipeline.step.warp_gradients",
+    "pipeline.step.gradient_kernels pipeline.step.warp_gradients",
     "engine.implicit": "pipeline.coupled_friction pipeline.damping_requests pipeline.engine_damping "
     "pipeline.group_effort pipeline.group_solver pipeline.joint_space_response pipeline.linear_network "
     "pipeline.mujoco_coordinates pipeline.smooth_friction pipeline.trial_laws",

@@ -9,15 +9,14 @@ from __future__ import annotations
 import functools
 import logging
 import warnings
-import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 import numpy as np
 import warp as wp
 
-from ..base.callers import level_outside
+from ..base.callers import level_outside, weakly
 from ..base.cores import missing_core
 from ..base.memory import Array, on_host, warp_view
 from ..laws.contract import newton_classes
@@ -121,8 +120,20 @@ class Assembly:
 
         # before the plans take over the arrays of the components
         self.actuators = [self._actuator(entry) for entry in entries]
-        for on_core, members in self._split(entries, joints):
-            self._add_part(members, on_core)
+        parts: dict[_Part, _Members] = {}
+        for part, entry, mine in zip(_parts_of(entries, self.device), entries, joints, strict=True):
+            parts.setdefault(part, []).append((entry, mine))
+        # custom components step first: an error in them leaves the state of the other joints unchanged
+        for part in sorted(parts, reverse=True):
+            members = parts[part]
+            order = sorted((joint for _, mine in members for joint in mine), key=self.columns.__getitem__)
+            slots = [[order.index(joint) for joint in mine] for _, mine in members]
+            plan = compile_plan([entry for entry, _ in members], num_robots, slots)
+            planned = make_step(plan, self.device, on_core=part.on_core)
+            placed = zip(members, slots, strict=True)
+            custom = [(entry.label, own, at) for (entry, _), at in placed if (own := array_stages(entry)) is not None]
+            step = with_array_stages(planned, custom, self.device) if custom else planned
+            self._parts.append((order, step))
         # as one plan of all joints numbers them: what is random does not depend on the parts
         places = np.argsort(np.argsort(self.columns))
         for mine, part in self._parts:
@@ -131,7 +142,8 @@ class Assembly:
                 part.signals["joint_number"].assign(numbers)
         self._warns = True
         for _, part in self._parts:
-            part.on_fault(_weakly(self._warn_of_fault))
+            # the garbage collector does not see into the core
+            part.on_fault(weakly(self._warn_of_fault))
         # the plans take over the attributes of the components: the last that changes these
         for _, step in self._parts:
             self._parameters.bind(step.plan, step)
@@ -147,27 +159,6 @@ class Assembly:
             share_totals([(self, range(self.num_robots))])
         self._choose_step()
         self._randomization: Randomization | None = None
-
-    def _split(
-        self, entries: Sequence[ActuatorEntry], joints: Sequence[Sequence[int]]
-    ) -> Iterator[tuple[bool, _Members]]:
-        """Yield True if a part runs on the native core, and its entries, of each part."""
-        parts: dict[_Part, _Members] = {}
-        for part, entry, mine in zip(_parts_of(entries, self.device), entries, joints, strict=True):
-            parts.setdefault(part, []).append((entry, mine))
-        # custom components step first: an error in them leaves the state of the other joints unchanged
-        for part in sorted(parts, reverse=True):
-            yield part.on_core, parts[part]
-
-    def _add_part(self, members: _Members, on_core: bool) -> None:
-        """Compile one plan from entries and their joints."""
-        order = sorted((joint for _, joints in members for joint in joints), key=self.columns.__getitem__)
-        slots = [[order.index(joint) for joint in joints] for _, joints in members]
-        plan = compile_plan([entry for entry, _ in members], self.num_robots, slots)
-        planned = make_step(plan, self.device, on_core=on_core)
-        mine = zip(members, slots, strict=True)
-        custom = [(entry.label, own, at) for (entry, _), at in mine if (own := array_stages(entry)) is not None]
-        self._parts.append((order, with_array_stages(planned, custom, self.device) if custom else planned))
 
     @property
     def name(self) -> str:
@@ -488,17 +479,6 @@ class Assembly:
         # what users see
         made.__class__ = Actuator
         return newton_classes.as_newton_instance(made).fix()
-
-
-def _weakly(method: Callable[[], None]) -> Callable[[], None]:
-    """Return a method without a reference to its object: the garbage collector does not see into the core."""
-    reference = weakref.WeakMethod(method)
-
-    def call() -> None:
-        if (living := reference()) is not None:
-            living()
-
-    return call
 
 
 def _parts_of(entries: Sequence[ActuatorEntry], device: wp.DeviceLike) -> list[_Part]:

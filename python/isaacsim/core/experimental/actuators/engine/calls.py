@@ -126,17 +126,12 @@ def step_of(
     else:
         step.observe(True)
     if before is not None:
-        _continue(before, step)
+        step.set_faults(before.faults(), before.steps)
+        published = {one.signal for one in before.plan.published}
+        for name, array in step.signals.items():
+            if (written := before.signals.get(name)) is not None and name not in published:
+                wp.copy(array, written)
     return step
-
-
-def _continue(before: Step, step: Step) -> None:
-    """Copy faults, step count and the signals that the user writes from the previous step of an actuator."""
-    step.set_faults(before.faults(), before.steps)
-    published = {one.signal for one in before.plan.published}
-    for name, array in step.signals.items():
-        if (written := before.signals.get(name)) is not None and name not in published:
-            wp.copy(array, written)
 
 
 def contents_of(actuator: ActuatorLike) -> list[Contents]:
@@ -165,7 +160,11 @@ class Calls:
         self._timed = any(map(_needs_dt, actuators))
         self._stateful = any(actuator.is_stateful() for actuator in actuators)
         # names of the arrays of state and control, each with True if it is required
-        self._wanted = _wanted_by(actuators)
+        wanted: tuple[dict[str, bool], dict[str, bool]] = {}, {}
+        for of_control, name, required in (array for actuator in actuators for array in _arrays_of(actuator)):
+            if name is not None:
+                wanted[of_control][name] = wanted[of_control].get(name, False) or required
+        self._wanted = wanted
         self._contents = list(itertools.chain.from_iterable(map(contents_of, actuators)))
         # by the identities of their arrays and states, which they keep alive
         self._bindings: dict[tuple[object, ...], tuple[list[object], list[Indices]]] = {}
@@ -217,18 +216,13 @@ class Calls:
         bindings = self._bind(sim_state, sim_control)
         states = self._use(now, after) if self._stateful else None
         if step_known is None or not step_known(sim_state, sim_control, now, after, dt):
-            self._step_each(bindings, states, seconds)
+            for n, (step, binding) in enumerate(zip(self._steps, bindings, strict=True)):
+                step.bind(binding)
+                if states is not None:
+                    step.use(states[0][n], states[1][n])
+            for step in self._steps:
+                step.step(seconds)
         return True
-
-    def _step_each(
-        self, bindings: Sequence[Indices], states: tuple[list[Any], list[Any]] | None, seconds: float
-    ) -> None:
-        for n, (step, binding) in enumerate(zip(self._steps, bindings, strict=True)):
-            step.bind(binding)
-            if states is not None:
-                step.use(states[0][n], states[1][n])
-        for step in self._steps:
-            step.step(seconds)
 
     def bound(
         self, sim_state: object, sim_control: object, now: object, after: object, dt: float | None
@@ -425,15 +419,6 @@ def _arrays_of(actuator: ActuatorLike) -> list[tuple[bool, str | None, bool]]:
         # the controller defines what it does without
         *((True, name, False) for name in custom_of(actuator)),
     ]
-
-
-def _wanted_by(actuators: Sequence[ActuatorLike]) -> tuple[dict[str, bool], dict[str, bool]]:
-    """Return the names of the arrays of state and control, each with True if it is required."""
-    wanted: tuple[dict[str, bool], dict[str, bool]] = {}, {}
-    for of_control, name, required in (array for actuator in actuators for array in _arrays_of(actuator)):
-        if name is not None:
-            wanted[of_control][name] = wanted[of_control].get(name, False) or required
-    return wanted
 
 
 def custom_of(actuator: ActuatorLike) -> tuple[str, ...]:

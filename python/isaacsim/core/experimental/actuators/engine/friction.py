@@ -20,8 +20,7 @@ from ..specs.engine_friction import is_friction, is_in_engine
 from .entry import ActuatorEntry
 
 if TYPE_CHECKING:
-    from .assembly import Assembly
-    from .implicit.coupled_friction import Robots
+    pass
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,16 +71,6 @@ def require_no_sweeps(entries: Sequence[ActuatorEntry]) -> None:
                 f"FrictionConfig.sweeps = {entry.sweeps} of joints {', '.join(entry.dof_names)}: must be 0 here, for "
                 "a loop of arrays has no mass matrices. Set it to 0."
             )
-
-
-def couple_friction(assembly: Assembly, articulation: Robots, entries: Sequence[ActuatorEntry]) -> None:
-    """Solve friction with sweeps after each step of the actuators, see `coupled_friction.py`."""
-    sweeps = [entry.sweeps for entry in entries for _ in entry.dof_names]
-    if any(sweeps):
-        # most robots have none
-        from .implicit.coupled_friction import CoupledFriction
-
-        assembly.watch(CoupledFriction(assembly, articulation, sweeps))
 
 
 def _of_engine(config: FrictionConfig, spec: ActuatorSpec) -> EngineFriction:

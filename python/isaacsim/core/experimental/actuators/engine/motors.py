@@ -136,26 +136,21 @@ def without_motor(motors: Sequence[Motor], names: Sequence[str]) -> list[str]:
 
 def without_limit(motors: Sequence[Motor], names: Sequence[str], limits: Limits) -> dict[str, float]:
     """Effort limits [N·m or N] of joints whose motor has no limit, by name of the joint."""
-    bare = sorted(column for motor in motors if motor.spec is not None for column in _unbounded(motor))
+    bare: list[int] = []
+    for motor in motors:
+        stages = [] if motor.spec is None or motor.spec.controller is None else motor.spec.after_controller
+        bounded = np.full(len(motor.columns), motor.spec is None or motor.spec.controller is None)
+        for stage in stages:
+            # the bounds of a registered schema are unknown
+            bounds = [0.0] if isinstance(stage, ForeignConfig) else stage.bounds("effort").values()
+            for most in bounds:
+                bounded |= np.isfinite(np.atleast_2d(most)).all(axis=0)
+        bare += [column for column, is_bounded in zip(motor.columns, bounded, strict=True) if not is_bounded]
     found = limits() if bare else None
     if found is None:
         return {}
     least = found.min(axis=0)
-    return {names[column]: float(least[column]) for column in bare if np.isfinite(least[column])}
-
-
-def _unbounded(motor: Motor) -> list[int]:
-    """Columns of a motor at which no stage bounds the effort."""
-    bounded = np.zeros(len(motor.columns), bool)
-    if motor.spec is None or motor.spec.controller is None:
-        return []
-    for stage in motor.spec.after_controller:
-        # the bounds of a registered schema are unknown
-        if isinstance(stage, ForeignConfig):
-            return []
-        for most in stage.bounds("effort").values():
-            bounded |= np.isfinite(np.atleast_2d(most)).all(axis=0)
-    return [column for column, is_bounded in zip(motor.columns, bounded, strict=True) if not is_bounded]
+    return {names[column]: float(least[column]) for column in sorted(bare) if np.isfinite(least[column])}
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,13 @@ class Parameters:
         if list(slots) == list(range(slots[0], array.shape[1], stride)):
             live: Any = array.flatten()[slots[0] :: stride]
         else:
-            live = self._piece(step, view).flatten()
+            key = id(view.row), view.slots
+            if key not in self._pieces:
+                values = np.ascontiguousarray(step.values(view.row)[:, list(view.slots)])
+                piece = wp.array(values, dtype=_dtype_of(view), device=self._device)
+                step.take_piece(view.row, view.slots, piece)
+                self._pieces[key] = piece
+            live = self._pieces[key].flatten()
         vars(component)[attribute] = live
         return live
 
@@ -97,15 +103,6 @@ class Parameters:
         live = vars(component).get(attribute)
         live = self.parameter(component, attribute) if live is None else live
         live.assign(values.numpy().copy())
-
-    def _piece(self, step: Step, view: ParameterView) -> wp.array:
-        key = id(view.row), view.slots
-        if key not in self._pieces:
-            values = np.ascontiguousarray(step.values(view.row)[:, list(view.slots)])
-            piece = wp.array(values, dtype=_dtype_of(view), device=self._device)
-            step.take_piece(view.row, view.slots, piece)
-            self._pieces[key] = piece
-        return self._pieces[key]
 
     def _row(self, step: Step, row: Row) -> wp.array:
         if id(row) not in self._materialized:

@@ -452,15 +452,6 @@ def compile_plan(
     _add_stages(plan, planned, entries)
     _add_feedback(plan, planned)
     plan.note_laws()
-    _require_one_publisher(plan)
-    plan.linkages += plan_linkages(planned, plan.dof_names)
-    if live:
-        _keep_live(plan)
-    return plan
-
-
-def _require_one_publisher(plan: Plan) -> None:
-    """Raise for a joint with two laws that publish the same signal."""
     for signal in SIGNALS:
         publishing = [(law.__name__, used) for law, used in plan.laws if signal in law.PUBLISHES]
         for slot in np.flatnonzero(sum(used.astype(int) for _, used in publishing) > 1) if publishing else ():
@@ -469,6 +460,15 @@ def _require_one_publisher(plan: Plan) -> None:
                 f"actuator {plan.labels[slot]!r}: {names} publish the {signal} of joint {plan.dof_names[slot]!r}: must "
                 "be one law. Remove the others."
             )
+    plan.linkages += plan_linkages(planned, plan.dof_names)
+    if live:
+        if plan.num_slots != 1:
+            raise ValueError(
+                f"a plan of {plan.num_slots} joints cannot read arrays of components: must have one joint."
+            )
+        for view in plan.views:
+            view.row.live, view.row.own = getattr(view.component, view.attribute), None
+    return plan
 
 
 def check_parameters(entry: ActuatorEntry, num_robots: int, *, ranges: bool = True) -> None:
@@ -846,14 +846,6 @@ def _add_values(
     row.shared[list(slots)] = table[0]
     if row.own is not None or (given is not None and not entry.shared):
         row.materialize(plan.num_robots)[:, list(slots)] = table
-
-
-def _keep_live(plan: Plan) -> None:
-    """Set the arrays of the components as the live values of their rows."""
-    if plan.num_slots != 1:
-        raise ValueError(f"a plan of {plan.num_slots} joints cannot read arrays of components: must have one joint.")
-    for view in plan.views:
-        view.row.live, view.row.own = getattr(view.component, view.attribute), None
 
 
 def description_of(component: object, attribute: str) -> Parameter | None:

@@ -22,7 +22,7 @@ from ..base.values import ArrayLike, Indices, resolve_indices
 from ..engine.actuator_set import ActuatorSet
 from ..engine.assembly import Assembly
 from ..engine.entry import ActuatorEntry, entry_from_spec
-from ..engine.friction import couple_friction, has_friction_stage, without_engine_friction
+from ..engine.friction import has_friction_stage, without_engine_friction
 from ..engine.implicit.engine_damping import hand_damping_over
 from ..engine.linkages import rotor_armatures
 from ..engine.motors import resolve_motors, without_limit, without_motor
@@ -77,15 +77,6 @@ def _rotors_of(pairs: Sequence[tuple[object, str]], axes: Sequence[tuple[str, st
     inertias = rotors_of_configs(pairs)
     at_joints = zip(axes, (name for _, name in pairs), strict=True)
     return [JointValues("armature", [axis], inertias[name]) for axis, name in at_joints if name in inertias]
-
-
-def _followers(host: Host, robots: Binding, joints: Sequence[str], names: Sequence[str]) -> set[str]:
-    """Names of the DOFs that a coupling moves, and that need no motor."""
-    if host.stage is None:
-        return getattr(robots.articulation, "following_dofs", set)()
-    from ..files.usd.other_drives import followers
-
-    return followers(host.stage, joints, names)
 
 
 class ArticulationActuators(ActuatorSet):
@@ -225,7 +216,14 @@ class ArticulationActuators(ActuatorSet):
         motors_found = resolve_motors(
             motors, names, joints, robots.num_robots, limits=limits, networks=True, trusted=trusted
         )
-        free = set(names) - _followers(host, robots, joints, names)
+        # a coupling moves them, and they need no motor
+        if host.stage is None:
+            following = getattr(robots.articulation, "following_dofs", set)()
+        else:
+            from ..files.usd.other_drives import followers
+
+            following = followers(host.stage, joints, names)
+        free = set(names) - following
         if bare := [name for name in without_motor(motors_found, names) if name in free]:
             warnings.warn(
                 f"<{robots.articulation.paths[0]}>: joints {', '.join(bare)} have no motor and keep their own drives. "
@@ -588,7 +586,12 @@ class ArticulationActuators(ActuatorSet):
             self._attachment.beginning = self._beginning
             self._assembly = Assembly(entries, robots.num_robots, robots.device, self._attachment.columns)
             self._assembly.place(self._attachment.columns, robots.articulation.num_dofs)
-            couple_friction(self._assembly, robots.articulation, entries)
+            sweeps = [entry.sweeps for entry in entries for _ in entry.dof_names]
+            if any(sweeps):
+                # most robots have none
+                from ..engine.implicit.coupled_friction import CoupledFriction
+
+                self._assembly.watch(CoupledFriction(self._assembly, robots.articulation, sweeps))
             self._attachment.damping = hand_damping_over(self._assembly, robots.articulation, entries)
         _open.add(self)
         try:

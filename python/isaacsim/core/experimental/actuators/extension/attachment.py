@@ -206,7 +206,14 @@ class Attachment:
     def step(self, dt: float) -> None:
         """Compute the efforts of the coming physics step and hand them over; see `step_actuators`."""
         if (buffers := self.buffers) is None or self.error is not None or not self._axes:
-            return self._require_nothing_to_step()
+            if self.error is not None:
+                raise self.error
+            if not self._axes:
+                return
+            self.require_open()
+            if not self._are_robots_there():
+                raise self._robots_gone()
+            raise self._not_running()
         if self._is_first:
             self._begin()
         try:
@@ -396,17 +403,6 @@ class Attachment:
             raise HostError(f"{self!r}: joints {missing} are no longer there. Close it and make a new one.")
         return [there.index(axis) for axis in axes]
 
-    def _require_nothing_to_step(self) -> None:
-        """Raise the reason why the actuators cannot step; without actuators only a stored error counts."""
-        if self.error is not None:
-            raise self.error
-        if not self._axes:
-            return
-        self.require_open()
-        if not self._are_robots_there():
-            raise self._robots_gone()
-        raise self._not_running()
-
     def _are_robots_there(self) -> bool:
         """True if the robots are on the stage, or their articulation does not know."""
         return getattr(self.articulation, "valid", True)
@@ -433,23 +429,19 @@ class Attachment:
         """Clear the efforts, after an interrupt too; where physics is gone, raise that instead of the error."""
         lost = self._lost()
         if lost is None:
-            self._clear_efforts(error)
+            if self.buffers is not None:
+                # what the step wrote until then, where the simulator is given a copy
+                written = as_numpy(self.buffers.efforts)
+                written[:, self.driven] = 0.0
+                if not wp.get_device(self._robots.device).is_cpu:
+                    self.buffers.efforts.assign(written)
+            try:
+                self.articulation.set_dof_efforts(0.0, dof_indices=self.driven)
+                self._take_damping_back()
+            except Exception as other:
+                error.add_note(f"Besides, the efforts could not be cleared: {other!r}")
         elif isinstance(error, Exception):
             raise lost from error
-
-    def _clear_efforts(self, error: BaseException) -> None:
-        """Clear the efforts after an error, which stays the one to report."""
-        if self.buffers is not None:
-            # what the step wrote until then, where the simulator is given a copy
-            written = as_numpy(self.buffers.efforts)
-            written[:, self.driven] = 0.0
-            if not wp.get_device(self._robots.device).is_cpu:
-                self.buffers.efforts.assign(written)
-        try:
-            self.articulation.set_dof_efforts(0.0, dof_indices=self.driven)
-            self._take_damping_back()
-        except Exception as other:
-            error.add_note(f"Besides, the efforts could not be cleared: {other!r}")
 
     def _subscribe_step(self) -> None:
         """Step before every physics step from now on, unless an error stopped stepping or physics does not run."""

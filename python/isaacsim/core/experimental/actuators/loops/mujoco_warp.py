@@ -6,7 +6,7 @@ implicit integrators respect. As with groups, armature and damping that an actua
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -77,7 +77,12 @@ class ActuatedWorlds(Actuated):
     def __init__(
         self, mjm: Any, model: Any, motors: AnyMotors, num_worlds: int = 1, *, effort_mode: EffortModes | None = None
     ) -> None:
-        _require_same(mjm, model)
+        sizes, expected = ([getattr(one, name, None) for name in ("nq", "nv", "njnt")] for one in (model, mjm))
+        if None in expected or sizes != expected or isinstance(getattr(mjm, "qpos0", None), wp.array):
+            raise ValueError(
+                f"model is a {type(model).__name__} with (nq, nv, njnt) = {sizes}, mjm a {type(mjm).__name__} with "
+                f"{expected}: must be the same model. Give an MjModel, and what mujoco_warp.put_model made of it."
+            )
         joints = [joint for joint, kind in enumerate(mjm.jnt_type) if kind in (_SLIDE, _HINGE)]
         names = [mjm.joint(joint).name or f"joint_{joint}" for joint in joints]
         super().__init__(names, motors, num_worlds, model.qpos0.device, effort_mode)
@@ -134,7 +139,11 @@ class ActuatedWorlds(Actuated):
             self._inertias.follow(masses)
             self._told.update(INERTIAS)
         if self._load_columns is not None and (loads := getattr(data, "qfrc_bias", None)) is not None:
-            self._follow_load(loads, self._load_columns)
+            if loads is not self._followed:
+                parts = self._assembly.signals.get("load", ())
+                copies = [(loads, [self._load_columns[joint] for joint in joints], to) for joints, to in parts]
+                self._take_load, self._followed = taken_on_device(copies, self._num_robots, self._device), loads
+            self._take_load()
         self._require_step(dt)
         arrays = [data.qpos, data.qvel, q_target, qd_target, feedforward, data.qfrc_applied]
         key = tuple(map(_identity, arrays))
@@ -181,14 +190,6 @@ class ActuatedWorlds(Actuated):
             alone = 1.0 / np.diagonal(inverse, axis1=1, axis2=2)
             for name, values in zip(INERTIAS, (alone, coupled_inertias(inverse)), strict=True):
                 self._inertias.arrays[name].assign(values.astype(np.float32))
-
-    def _follow_load(self, loads: wp.array, columns: Sequence[int]) -> None:
-        """Take over the efforts of gravity and Coriolis forces."""
-        if loads is not self._followed:
-            parts = self._assembly.signals.get("load", ())
-            copies = [(loads, [columns[joint] for joint in joints], to) for joints, to in parts]
-            self._take_load, self._followed = taken_on_device(copies, self._num_robots, self._device), loads
-        self._take_load()
 
     def _require_neighbors(self, shifts: np.ndarray) -> None:
         """Raise if there is a ball or free joint between driven joints."""
@@ -249,16 +250,6 @@ class ActuatedWorlds(Actuated):
         if len(self._bound) > _KEPT:
             del self._bound[next(iter(self._bound))]
         return found
-
-
-def _require_same(mjm: object, model: object) -> None:
-    """Raise unless a model of mujoco_warp was made of a model of MuJoCo."""
-    sizes, expected = ([getattr(one, name, None) for name in ("nq", "nv", "njnt")] for one in (model, mjm))
-    if None in expected or sizes != expected or isinstance(getattr(mjm, "qpos0", None), wp.array):
-        raise ValueError(
-            f"model is a {type(model).__name__} with (nq, nv, njnt) = {sizes}, mjm a {type(mjm).__name__} with "
-            f"{expected}: must be the same model. Give an MjModel, and what mujoco_warp.put_model made of it."
-        )
 
 
 def _rest(bound: dict[tuple[object, ...], Bound], columns: list[int]) -> None:

@@ -93,7 +93,21 @@ class ActuatedModel(Actuated):
             # without such friction there is none to replace
             if values[given].any() or hasattr(model, _PROPERTIES[name]):
                 self._changes.set(_first(model, _PROPERTIES[name]), rows[given], values[given])
-        self._follow_model(model)
+        evaluate = getattr(sys.modules.get(type(model).__module__.partition(".")[0]), "eval_mass_matrix", None)
+        if evaluate is None:
+            return
+        size, most = len(self._names), model.max_dofs_per_articulation
+        places = np.arange(size)[:, None] * most + np.arange(size)
+        self._follow_inertias(places, self._layout.joints(), self._layout.rows)
+        if self._inertias is not None:
+            count = model.articulation_count
+            with wp.ScopedDevice(self._device):
+                whole = wp.zeros((count, most, most), dtype=wp.float32)
+                body = wp.zeros(model.body_count, dtype=wp.spatial_matrix)
+                axes = wp.zeros(model.joint_dof_count, dtype=wp.spatial_vector)
+            self._masses = whole.reshape((count, most * most))
+            self._evaluate = lambda state: evaluate(model, state, H=whole, body_I_s=body, joint_S_s=axes)
+            self._told.update(INERTIAS)
 
     @untraced
     def step(self, state: object, control: object, dt: float) -> None:
@@ -132,24 +146,6 @@ class ActuatedModel(Actuated):
         super().close()
 
     # inside
-
-    def _follow_model(self, model: Any) -> None:
-        """Let inertias be those of the mass matrices that newton computes, from version 1.0 on."""
-        evaluate = getattr(sys.modules.get(type(model).__module__.partition(".")[0]), "eval_mass_matrix", None)
-        if evaluate is None:
-            return
-        size, most = len(self._names), model.max_dofs_per_articulation
-        places = np.arange(size)[:, None] * most + np.arange(size)
-        self._follow_inertias(places, self._layout.joints(), self._layout.rows)
-        if self._inertias is not None:
-            count = model.articulation_count
-            with wp.ScopedDevice(self._device):
-                whole = wp.zeros((count, most, most), dtype=wp.float32)
-                body = wp.zeros(model.body_count, dtype=wp.spatial_matrix)
-                axes = wp.zeros(model.joint_dof_count, dtype=wp.spatial_vector)
-            self._masses = whole.reshape((count, most * most))
-            self._evaluate = lambda state: evaluate(model, state, H=whole, body_I_s=body, joint_S_s=axes)
-            self._told.update(INERTIAS)
 
     def _robot_names(self) -> Sequence[str]:
         return self.articulation_labels

@@ -20,7 +20,7 @@ from ..base.memory import numpy_view, warp_view
 from ..engine.actuator import Actuator
 from ..engine.assembly import Assembly
 from ..engine.gradients.actuator_gradients import Pipeline, require_gradients
-from ..engine.gradients.gradient_recorder import refuse
+from ..engine.gradients.gradient_recorder import States, StepGradients, StepInputs, refuse
 from ..engine.plan import Placement
 from ..engine.step.native import NativeStep
 from ..laws.contract.law import LawClass
@@ -115,17 +115,17 @@ class _Part:
             by_numbers = np.zeros_like(numbers) if named.keys() & self.network.names else None
         given = {name: np.zeros(pipeline.count, np.float32) for name, _ in pipeline.rows if name in named}
         states = self.split(gradients.states)
-        pipeline.recorder.back(
-            note,
-            [gradients.efforts, None],
-            self.places,
-            gradients.signals,
-            [self.places] * _SIGNALS,
-            pipeline.in_order(given),
-            states,
-            states,
-            by_numbers,
+        by = StepGradients(
+            efforts=[gradients.efforts, None],
+            effort_index=self.places,
+            signals=gradients.signals,
+            indices=[self.places] * _SIGNALS,
+            parameters=pipeline.in_order(given),
+            after=states,
+            before=states,
+            numbers=by_numbers,
         )
+        pipeline.recorder.back(note, by)
         if self.network is not None and by_numbers is not None:
             self.network.add(by_numbers, named)
         for name, values in given.items():
@@ -362,8 +362,8 @@ class TorchGradients:
             laws = [np.ascontiguousarray(numpy_view(now.laws[law][k])[at]) for law, k, _, at in states]
             none = np.zeros(0, np.int32)
             pushes = numpy_view(now.num_pushes)[pipeline.places(plan.delayed)] if pipeline.depth else none
-            state = pipeline.state(rings, pushes, numpy_view(now.write_idx), laws)
-        return pipeline.recorder.note(signals, [places] * _SIGNALS, pipeline.values(), state, lag, dt)
+            state = States(rings, pushes, numpy_view(now.write_idx), laws)
+        return pipeline.recorder.note(StepInputs(signals, [places] * _SIGNALS, pipeline.values(), state, lag, dt))
 
     def _network_of(self, step: NativeStep, pipeline: Pipeline, joint: str) -> _Network | None:
         """Return the network of an actuator, or None."""

@@ -14,10 +14,10 @@ import warp as wp
 
 from ..base.errors import HostError
 from ..base.values import ArrayLike, Indices, as_integers, broadcast, resolve_indices
-from ..files.usd.roots import Roots, no_match, no_pattern, require_same_joints
 from ..specs.arguments import names_of
+from ..specs.roots import Roots, no_match, no_pattern
 from .dof_access import DofAccess
-from .port import Buffers, JointViews, nothing
+from .port import Buffers, JointViews, nothing, require_same_joints
 from .transfer import warp_copy
 
 if TYPE_CHECKING:

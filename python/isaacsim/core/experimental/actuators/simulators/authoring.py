@@ -158,7 +158,7 @@ def add_motors(
         from ..files.usd.motors import effort_limits
         from ..files.usd.other_drives import unmoved
         from ..files.usd.overlay import own_layer
-        from ..files.usd.roots import unloaded_hint
+        from ..specs.roots import unloaded_hint
 
     where = current_stage() if stage is None else stage
     names, paths = joints_to_drive(where, articulation_root)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import inspect
 import itertools
-import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
+from ..base.callers import weakly
 from ..base.errors import NotCopied
 from .port import PhysicsBus, Subscription
 
@@ -156,20 +155,6 @@ def subscribe(
     yield bus.on_ready(weakly(ready), order=_AFTER_ARTICULATION)
     if (on_reset := getattr(bus, "on_reset", None)) is not None:
         yield on_reset(weakly(reset), order=_AFTER_ARTICULATION)
-
-
-def weakly(method: Any, gone: Callable[[], None] | None = None) -> Callable[..., None]:
-    """A function that calls a bound method while its object lives, and `gone` afterwards; it keeps nothing alive."""
-    # making a bound method for each call costs more than the call
-    reference, function = weakref.ref(method.__self__), method.__func__
-
-    def call(*args: object) -> None:
-        if (living := reference()) is not None:
-            function(living, *args)
-        elif gone is not None:
-            gone()
-
-    return call
 
 
 def _nothing(*_args: object) -> None:

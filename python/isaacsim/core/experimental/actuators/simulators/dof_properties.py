@@ -327,7 +327,18 @@ class DofProperties(ArrayArticulation):
         rows = {name: _checked(name, values, at.shape) for name, values in given.items() if values is not None}
         if not rows:
             raise ValueError(f"{', '.join(given)}: must not all be None. Give one of them.")
-        self._require_order(rows, at)
+        if {"lower_limits", "upper_limits"} & set(rows):
+            flat = self._authored if self._is_stopped() else self._backend.read_property
+            lower, upper = (
+                rows[name] if name in rows else flat(name)[at].astype(np.float32)
+                for name in ("lower_limits", "upper_limits")
+            )
+            if (wrong := np.argwhere(lower > upper)).size:
+                row, column = wrong[0]
+                raise ValueError(
+                    f"lower limit {lower[row, column]:g} > upper limit {upper[row, column]:g} (rad or m): must be <=. "
+                    "Swap the limits, or set both at once."
+                )
         if self._is_stopped():
             self._author(rows, at)
         elif set(rows) <= set(_IN_ARRAYS):
@@ -337,22 +348,6 @@ class DofProperties(ArrayArticulation):
             self._backend.write_gains()
         else:
             self._backend.write_properties(rows, at)
-
-    def _require_order(self, rows: dict[str, np.ndarray], at: np.ndarray) -> None:
-        """Raise for limits that leave no room."""
-        if not {"lower_limits", "upper_limits"} & set(rows):
-            return
-        flat = self._authored if self._is_stopped() else self._backend.read_property
-        lower, upper = (
-            rows[name] if name in rows else flat(name)[at].astype(np.float32)
-            for name in ("lower_limits", "upper_limits")
-        )
-        if (wrong := np.argwhere(lower > upper)).size:
-            row, column = wrong[0]
-            raise ValueError(
-                f"lower limit {lower[row, column]:g} > upper limit {upper[row, column]:g} (rad or m): must be <=. "
-                "Swap the limits, or set both at once."
-            )
 
     def _is_stopped(self) -> bool:
         return self._backend.arrays() is None

@@ -67,7 +67,8 @@ def take_drives(owner: object, bus: PhysicsBus, articulation: ArticulationPort, 
         )
     if (silence := getattr(articulation, "silence_drives", None)) is not None:
         silence(True, dof_indices=columns)
-    if _has_gains(articulation):
+    # the drives of a model of one's own are actuators, whose gains are not set
+    if getattr(articulation, "SETTABLE_GAINS", True):
         articulation.set_dof_gains(stiffnesses=0.0, dampings=0.0, dof_indices=columns, update_default_gains=False)
 
 
@@ -89,7 +90,7 @@ def release_drives(owner: object, bus: PhysicsBus, articulation: ArticulationPor
         if not drive.owners:
             freed[row, column] = drive
     steps = [lambda: _clear_efforts(articulation, freed), lambda: _end_silence(articulation, freed)]
-    if _has_gains(articulation):
+    if getattr(articulation, "SETTABLE_GAINS", True):
         steps.append(lambda: _restore_gains(articulation, columns, freed))
     do_all(steps)
     for row, column in freed:
@@ -120,11 +121,6 @@ def _grids(places: Collection[tuple[int, int]]) -> list[dict[str, np.ndarray]]:
     for row, joints in joints_of.items():
         rows_with.setdefault(tuple(joints), []).append(row)
     return [{"indices": np.array(rows), "dof_indices": np.array(joints)} for joints, rows in rows_with.items()]
-
-
-def _has_gains(articulation: ArticulationPort) -> bool:
-    """Return False if the drives are actuators of a model of one's own, whose gains are not set."""
-    return getattr(articulation, "SETTABLE_GAINS", True)
 
 
 def _end_silence(articulation: ArticulationPort, freed: Collection[tuple[int, int]]) -> None:

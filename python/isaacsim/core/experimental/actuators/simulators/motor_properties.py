@@ -216,7 +216,18 @@ def set_properties(
     given = _with_dry_frictions(given, one=getattr(articulation, "ONE_DRY_FRICTION", False))
     for name, origin in itertools.product(_ACCESS, _ORIGINS):
         mine = [(one, columns) for one, columns in given if (one.name, one.origin) == (name, origin)]
-        if mine and (problem := _problem_of_setting(owner, bus, articulation, mine)):
+        if not mine:
+            continue
+        problem = unsettable(articulation, name)
+        try:
+            if not problem:
+                _set_property(owner, bus, articulation, mine)
+        except HostError as error:
+            # a simulator may have the setter of this limit without having the limit
+            if name != "velocity_limit_sim" and origin != "engine":
+                raise
+            problem = str(error)
+        if problem:
             joints = ", ".join(joint for one, _ in mine for _, joint in one.axes)
             if origin == "engine":
                 raise _engine_error(owner, joints, problem)
@@ -242,23 +253,6 @@ def _with_dry_frictions(
             both = np.array(np.broadcast_arrays(dynamic if one else static, dynamic))
             found.append((dataclasses.replace(values, name="friction", values=both), columns))
     return found
-
-
-def _problem_of_setting(
-    owner: object, bus: PhysicsBus, articulation: ArticulationPort, given: Sequence[tuple[JointValues, list[int]]]
-) -> str:
-    """Set one property of joints and store their former values; return why it has no effect, empty if it has."""
-    (first, _), *_ = given
-    if problem := unsettable(articulation, first.name):
-        return problem
-    try:
-        _set_property(owner, bus, articulation, given)
-    except HostError as error:
-        # a simulator may have the setter of this limit without having the limit
-        if first.name != "velocity_limit_sim" and first.origin != "engine":
-            raise
-        return str(error)
-    return ""
 
 
 def unsettable(articulation: object, name: str) -> str:

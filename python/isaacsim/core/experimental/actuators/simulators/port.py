@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ..base.errors import HostError
+from ..base.errors import HostError, listed
 
 if TYPE_CHECKING:
     from ..base.memory import Array
@@ -297,7 +297,14 @@ def require_host(host: Host) -> None:
     require_members(host, Host)
     bus = host.bus
     require_members(bus, PhysicsBus)
-    _require_key(bus)
+    try:
+        hash(bus)
+        weakref.ref(bus)
+    except TypeError as error:
+        raise HostError(
+            f"{error}: the bus of a simulator given to use_host must have a hash and take weak references. Make "
+            f"{type(bus).__name__} an ordinary class: no __eq__ without __hash__, no __slots__ without __weakref__."
+        ) from error
     if host.bus is not bus:
         raise HostError(f"{type(host).__name__}.bus: must be the same object each time. Make it once and keep it.")
 
@@ -312,18 +319,6 @@ def require_members(offered: object, protocol: type) -> None:
         )
 
 
-def _require_key(bus: PhysicsBus) -> None:
-    """Raise for a bus that cannot be a weak dictionary key."""
-    try:
-        hash(bus)
-        weakref.ref(bus)
-    except TypeError as error:
-        raise HostError(
-            f"{error}: the bus of a simulator given to use_host must have a hash and take weak references. Make "
-            f"{type(bus).__name__} an ordinary class: no __eq__ without __hash__, no __slots__ without __weakref__."
-        ) from error
-
-
 # Isaac Sim has a third one, for neither
 _TURNS = {"Rotation": True, "Translation": False}
 
@@ -332,3 +327,18 @@ def turning(articulation: object) -> list[bool | None] | None:
     """For each joint True if it turns, False if it slides, None if unknown; None if no articulation knows kinds."""
     kinds = getattr(articulation, "dof_types", None)
     return None if kinds is None else [_TURNS.get(kind.name) for kind in kinds]
+
+
+def require_same_joints(paths: Sequence[str], names: Sequence[Sequence[str]]) -> None:
+    """Raise for robots with different axes, which cannot be rows of one array; the `ValueError` groups them."""
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for path, axes in zip(paths, names, strict=True):
+        alike.setdefault(tuple(axes), []).append(path)
+    if len(alike) < 2:
+        return
+    (first, rows), (other, others), *_ = alike.items()
+    apart = "; ".join(listed([f"'{path}'" for path in group]) for group in alike.values())
+    raise ValueError(
+        f"<{others[0]}> has joints {list(other)}, <{rows[0]}> has {list(first)}: robots of one articulation must have "
+        f"the same. Select them apart: {apart}."
+    )

@@ -27,7 +27,19 @@ def misfits(motor: MotorConfig, subject: str) -> list[str]:
     problems: list[str] = []
     if motor.controller is None and not all(KINDS[kind].alone for kind in kinds):
         problems.append(f"{subject} has limits or a delay and no controller, whose they are. Add one, or remove them.")
-    problems += _frictions_beside_another(motor, subject) + combination_problems(motor, subject)
+    # the friction of a stage is the whole friction of the joint
+    if frictions := [type(stage).__name__ for stage in motor.stages if is_friction(stage)]:
+        first, *more = frictions
+        problems += [
+            f"{subject} has {first} and {other}: must have one friction. Remove one of them." for other in more
+        ]
+        problems += [
+            f"{subject}.{name} = {shown(value)} beside {first}: must not be given, for the stage is the whole friction "
+            f"of the joint. Give it there, or remove the stage."
+            for name in ("friction", "viscous_friction")
+            if not _is_zero(value := getattr(motor, name))
+        ]
+    problems += combination_problems(motor, subject)
     if "transmission" in kinds:
         problems += _armature_beside_rotor(motor, subject)
     schemas = [stage.SCHEMA for stage in motor.stages]
@@ -55,20 +67,6 @@ def others_together(staged: Staged) -> list[Any]:
     kinds = set(map(kind_of, staged.others))
     others = with_losses(staged) if "transmission" in kinds else list(staged.others)
     return with_copper(others) if {"electrical", "thermal"} <= kinds else others
-
-
-def _frictions_beside_another(motor: MotorConfig, subject: str) -> list[str]:
-    """Return what adds friction to that of a stage, which is the whole friction of the joint."""
-    first, *more = [type(stage).__name__ for stage in motor.stages if is_friction(stage)] or [""]
-    found = [f"{subject} has {first} and {other}: must have one friction. Remove one of them." for other in more]
-    if not first:
-        return found
-    beside = {name: value for name in ("friction", "viscous_friction") if not _is_zero(value := getattr(motor, name))}
-    return found + [
-        f"{subject}.{name} = {shown(value)} beside {first}: must not be given, for the stage is the whole friction of "
-        f"the joint. Give it there, or remove the stage."
-        for name, value in beside.items()
-    ]
 
 
 def _armature_beside_rotor(motor: MotorConfig, subject: str) -> list[str]:

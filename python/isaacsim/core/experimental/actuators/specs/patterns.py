@@ -1,16 +1,22 @@
-"""Patterns of joint names: regular expressions that match a whole name."""
+"""Patterns of joint names: regular expressions that match a whole name.
+
+Files of unknown origin may hold expressions that take years. A bound on the ways that matching may try needs no engine
+with linear time.
+"""
 
 from __future__ import annotations
 
+import importlib
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from ..base.errors import shown
 from .fields import storable
-from .pattern_cost import LENGTH, ways
 
+# characters of the longest name
+LENGTH = 100
 MAX_PATTERN = 500
 # three `.*` are just below
 MAX_WAYS = 2e6
@@ -46,33 +52,26 @@ def assigned(
     whys = {pattern: pattern_problem(pattern) for pattern in patterns}
     matchers = {pattern: re.compile(pattern) for pattern, why in whys.items() if not why}
     found = {joint: [pattern for pattern, one in matchers.items() if one.fullmatch(joint)] for joint in joints}
-    problems = [*_mismatches(whys, found), *(_unmatched(whys, found) if every else ())]
+    problems = [f"{shown(pattern)} {why}" for pattern, why in whys.items() if why]
+    matched = {pattern for matching in found.values() for pattern in matching}
+    problems += [
+        f"{pattern!r} matches no joint: must match the whole name of at least one of {', '.join(found)}. "
+        "Correct or remove it."
+        for pattern in matchers
+        if pattern not in matched
+    ]
+    problems += [
+        f"{joint} is matched by {' and '.join(map(repr, matching))}: must be matched once. Narrow one of them."
+        for joint, matching in found.items()
+        if len(matching) > 1
+    ]
+    if bare := [joint for joint, matching in found.items() if every and not matching]:
+        problems.append(
+            f"{', '.join(bare)} {'is' if len(bare) == 1 else 'are'} matched by none of "
+            f"{', '.join(map(repr, whys)) or 'no patterns'}: each joint must be matched once. Add a pattern."
+        )
     once = {joint: matching[0] for joint, matching in found.items() if len(matching) == 1}
     return once, [f"{subject}: {problem}" for problem in problems]
-
-
-def _mismatches(whys: Mapping[str, str | None], by_joint: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """Yield invalid patterns, patterns that match no joint, and joints that several patterns match."""
-    yield from (f"{shown(pattern)} {why}" for pattern, why in whys.items() if why)
-    matched = {pattern for found in by_joint.values() for pattern in found}
-    for pattern, why in whys.items():
-        if not why and pattern not in matched:
-            yield (
-                f"{pattern!r} matches no joint: must match the whole name of at least one of {', '.join(by_joint)}. "
-                "Correct or remove it."
-            )
-    for joint, found in by_joint.items():
-        if len(found) > 1:
-            yield f"{joint} is matched by {' and '.join(map(repr, found))}: must be matched once. Narrow one of them."
-
-
-def _unmatched(patterns: Iterable[str], by_joint: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """Yield the joints that no pattern matches, as one message."""
-    if bare := [joint for joint, found in by_joint.items() if not found]:
-        yield (
-            f"{', '.join(bare)} {'is' if len(bare) == 1 else 'are'} matched by none of "
-            f"{', '.join(map(repr, patterns)) or 'no patterns'}: each joint must be matched once. Add a pattern."
-        )
 
 
 def by_joint(value: object, joints: Sequence[str], subject: str) -> list[Any]:
@@ -84,3 +83,37 @@ def by_joint(value: object, joints: Sequence[str], subject: str) -> list[Any]:
     if problems:
         raise ValueError("\n".join(problems))
     return [given[patterns[joint]] for joint in joints]
+
+
+def ways(pattern: str, length: int = LENGTH) -> float:
+    """Return the largest number of ways to divide a name among the parts of an expression; may be inf."""
+    # Python has no public parser
+    parser: Any = importlib.import_module("re._parser")
+    return _ways(parser.parse(pattern), length)
+
+
+def _ways(items: Iterable[tuple[object, Any]], length: int) -> float:
+    total = 1.0
+    for operator, operand in items:
+        if str(operator).endswith("_REPEAT"):
+            least, most, inner = operand
+            most, each = min(int(most), length), _ways(inner, length)
+            if each == 1:
+                total *= max(1.0, most - int(least) + 1.0)
+            else:
+                # each repetition multiplies; an exponent of 30 is beyond any bound
+                total *= sum(min(each, 1e6) ** times for times in range(min(int(least), 30), min(most, 30) + 1))
+        elif (inner := _ALTERNATIVES.get(str(operator))) is not None:
+            total *= sum(_ways(one, length) for one in inner(operand) if one is not None)
+    return total
+
+
+# the expressions inside an operator, of which one matches
+_ALTERNATIVES: dict[str, Callable[[Any], Sequence[Any]]] = {
+    "BRANCH": lambda operand: operand[1],
+    "SUBPATTERN": lambda operand: [operand[-1]],
+    "ATOMIC_GROUP": lambda operand: [operand],
+    "ASSERT": lambda operand: [operand[1]],
+    "ASSERT_NOT": lambda operand: [operand[1]],
+    "GROUPREF_EXISTS": lambda operand: operand[1:],
+}

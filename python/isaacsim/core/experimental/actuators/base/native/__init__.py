@@ -14,17 +14,6 @@ from importlib.util import find_spec
 from typing import Any
 
 
-def _check_whole(path: str) -> None:
-    """Raise ImportError for a truncated Linux library, which would crash the process while loading."""
-    with open(path, "rb") as file:
-        head = file.read(64)
-    if head[:5] == b"\x7fELF\x02":
-        # the section table is at the end
-        start, size, count = (int.from_bytes(head[a:b], sys.byteorder) for a, b in ((40, 48), (58, 60), (60, 62)))
-        if start + size * count > os.path.getsize(path):
-            raise ImportError("the file is cut short")
-
-
 def _load() -> Any:
     name = f"{__name__}.core"
     spec = find_spec(name)
@@ -32,7 +21,15 @@ def _load() -> Any:
         return None
     try:
         if spec.origin:
-            _check_whole(spec.origin)
+            with open(spec.origin, "rb") as file:
+                head = file.read(64)
+            if head[:5] == b"\x7fELF\x02":
+                # the section table is at the end
+                start, size, count = (
+                    int.from_bytes(head[a:b], sys.byteorder) for a, b in ((40, 48), (58, 60), (60, 62))
+                )
+                if start + size * count > os.path.getsize(spec.origin):
+                    raise ImportError("the file is cut short")
         return import_module(name)
     except Exception as error:
         # the loader raises ImportError, the module's own beginning anything

@@ -31,7 +31,6 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import warp as wp
 
-from ...base import native
 from ...base.memory import Array, numpy_view
 from ...laws.contract.base import clear_kernel
 from ...laws.contract.catalogue import laws
@@ -49,10 +48,9 @@ from ..step.binding import Indices
 from ..step.native import NativeStep, network_of
 from ..step.state import StepState
 from ..step.warp import WarpStep
-from . import encoder_gradients, implicit_gradients, late_gradients
 from .encoder_gradients import Measured
 from .given_laws import GivenEffort, GivenMeasurement
-from .gradient_recorder import GradientRecorder, refuse
+from .gradient_recorder import CoreGradients, GradientRecorder, States, StepGradients, StepInputs, refuse
 from .held_gradients import HeldEfforts, Split
 from .implicit_gradients import EndOfStep
 from .late_gradients import LateCommands
@@ -65,9 +63,8 @@ if TYPE_CHECKING:
 _KEPT = 256
 # laws around those of the core and of Warp, whose gradients are in NumPy
 _LATE, _RATE = (DelayTimed, FeedbackEncoder, EffortDelayTimed), RateHold
-# number of their ranks, and state arrays of those of ranks 1 to 3
+# number of their ranks
 _RANKS = 6
-_ARRAYS_AROUND = implicit_gradients.NUM_STATES, late_gradients.NUM_ARRAYS, encoder_gradients.NUM_ARRAYS
 
 
 def _runtime() -> Any:
@@ -95,7 +92,9 @@ def off_tape() -> Iterator[None]:
 def require_gradients(label: str, step: Step) -> None:
     """Raise for a step without gradients."""
     if not isinstance(step, NativeStep | WarpStep):
-        names = _custom_components(step)
+        stages = [insert.array_stages for insert in getattr(step, "inserts", ())]
+        components = [one for some in stages for one in (some.delay, some.controller, *some.stages)]
+        names = list(dict.fromkeys(type(one).__name__ for one in components if one is not None and not has_law(one)))
         why = (
             "a component that computes by code of its own, a network that Torch runs, or one with a column of the "
             "caller's has none. Leave it out, or give the law as a wp.func"
@@ -133,6 +132,7 @@ def _refuse_on_gpu(label: str, plan: Plan) -> None:
 def _refuse_laws(label: str, laws: Sequence[LawClass]) -> None:
     """Raise for laws without gradients."""
     read = {part for law in laws for name in law.ASKS for part in (name, SIGNALS[name].total_of)}
+    has_mode = any(law.END is not None for law in laws)
     for why, refused in (
         ("a linkage ({}), which couples joints, has none. Leave it out", _coupling(laws)),
         ("a law that asks for what a motor feels ({}) has none. Leave it or the gear out", _feeling(laws)),
@@ -146,7 +146,7 @@ def _refuse_laws(label: str, laws: Sequence[LawClass]) -> None:
         ),
         (
             "a sensor of one's own ({}) beside an effort of the end of the step has none. Leave one out",
-            _sensing_start(laws),
+            [law for law in laws if has_mode and KINDS[law.KIND].senses and not law.LATE],
         ),
         (
             "a law of commands ({}) has none. Leave it out, and set the commands that it would give",
@@ -180,22 +180,9 @@ def _stepping(laws: Sequence[LawClass]) -> list[LawClass]:
     return [law for law in others if any(SIGNALS[name].is_of_engine for name in law.ASKS)]
 
 
-def _sensing_start(laws: Sequence[LawClass]) -> list[LawClass]:
-    """Return sensors that recorders would evaluate at the end of the step, not at its start as the step does."""
-    has_mode = any(law.END is not None for law in laws)
-    return [law for law in laws if has_mode and KINDS[law.KIND].senses and not law.LATE]
-
-
 def _is_hidden(law: LawClass, read: set[str]) -> bool:
     """Return True if a law has outputs besides efforts and its state: a signal that laws read in the next step."""
     return not read.isdisjoint(law.PUBLISHES) or not (KINDS[law.KIND].gives or law.LATE or law.END)
-
-
-def _custom_components(step: Step) -> list[str]:
-    """Return the class names of the components without a law, each once."""
-    stages = [insert.array_stages for insert in getattr(step, "inserts", ())]
-    components = [one for some in stages for one in (some.delay, some.controller, *some.stages)]
-    return list(dict.fromkeys(type(one).__name__ for one in components if one is not None and not has_law(one)))
 
 
 @dataclass(frozen=True)
@@ -276,17 +263,16 @@ class _LawsOfSlot:
         """Places of the signals that laws ask for and that must be finite."""
         return tuple(n for n, (name, row) in enumerate(self.given) if row is None and _must_be_finite(name))
 
-    def split(self, network_states: int) -> Split:
+    def split(self, network_states: int, rings: int) -> Split:
         """Return where the stages are among the signals, parameters and states of all."""
-        kinds = [stage.law.KIND for stage in self.held]
+        first_value = len(_given_to(self.controller))
+        first_state = network_states + (len(self.controller.law.STATE) if self.controller else 0)
         return Split(
-            first_value=len(_given_to(self.controller)),
-            num_values=sum(len(_given_to(one)) for one in self.stages),
-            first_state=network_states + (len(self.controller.law.STATE) if self.controller else 0),
-            num_states=sum(len(one.law.STATE) for one in self.stages),
+            values=slice(first_value, first_value + sum(len(_given_to(one)) for one in self.stages)),
+            states=slice(first_state, first_state + sum(len(one.law.STATE) for one in self.stages)),
+            rings=rings,
             checked=self.checked,
-            has_rate="rate" in kinds,
-            has_delay="effort_delay" in kinds,
+            held=[one.law for one in self.held],
         )
 
 
@@ -319,7 +305,8 @@ class Pipeline:
         self.network_core: Any = None
         """That network compiled, for the core."""
         self._around: list[LateCommands | Measured] = []
-        self._split = laws.split(len(self.network.STATE) if self.network else 0) if laws.held else None
+        states = len(self.network.STATE) if self.network else 0
+        self._split = laws.split(states, 3 if self.depth else 0) if laws.held else None
         self.recorder = self._held(self._recorder_of(networks, first), first)
         """Records steps and runs their backward passes."""
 
@@ -364,7 +351,7 @@ class Pipeline:
         known = [network_of(one, keep=True) for one in networks]
         self.network_core = known[0][0] if known else self.network_core
         first, *between, last = ("" if one is None else one.__name__ for one in laws)
-        return native.core.Gradients(self.count, first, known, between, curves, depth, last)
+        return CoreGradients(self.count, first, known, between, curves, depth, last)
 
     def values(self) -> list[np.ndarray]:
         """Current signals that its laws ask for, and parameters, in the order of the laws; each `(count,)`."""
@@ -390,38 +377,15 @@ class Pipeline:
         """Current values of a parameter, or of the lag."""
         return self._step.values(row)[:, self._slots].ravel()
 
-    def state(self, rings: Sequence[object], pushes: object, newest: object, laws: Sequence[object]) -> Any:
-        """Return a state of these slots as an argument of the recorder."""
-        sizes = [n for n, one in zip(_ARRAYS_AROUND, self._parts_around, strict=True) if one]
-        sizes += [self._split.own_arrays] if self._split else []
-        rest, pieces = list(laws), []
-        for size in reversed(sizes):
-            pieces.insert(0, rest[-size:])
-            del rest[-size:]
-        found = self._state(rings, pushes, newest, rest)
-        for piece in pieces[:-1] if self._split else pieces:
-            found = found, piece
-        if self._split is None:
-            return found
-        none = np.zeros(0, np.int32)
-        return found, self._state([], none, newest, rest[self._split.states]), pieces[-1]
-
-    @property
-    def _parts_around(self) -> tuple[list[PlannedStage], ...]:
-        """Laws around those of the core and of Warp, in the order of their states, but rate and effort delay."""
-        return self._laws.modes, self._laws.late, self._laws.encoders
-
     def state_of(self, state: StepState) -> Any:
         """Return a state of the plan, of one slot, as an argument of the recorder."""
-        if not (self._split or any(self._parts_around)):
-            return state if isinstance(self._step, WarpStep) else self._step.as_bound(state)
-        ring = [state.buffer_pos, state.buffer_vel, state.buffer_act]
-        arrays = [ring, state.num_pushes, state.write_idx, self.arrays_of(state)]
-        if isinstance(self._step, NativeStep):
-            arrays = [
-                [numpy_view(one) for one in some] if isinstance(some, list) else numpy_view(some) for some in arrays
-            ]
-        return self.state(*arrays)
+        laws, step = self._laws, self._step
+        if not (laws.modes or laws.late or laws.encoders or laws.held):
+            return step.as_bound(state) if isinstance(step, NativeStep) else state
+        view = numpy_view if isinstance(step, NativeStep) else (lambda one: one)
+        rings = [view(one) for one in (state.buffer_pos, state.buffer_vel, state.buffer_act)]
+        arrays = [view(one) for one in self.arrays_of(state)]
+        return States(rings, view(state.num_pushes), view(state.write_idx), arrays)
 
     def arrays_of(self, state: StepState) -> list[Any]:
         """Return the arrays of the laws of a state: those of laws around the core's and Warp's last."""
@@ -443,12 +407,6 @@ class Pipeline:
         """Numbers of the stateful laws in the order of `recorder`."""
         stateful = self._plan.stateful
         return sorted(range(len(stateful)), key=lambda number: _rank(stateful[number].law))
-
-    def _state(self, rings: Sequence[object], pushes: object, newest: object, laws: Sequence[object]) -> Any:
-        if isinstance(self._step, WarpStep):
-            pos, vel, act = rings or (None, None, None)
-            return StepState(pos, vel, act, pushes, newest, [tuple(laws)])
-        return native.core.State(rings, pushes, newest, laws)
 
     def places(self, having: np.ndarray) -> np.ndarray:
         """Indices of robots and slots into an array over robots and the slots `having` something."""
@@ -551,7 +509,8 @@ class OnTape:
             parameters, lag = pipeline.values(), pipeline.values_of(step.plan.lag) if pipeline.depth else None
         else:
             parameters, lag = pipeline.live(), step.plan.lag.live
-        return pipeline.recorder.note(bound.values[:5], bound.indices[:5], parameters, state, lag, seconds)
+        inputs = StepInputs(bound.values[:5], bound.indices[:5], parameters, state, lag, seconds)
+        return pipeline.recorder.note(inputs)
 
     def record(
         self, tape: wp.Tape, noted: object, binding: Indices, now: StepState | None, after: StepState | None
@@ -568,16 +527,12 @@ class OnTape:
         arrays = (*bound.inputs, *bound.outputs, *parameters, *befores, *afters)
 
         def back() -> None:
-            pipeline.recorder.back(
-                noted,
-                self._gradients(bound.outputs),
-                bound.indices[5],
-                self._gradients(bound.inputs),
-                bound.indices[:5],
-                self._gradients(parameters),
-                self._gradients(afters),
-                self._gradients(befores),
+            outputs, inputs = self._gradients(bound.outputs), self._gradients(bound.inputs)
+            states = self._gradients(afters), self._gradients(befores)
+            by = StepGradients(
+                outputs, bound.indices[5], inputs, bound.indices[:5], self._gradients(parameters), *states
             )
+            pipeline.recorder.back(noted, by)
 
         tape.record_func(back, [array for array in arrays if _has_gradient(array)])
 

@@ -1,6 +1,6 @@
 """Gradients through an encoder, before those of the rest of the actuator.
 
-The law and its derivatives are those of `laws/feedback_encoder.py`, its latency that of `late_ring.py`. The
+The law and its derivatives are those of `laws/feedback_encoder.py`, its latency that of `late_gradients.py`. The
 gradient of a quantized number is that of the number itself, a *straight-through* estimate: the true one, zero between
 steps and infinite at them, has no use. Gradients by resolutions are zero. An encoder at the motor, before a gear,
 measures what the gear makes of the joint; the rest gets what it measures as a position of the joint, which its gear
@@ -15,21 +15,14 @@ from typing import TypeVar
 
 import numpy as np
 
-from ...base.memory import Array, numpy_view
 from ...laws.contract.ranges import LARGEST
 from ...laws.feedback_encoder import MOST_COUNTS, FeedbackEncoder
 from ..random.law_numbers import gaussian
-from .gradient_recorder import GradientRecorder, flat, gathered, give, taken
-from .late_ring import LateStep
+from .gradient_recorder import GradientRecorder, OuterLaws, StepGradients, StepInputs, flat, gathered, give, taken
+from .late_gradients import LateStep
 
-_GIVEN = (*FeedbackEncoder.ASKS, *FeedbackEncoder.PARAMETERS)
-_One = TypeVar("_One")
-
-NUM_VALUES = len(_GIVEN)
-"""Number of its signals and parameters."""
-NUM_ARRAYS = len(FeedbackEncoder.STATE) + 1 + len(FeedbackEncoder.LATE)
-"""Number of its state arrays."""
 _MEASURED = 2
+_Step = TypeVar("_Step", StepInputs, StepGradients)
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +31,6 @@ class _Record:
 
     inner: object
     late: LateStep
-    dt: float
     # signals and parameters by name
     given: dict[str, np.ndarray]
     # position and filtered velocity before the step, the velocity before the filter, and the noise for a deviation of 1
@@ -56,10 +48,7 @@ class _Record:
 
 
 class Measured:
-    """Records steps and runs their backward passes; a `GradientRecorder` around that of the rest.
-
-    The rest has a `GivenMeasurement` as its sensor. States of the encoder follow those of the rest, signals and
-    parameters likewise.
+    """Records steps with an encoder; a `GradientRecorder` around that of the rest, whose sensor is `GivenMeasurement`.
 
     Args:
         inner: The recorder of the rest.
@@ -75,32 +64,19 @@ class Measured:
     ) -> None:
         self.inner = inner
         """The recorder of the rest."""
-        self._checked = checked
-        self._gear = gear
-        self._count, self._first, self._places = count, first, np.arange(count, dtype=np.uint32)
+        self._outer, self._count, self._first, self._checked = OuterLaws(FeedbackEncoder), count, first, checked
+        # ratio and offset among the parameters of the rest
+        self._gear = None if gear is None else slice(gear, gear + 2)
 
-    def note(
-        self,
-        signals: Sequence[Array | None],
-        indices: Sequence[Array],
-        parameters: Sequence[Array],
-        state: tuple[object, Sequence[Array]],
-        lag: Array | None,
-        dt: float,
-    ) -> _Record:
-        """Copy the inputs of a step before it runs, and return the record.
-
-        `state` is that of the rest, and the arrays of the encoder.
-        """
-        inner_state, arrays = state
-        given = dict(zip(_GIVEN, map(flat, parameters[-NUM_VALUES:]), strict=True))
+    def note(self, inputs: StepInputs) -> _Record:
+        """Copy the inputs of a step before it runs, and return the record."""
+        rest, given, arrays = self._outer.split(inputs)
         num_states = len(FeedbackEncoder.STATE)
         last_position, last_velocity, samples = map(flat, arrays[:num_states])
-        newest, *rings = map(numpy_view, arrays[num_states:])
-        joint = [gathered(signals[k], indices[k]) for k in range(_MEASURED)]
-        h, ratio, offset = np.float32(dt), np.ones(self._count, np.float32), np.zeros(self._count, np.float32)
+        joint = [gathered(rest.signals[k], rest.indices[k]) for k in range(_MEASURED)]
+        h, ratio, offset = np.float32(rest.dt), np.ones(self._count, np.float32), np.zeros(self._count, np.float32)
         if self._gear is not None:
-            ratio, offset = (flat(one) for one in parameters[self._gear : self._gear + 2])
+            ratio, offset = map(flat, rest.parameters[self._gear])
         with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
             q, qd = ratio * joint[0] + offset, ratio * joint[1]
             noise = _drawn(given, samples)
@@ -117,66 +93,51 @@ class Measured:
             before = np.where(np.isnan(last_velocity), raw, last_velocity)
             filtered = np.where(kept > 0.0, kept * before + share * raw, raw)
             measured = [np.where(np.isfinite(q) & np.isfinite(qd), one, np.nan) for one in (now, filtered)]
-            wanted = given["latency_steps"] + given["latency"] / h
-            acting, late = LateStep.of(measured, newest, rings, wanted)
+            acting, late = LateStep.of(FeedbackEncoder, measured, arrays[num_states:], given, rest.dt)
             seen = [(acting[0] - offset) / ratio, acting[1] / ratio]
-        inner = self.inner.note(signals, indices, self._with(parameters, seen), inner_state, lag, dt)
-        given_signals = [gathered(one, at) for one, at in zip(signals, indices, strict=False) if one is not None]
-        inputs = [*given_signals, *(flat(parameters[k]) for k in self._checked if k < len(parameters))]
-        heard = np.logical_and.reduce([np.isfinite(one) for one in inputs])
+        inner = self.inner.note(self._with(rest, seen))
+        signals = [gathered(one, at) for one, at in zip(rest.signals, rest.indices, strict=False) if one is not None]
+        checked = [flat(inputs.parameters[k]) for k in self._checked if k < len(inputs.parameters)]
+        heard = np.logical_and.reduce([np.isfinite(one) for one in (*signals, *checked)])
         kept_of_step = last_position, last_velocity, raw, noise, joint, seen, ratio, offset, heard
-        return _Record(inner, late, dt, given, *kept_of_step)
+        return _Record(inner, late, given, *kept_of_step)
 
     def efforts(self, noted: _Record) -> tuple[np.ndarray, np.ndarray]:
         """Return efforts and efforts before the limits of a recorded step; see `GradientRecorder`."""
         return self.inner.efforts(noted.inner)
 
-    def back(
-        self,
-        noted: _Record,
-        efforts: Sequence[Array | None],
-        effort_index: Array,
-        signals: Sequence[Array | None],
-        indices: Sequence[Array],
-        parameters: Sequence[Array | None],
-        after: Sequence[Array | None],
-        before: Sequence[Array | None],
-        numbers: Array | None = None,
-    ) -> None:
+    def back(self, noted: _Record, by: StepGradients) -> None:
         """Run the backward pass of a recorded step; see `GradientRecorder`."""
+        rest, own = self._outer.split_gradients(by)
         by_seen = [np.zeros(self._count, np.float32) for _ in range(_MEASURED)]
-        rest = after[:-NUM_ARRAYS], before[:-NUM_ARRAYS], numbers
-        self.inner.back(noted.inner, efforts, effort_index, signals, indices, self._with(parameters, by_seen), *rest)
-        acting = [by / noted.ratio for by in by_seen]
-        rings = slice(-len(acting), None)
-        by_now, by_filtered = noted.late.back(acting, after[rings], before[rings])
+        self.inner.back(noted.inner, self._with(rest, by_seen))
+        by_now, by_filtered = noted.late.back([one / noted.ratio for one in by_seen], own)
         # an input that is not finite keeps the state, and an effort alone does not
         good = noted.late.good & noted.heard
-        states = slice(-NUM_ARRAYS, -NUM_ARRAYS + 2)
-        by_position, by_velocity = (taken(one, self._count) for one in after[states])
-        found = _back(noted, np.where(good, by_now + by_position, 0.0), np.where(good, by_filtered + by_velocity, 0.0))
-        for name, by, to in zip(FeedbackEncoder.STATE, (by_position, by_velocity), before[states], strict=False):
-            give(to, self._places, np.where(good, found[name], by))
+        by_states = [taken(one, self._count) for one in own.after[:2]]
+        totals = [
+            np.where(good, one + by_state, 0.0) for one, by_state in zip((by_now, by_filtered), by_states, strict=True)
+        ]
+        found = _back(noted, *totals)
+        for name, by_state, to in zip(FeedbackEncoder.STATE, by_states, own.before, strict=False):
+            give(to, np.where(good, found[name], by_state))
         for k, name in enumerate(("position", "velocity")):
-            give(signals[k], indices[k], noted.ratio * found[name])
+            give(by.signals[k], noted.ratio * found[name], by.indices[k])
         if self._gear is not None:
-            for to, by in zip(parameters[self._gear : self._gear + 2], _by_gear(noted, by_seen, found), strict=True):
-                give(to, self._places, by)
-        by_lag = noted.late.by_lag(acting)
-        found |= {"latency": by_lag / noted.dt, "latency_steps": by_lag}
-        for name, to in zip(_GIVEN, parameters[-NUM_VALUES:], strict=True):
-            # of the switch of the velocity there is none
-            if name != "velocity" and name in found:
-                give(to, self._places, found[name])
+            for to, by_value in zip(rest.parameters[self._gear], _by_gear(noted, by_seen, found), strict=True):
+                give(to, by_value)
+        for name in ("bias", "noise", "velocity_filter"):
+            give(own.values[name], found[name])
 
-    def _with(self, parameters: Sequence[_One], measured: Sequence[np.ndarray]) -> list[_One | np.ndarray]:
-        """Return the parameters of the rest, with those of its sensor."""
-        return [*parameters[: self._first], *measured, *parameters[self._first : -NUM_VALUES]]
+    def _with(self, step: _Step, measured: Sequence[np.ndarray]) -> _Step:
+        """Return a step of the rest, or its gradients, with a measurement among its parameters."""
+        parameters = step.parameters
+        return step._replace(parameters=[*parameters[: self._first], *measured, *parameters[self._first :]])
 
 
 def _back(noted: _Record, by_now: np.ndarray, by_filtered: np.ndarray) -> dict[str, np.ndarray]:
     """Return gradients by signals, states and parameters, given those of measured position and velocity."""
-    given, dt = noted.given, noted.dt
+    given, dt = noted.given, noted.late.dt
     period = given["velocity_filter"].astype(np.float64) + dt
     kept, fresh = given["velocity_filter"] / period, np.isnan(noted.last_velocity)
     by_raw = by_filtered * np.where(fresh, 1.0, dt / period)

@@ -12,30 +12,20 @@ In NumPy, on the CPU.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from ...base.memory import Array
 from ...laws.implicit_effort import ImplicitEffort
-from .gradient_recorder import GradientRecorder, flat, gathered, give, taken
-
-NUM_STATES = len(ImplicitEffort.STATE)
-"""Number of its state arrays."""
-NUM_GIVEN = len(ImplicitEffort.ASKS) + len(ImplicitEffort.PARAMETERS)
-"""Number of its signals and parameters."""
-_GIVEN = (*ImplicitEffort.ASKS, *ImplicitEffort.PARAMETERS)
+from .gradient_recorder import GradientRecorder, OuterLaws, StepGradients, StepInputs, flat, gathered, give, taken
 
 
 @dataclass(eq=False)
 class _Record:
     """A step: its inputs, and after it the record of controller and limits at the end of the step."""
 
-    # arguments of the inner recorder but position and velocity
-    rest: tuple[Any, ...]
-    dt: float
+    # inputs of the inner recorder; position and velocity are those of the start
+    rest: StepInputs
     q: np.ndarray
     v: np.ndarray
     # signals and parameters of the mode by name, and its states
@@ -50,115 +40,78 @@ class _Record:
 
 
 class EndOfStep:
-    """Records steps and runs their backward passes; a `GradientRecorder` around that of controller and limits.
+    """Records steps with an effort of their end; a `GradientRecorder` around that of controller and limits.
 
-    States of the mode follow those of the rest, signals and parameters likewise. `finish` completes a record after its
-    step.
+    `finish` completes a record after its step.
     """
 
     def __init__(self, inner: GradientRecorder, count: int) -> None:
-        self._inner, self._count = inner, count
+        self._inner, self._count, self._outer = inner, count, OuterLaws(ImplicitEffort)
         self._places = np.arange(count, dtype=np.uint32)
 
-    def note(
-        self,
-        signals: Sequence[Array | None],
-        indices: Sequence[Array],
-        parameters: Sequence[Array],
-        state: tuple[object, Sequence[Array]],
-        lag: Array | None,
-        dt: float,
-    ) -> _Record:
-        """Copy the inputs of a step before it runs, and return the record.
-
-        `state` is that of the rest, and the arrays of the mode.
-        """
-        inner_state, arrays = state
-        q, v = (gathered(signals[k], indices[k]) for k in range(2))
-        values = [flat(one) for one in parameters[-NUM_GIVEN:]]
-        rest = (list(signals[2:]), list(indices[2:]), list(parameters[:-NUM_GIVEN]), inner_state, lag)
-        previous = [flat(one) for one in arrays]
-        return _Record(rest, dt, q, v, dict(zip(_GIVEN, values, strict=True)), *previous)
+    def note(self, inputs: StepInputs) -> _Record:
+        """Copy the inputs of a step before it runs, and return the record."""
+        rest, given, arrays = self._outer.split(inputs)
+        q, v = (gathered(rest.signals[k], rest.indices[k]) for k in range(2))
+        return _Record(rest, q, v, given, *map(flat, arrays))
 
     def finish(self, noted: _Record, efforts: np.ndarray) -> None:
         """Complete a record with the efforts of its step, `(count,)`."""
         noted.effort = efforts.astype(np.float32)
-        mode = _Mode(noted)
+        mode, rest = _Mode(noted), noted.rest
         after = np.where(mode.good, mode.free + mode.gain * noted.effort, np.nan)
-        end = [noted.q + noted.dt * after, after]
-        signals, indices, parameters, state, lag = noted.rest
-        noted.inner = self._inner.note(
-            [one.astype(np.float32) for one in end] + signals,
-            [self._places, self._places, *indices],
-            parameters,
-            state,
-            lag,
-            noted.dt,
-        )
+        signals = [one.astype(np.float32) for one in (noted.q + rest.dt * after, after)]
+        indices = [self._places, self._places, *rest.indices[2:]]
+        noted.inner = self._inner.note(rest._replace(signals=[*signals, *rest.signals[2:]], indices=indices))
 
     def efforts(self, noted: _Record) -> tuple[np.ndarray, np.ndarray]:
         """Return efforts of the law at the end of the step, and those before the limits; see `GradientRecorder`."""
         return self._inner.efforts(noted.inner)
 
-    def back(
-        self,
-        noted: _Record,
-        efforts: Sequence[Array | None],
-        effort_index: Array,
-        signals: Sequence[Array | None],
-        indices: Sequence[Array],
-        parameters: Sequence[Array | None],
-        after: Sequence[Array | None],
-        before: Sequence[Array | None],
-        numbers: Array | None = None,
-    ) -> None:
-        """Run the backward pass of a recorded step; see `gradients.GradientRecorder`."""
-        mode, split = _Mode(noted), len(after) - NUM_STATES
-        by_velocity, by_effort, by_unmodelled, _ = (taken(one, self._count) for one in after[split:])
-        direct, computed = (gathered(one, effort_index).astype(np.float64) for one in efforts)
-        rest = parameters[:-NUM_GIVEN], after[:split], before[:split], numbers
+    def back(self, noted: _Record, by: StepGradients) -> None:
+        """Run the backward pass of a recorded step; see `GradientRecorder`."""
+        mode, (rest, own) = _Mode(noted), self._outer.split_gradients(by)
+        by_velocity, by_effort, by_unmodelled, _ = (taken(one, self._count) for one in own.after)
+        direct, computed = (gathered(one, by.effort_index).astype(np.float64) for one in by.efforts)
+        no_states, zeros = [None] * len(rest.after), np.zeros(self._count)
         # slope of the law, by a pass of ones that reaches nothing else
-        nothing = [None] * len(rest[0]), [None] * split, [None] * split, None
-        by_one = self._inner_back(noted, np.ones(self._count), np.zeros(self._count), [None] * 5, indices, nothing)
+        nothing = rest._replace(
+            signals=[None] * 5,
+            parameters=[None] * len(rest.parameters),
+            after=no_states,
+            before=no_states,
+            numbers=None,
+        )
+        by_one = self._inner_back(noted, np.ones(self._count), zeros, nothing)
         slope = np.minimum(mode.total(by_one), 0.0)
         # states of the law, and what else does not depend on the effort
-        by_state = self._inner_back(noted, np.zeros(self._count), computed, signals, indices, rest)
+        by_state = self._inner_back(noted, zeros, computed, rest)
         wanted = direct + by_effort + mode.gain * mode.total(by_state)
         by_law = np.where(mode.good, wanted / (1.0 - mode.gain * slope), 0.0)
         # the gradients by states after the step are used; where states are kept in place, those before stand there
-        rest = rest[0], [None] * split, *rest[2:]
-        by_end = self._inner_back(noted, by_law, np.zeros(self._count), signals, indices, rest)
+        by_end = self._inner_back(noted, by_law, zeros, rest._replace(after=no_states))
         by_q = by_state[0] + by_end[0]
         by_after = mode.total(by_state) + mode.total(by_end)
         found = mode.back(by_after, by_unmodelled)
         found["v"] = found["v"] + by_velocity
-        for k, by in enumerate((by_q, found["v"])):
-            give(signals[k], indices[k], np.where(mode.good, by, 0.0))
-        for to, name in zip(parameters[-NUM_GIVEN:], _GIVEN, strict=True):
-            give(to, self._places, np.where(mode.good, found.get(name, 0.0), 0.0))
-        for to, name in zip(before[split:], ImplicitEffort.STATE, strict=True):
-            give(to, self._places, np.where(mode.good, found[name], 0.0))
+        for k, by_signal in enumerate((by_q, found["v"])):
+            give(by.signals[k], np.where(mode.good, by_signal, 0.0), by.indices[k])
+        for name, to in (*own.values.items(), *zip(ImplicitEffort.STATE, own.before, strict=True)):
+            give(to, np.where(mode.good, found.get(name, 0.0), 0.0))
 
     def _inner_back(
-        self,
-        noted: _Record,
-        by_effort: np.ndarray,
-        by_computed: np.ndarray,
-        signals: Sequence[Array | None],
-        indices: Sequence[Array],
-        rest: tuple[Any, ...],
+        self, noted: _Record, by_effort: np.ndarray, by_computed: np.ndarray, by: StepGradients
     ) -> tuple[np.ndarray, np.ndarray]:
         """Run the backward pass of the law; return the gradients by position and velocity at the end of the step."""
-        found = [np.zeros(self._count, np.float32) for _ in range(2)]
-        self._inner.back(
-            noted.inner,
-            [by_effort.astype(np.float32), by_computed.astype(np.float32)],
-            self._places,
-            [*found, *signals[2:]],
-            [self._places, self._places, *indices[2:]],
-            *rest,
+        by_end = [np.zeros(self._count, np.float32) for _ in range(2)]
+        by = by._replace(
+            efforts=[by_effort.astype(np.float32), by_computed.astype(np.float32)],
+            effort_index=self._places,
+            signals=[*by_end, *by.signals[2:]],
+            indices=[self._places, self._places, *by.indices[2:]],
         )
-        by_q, by_v = (one.astype(np.float64) for one in found)
+        self._inner.back(noted.inner, by)
+        by_q, by_v = (one.astype(np.float64) for one in by_end)
         return by_q, by_v
 
 
@@ -167,19 +120,19 @@ class _Mode:
 
     def __init__(self, noted: _Record) -> None:
         given = {name: values.astype(np.float64) for name, values in noted.given.items()}
-        self._given, self._dt = given, noted.dt
+        self._given, self._dt = given, noted.rest.dt
         coupled, inertia, assumed = given["coupled_inertia"], given["inertia"], given["assumed_inertia"]
         self._source = np.where(coupled > 0, 0, np.where(inertia > 0, 1, 2))
         self.inertia = np.choose(self._source, [coupled, 0.5 * inertia, assumed])
         with np.errstate(divide="ignore", invalid="ignore"):
-            self.gain = noted.dt / np.where(self.inertia > 0, self.inertia, np.nan)
+            self.gain = self._dt / np.where(self.inertia > 0, self.inertia, np.nan)
             self._is_coupled = inertia > self.inertia
             self._coupling = np.where(self._is_coupled, self.inertia / np.where(inertia > 0, inertia, 1.0), 1.0)
         v = noted.v.astype(np.float64)
         self._first = np.isnan(noted.previous_v)
         self._gained = np.where(self._first, 0.0, v - noted.previous_v)
         previous = np.where(np.isnan(noted.previous_effort), 0.0, noted.previous_effort)
-        seen = self.inertia * self._gained / noted.dt - previous + given["load"]
+        seen = self.inertia * self._gained / self._dt - previous + given["load"]
         self._off = np.where(self._first, 0.0, seen - noted.unmodelled)
         self._follows = given["has_friction"] > 0.5
         shares = np.where(self._follows, 1.0, given["load_share"] * self._coupling**2)

@@ -1,28 +1,129 @@
-"""Gradients through a command delay in seconds or between steps, before those of the rest of the actuator.
+"""Gradients through results that act late: of commands before the rest of the actuator, measurements and efforts.
 
-The gradient of the command that acts goes to the commands of earlier steps and to the delay, see `late_ring.py`; a part
-that is drawn has none. In NumPy, on the CPU.
+A result that acts is `(1 − f)·result n steps ago + f·result n + 1 steps ago`, n + f the delay in steps: its gradient
+goes to both results, and times their difference to the delay; a part that is drawn has none. It is the NumPy form of
+the rings of `laws/contract/late.py`, on the CPU.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
 from ...base.memory import Array, numpy_view
+from ...laws.contract.late import SPARE_ROWS, LateComponent
 from ...laws.delay_timed import MOST_DRAWS, DelayTimed
 from ..random.law_numbers import uniform
-from .gradient_recorder import GradientRecorder, flat, gathered, give
-from .late_ring import LateStep
+from .gradient_recorder import (
+    GradientRecorder,
+    OuterGradients,
+    OuterLaws,
+    StepGradients,
+    StepInputs,
+    flat,
+    gathered,
+    give,
+)
 
 _COMMANDS = range(2, 5)
-NUM_ARRAYS = len(DelayTimed.STATE) + 1 + len(DelayTimed.LATE)
-"""Number of its state arrays."""
-_GIVEN = (*DelayTimed.ASKS, *DelayTimed.PARAMETERS)
-NUM_VALUES = len(_GIVEN)
-"""Number of its signals and parameters."""
+_Step = TypeVar("_Step", StepInputs, StepGradients)
+
+
+@dataclass(frozen=True, eq=False)
+class LateStep:
+    """Rows that the rings of a law read and wrote in a step; an element per joint."""
+
+    # the law, and the step
+    law: type[LateComponent]
+    dt: float
+    # rows with the two results, and the row that was written; share of the older one
+    first: np.ndarray
+    second: np.ndarray
+    row: np.ndarray
+    share: np.ndarray
+    # true where the ring was filled, where results were finite, and where the delay was within the ring
+    fresh: np.ndarray
+    good: np.ndarray
+    inside: np.ndarray
+    # number of rows
+    depth: int
+    # per result, the older one less the later one
+    differences: list[np.ndarray]
+
+    @classmethod
+    def of(
+        cls,
+        law: type[LateComponent],
+        now: Sequence[np.ndarray],
+        arrays: Sequence[Array],
+        values: dict[str, np.ndarray],
+        dt: float,
+        more: np.ndarray | float = 0.0,
+    ) -> tuple[list[np.ndarray], LateStep]:
+        """Return the results that act, NaN on a fault, and the record of the step.
+
+        Args:
+            law: Law whose results act late.
+            now: Results of the step, float32 `(count,)` each.
+            arrays: Row that was written last, NaN after a reset; and the rings before the step, `(depth, count)` each.
+            values: Its parameters.
+            dt: Time step [s].
+            more: Steps of delay besides these.
+        """
+        newest, *rings = map(numpy_view, arrays)
+        wanted = values[law.STEPS] + values[law.SECONDS] / np.float32(dt) + more
+        depth, fresh, every = len(rings[0]), np.isnan(newest), np.arange(len(newest))
+        good = np.logical_and.reduce([np.isfinite(one) for one in (*now, wanted)])
+        row = np.where(fresh | (newest >= depth - 1), 0, np.nan_to_num(newest) + 1).astype(int)
+        bounded = np.clip(np.where(good, wanted, 0.0), 0.0, depth - SPARE_ROWS).astype(np.float32)
+        whole = bounded.astype(int)
+        first, second, share = (row - whole) % depth, (row - whole - 1) % depth, bounded - whole.astype(np.float32)
+        acting, differences = [], []
+        for result, ring in zip(now, rings, strict=True):
+            later = np.where(fresh | (whole == 0), result, ring[first, every])
+            older = np.where(fresh, result, ring[second, every])
+            differences.append(older - later)
+            # nothing is kept for a delay that stays 0
+            late = later + share * np.where(share > 0.0, older - later, 0.0)
+            acting.append(np.where(good, late, np.nan).astype(np.float32))
+        inside = wanted < depth - SPARE_ROWS
+        return acting, cls(law, dt, first, second, row, share, fresh, good, inside, depth, differences)
+
+    def back(self, by_acting: Sequence[np.ndarray], own: OuterGradients) -> list[np.ndarray]:
+        """Return gradients by the results of the step, given those by what acts and by the rings after the step.
+
+        Those by the rings before the step and by the delay are added to `own`.
+        """
+        # that of a huge number in the ring has no end
+        with np.errstate(invalid="ignore", over="ignore"):
+            products = (by * difference for by, difference in zip(by_acting, self.differences, strict=True))
+            by_lag = np.where(self.good & self.inside, sum(products), 0.0)
+        give(own.values[self.law.SECONDS], by_lag / self.dt)
+        give(own.values[self.law.STEPS], by_lag)
+        rings = slice(-len(by_acting), None)
+        return [self._back(*ring) for ring in zip(by_acting, own.after[rings], own.before[rings], strict=True)]
+
+    def _back(self, by_acting: np.ndarray, by_after: Array | None, by_before: Array | None) -> np.ndarray:
+        every, good = np.arange(len(self.row)), self.good
+        rows = np.zeros((self.depth, len(every)), np.float32)
+        if by_after is not None:
+            after = numpy_view(by_after)
+            rows += after
+            after[...] = 0.0
+        by = np.where(good, by_acting, 0.0)
+        rows[self.first, every] += (1.0 - self.share) * by
+        rows[self.second, every] += self.share * by
+        # the present result fills the ring in the first step, and else is one row of it
+        by_now = np.where(self.fresh, rows.sum(axis=0), rows[self.row, every])
+        by_now[~good] = 0.0
+        rows[self.row[good], every[good]] = 0.0
+        rows[:, self.fresh & good] = 0.0
+        if by_before is not None:
+            numpy_view(by_before)[...] += rows
+        return by_now
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,80 +132,42 @@ class _Record:
 
     inner: object
     late: LateStep
-    dt: float
 
 
 class LateCommands:
-    """Records steps and runs their backward passes; a `GradientRecorder` around that of the rest.
-
-    States of the delay follow those of the rest, signals and parameters likewise.
-    """
+    """Records steps with a delay in seconds or between steps; a `GradientRecorder` around that of the rest."""
 
     def __init__(self, inner: GradientRecorder, count: int) -> None:
         self.inner = inner
         """The recorder of the rest."""
+        self._outer = OuterLaws(DelayTimed)
         self._count, self._places = count, np.arange(count, dtype=np.uint32)
 
-    def note(
-        self,
-        signals: Sequence[Array | None],
-        indices: Sequence[Array],
-        parameters: Sequence[Array],
-        state: tuple[object, Sequence[Array]],
-        lag: Array | None,
-        dt: float,
-    ) -> _Record:
-        """Copy the inputs of a step before it runs, and return the record.
-
-        `state` is that of the rest, and the arrays of the delay.
-        """
-        inner_state, arrays = state
-        given = dict(zip(_GIVEN, map(flat, parameters[-NUM_VALUES:]), strict=True))
-        states, (newest, *rings) = arrays[: len(DelayTimed.STATE)], map(numpy_view, arrays[len(DelayTimed.STATE) :])
-        now = [gathered(signals[c], indices[c]) for c in _COMMANDS]
-        wanted = given["steps"] + given["seconds"] / np.float32(dt) + drawn(given, *map(flat, states))
-        acting, late = LateStep.of(now, newest, rings, wanted)
-        inner = self.inner.note(
-            [*signals[:2], *acting], [*indices[:2], *[self._places] * 3], parameters[:-NUM_VALUES], inner_state, lag, dt
-        )
-        return _Record(inner, late, dt)
+    def note(self, inputs: StepInputs) -> _Record:
+        """Copy the inputs of a step before it runs, and return the record."""
+        rest, values, arrays = self._outer.split(inputs)
+        num_states = len(DelayTimed.STATE)
+        now = [gathered(rest.signals[c], rest.indices[c]) for c in _COMMANDS]
+        more = drawn(values, *map(flat, arrays[:num_states]))
+        acting, late = LateStep.of(DelayTimed, now, arrays[num_states:], values, rest.dt, more)
+        return _Record(self.inner.note(self._with(rest, acting)), late)
 
     def efforts(self, noted: _Record) -> tuple[np.ndarray, np.ndarray]:
         """Return efforts and efforts before the limits of a recorded step; see `GradientRecorder`."""
         return self.inner.efforts(noted.inner)
 
-    def back(
-        self,
-        noted: _Record,
-        efforts: Sequence[Array | None],
-        effort_index: Array,
-        signals: Sequence[Array | None],
-        indices: Sequence[Array],
-        parameters: Sequence[Array | None],
-        after: Sequence[Array | None],
-        before: Sequence[Array | None],
-        numbers: Array | None = None,
-    ) -> None:
+    def back(self, noted: _Record, by: StepGradients) -> None:
         """Run the backward pass of a recorded step; see `GradientRecorder`."""
+        rest, own = self._outer.split_gradients(by)
         acting = [np.zeros(self._count, np.float32) for _ in _COMMANDS]
-        self.inner.back(
-            noted.inner,
-            efforts,
-            effort_index,
-            [*signals[:2], *acting],
-            [*indices[:2], *[self._places] * 3],
-            parameters[:-NUM_VALUES],
-            after[:-NUM_ARRAYS],
-            before[:-NUM_ARRAYS],
-            numbers,
-        )
-        rings = slice(-len(acting), None)
-        for c, by_now in zip(_COMMANDS, noted.late.back(acting, after[rings], before[rings]), strict=True):
-            give(signals[c], indices[c], by_now)
-        by_lag = noted.late.by_lag(acting)
-        by = dict(zip(_GIVEN, parameters[-NUM_VALUES:], strict=True))
-        give(by["seconds"], self._places, by_lag / noted.dt)
-        give(by["steps"], self._places, by_lag)
+        self.inner.back(noted.inner, self._with(rest, acting))
+        for c, by_now in zip(_COMMANDS, noted.late.back(acting, own), strict=True):
+            give(by.signals[c], by_now, by.indices[c])
+
+    def _with(self, step: _Step, commands: Sequence[np.ndarray]) -> _Step:
+        """Return a step of the rest, or its gradients, with commands of its own."""
+        signals, indices = [*step.signals[:2], *commands], [*step.indices[:2], *[self._places] * len(_COMMANDS)]
+        return step._replace(signals=signals, indices=indices)
 
 
 def drawn(given: dict[str, np.ndarray], before: np.ndarray, left: np.ndarray, draws: np.ndarray) -> np.ndarray:

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import warp as wp
 
-from ...base.memory import Array, warp_view
+from ...base.memory import warp_view
 from ..step.binding import all_warp
 from ..step.state import StepState
 from ..step.warp import load_kernel
 from .gradient_kernels import COMMANDS, SIGNALS, PipelineLaws, given_to, gradient_kernels
+from .gradient_recorder import States, StepGradients, StepInputs
 
 if TYPE_CHECKING:
     from ...laws.networks.network_law import NetworkLaw
@@ -35,7 +36,7 @@ class _Record:
 
 
 class WarpGradients:
-    """Records steps and runs their backward passes; a `gradients.GradientRecorder`.
+    """Records steps and runs their backward passes; a `GradientRecorder`.
 
     Args:
         elements: Number of joints.
@@ -77,16 +78,12 @@ class WarpGradients:
         count = 2 if self._kernels.convert else 0
         self._converted = [wp.zeros((len(SIGNALS), elements), dtype=wp.float32, device=device) for _ in range(count)]
 
-    def note(
-        self,
-        signals: Sequence[Array | None],
-        indices: Sequence[Array],
-        parameters: Sequence[Array],
-        state: StepState | None,
-        lag: Array | None,
-        dt: float,
-    ) -> _Record:
+    def note(self, inputs: StepInputs) -> _Record:
         """Copy the inputs of a step before it runs, and return the record."""
+        signals, indices, parameters, state, lag, dt = inputs
+        if isinstance(state, States):
+            position, velocity, effort = state.rings or [None] * 3
+            state = StepState(position, velocity, effort, state.num_pushes, state.write_idx, [tuple(state.laws)])
         numbers = wp.empty_like(self._by_numbers)
         delay, ring = None, [None] * 6
         if self._depth:
@@ -108,24 +105,14 @@ class WarpGradients:
         found = outputs.numpy()
         return found[0], found[1]
 
-    def back(
-        self,
-        noted: _Record,
-        efforts: Sequence[Array | None],
-        effort_index: Array,
-        signals: Sequence[Array | None],
-        indices: Sequence[Array],
-        parameters: Sequence[Array | None],
-        after: Sequence[Array | None],
-        before: Sequence[Array | None],
-        numbers: Array | None = None,
-    ) -> None:
-        """Run the backward pass of a recorded step; see `gradients.GradientRecorder`."""
+    def back(self, noted: _Record, by: StepGradients) -> None:
+        """Run the backward pass of a recorded step; see `GradientRecorder`."""
+        after, before = by.after, by.before
         kernels, by_outputs, by_numbers = self._kernels, self._by_outputs, self._by_numbers
         # `after` and `before` have rings of a delay, states of a network, states of laws
         rings = len(COMMANDS) if self._depth else 0
         first = rings + self._network_states
-        given = all_warp([*efforts, effort_index, *after[first:]])
+        given = all_warp([*by.efforts, by.effort_index, *after[first:]])
         self._launch(kernels.gather, given, [by_outputs, by_numbers])
         of_network = self._network_efforts(noted)
         if self._by_network:
@@ -138,7 +125,7 @@ class WarpGradients:
             if kernels.convert:
                 self._adjoint(kernels.convert, noted, [], [], by_read)
         ring = all_warp([*(after[:rings] or [None] * 3), *(before[:rings] or [None] * 3)])
-        added = all_warp([*signals, *indices, *before[first:], *parameters])
+        added = all_warp([*by.signals, *by.indices, *before[first:], *by.parameters])
         self._launch(kernels.scatter, [by_numbers, noted.delay, self._depth], [*ring, *added])
 
     def _network_efforts(self, noted: _Record) -> list[wp.array]:

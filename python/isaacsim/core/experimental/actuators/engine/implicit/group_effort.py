@@ -151,7 +151,11 @@ class GroupEffort:
             bias_force: Bias force [N·m or N], or None.
         """
         sim_state, sim_control, now, after, dt = given
-        seconds = _seconds_of(dt)
+        if dt is None or not 0.0 < number_of("dt", dt) <= sys.float_info.max:
+            raise ValueError(
+                f"dt = {dt}: must be the physics step, as the implicit effort mode requires dt > 0. Give it in seconds."
+            )
+        seconds = float(dt)
         binding = calls.bound(sim_state, sim_control, now, after, dt)[0]
         bias = None if bias_force is None else self._bias.at_rows(bias_force, sim_state)
         laws, solver, actuator = self.laws(), self._solver, self._actuator
@@ -255,14 +259,6 @@ def _rows_of(actuator: ActuatorLike, blocks: Blocks) -> Rows:
                 "the implicit effort mode. Leave the actuator explicit."
             )
     return Rows(blocks.block[dofs], blocks.place[dofs], blocks.starts, blocks.counts, actuator.device)
-
-
-def _seconds_of(dt: float | None) -> float:
-    if dt is None or not 0.0 < number_of("dt", dt) <= sys.float_info.max:
-        raise ValueError(
-            f"dt = {dt}: must be the physics step, as the implicit effort mode requires dt > 0. Give it in seconds."
-        )
-    return float(dt)
 
 
 @wp.kernel

@@ -170,7 +170,11 @@ class GroupSolver:
 
     def __init__(self, rows: Rows, options: ImplicitOptions) -> None:
         self._rows, self._device, self._groups = rows, rows.device, rows.joints.shape[0]
-        self._data, self._options = _data_of(rows), _options_of(options)
+        found = _Options()
+        found.from_explicit = int(options.warm_start is ImplicitOptions.WarmStart.EXPLICIT)
+        for name in ("max_iters", "ls_iterations", "residual_tol", "update_tol", "fd_epsilon", "derivative_floor"):
+            setattr(found, name, getattr(options, name))
+        self._data, self._options = _data_of(rows), found
         data = self._data
         self.position, self.velocity, self.impulse = data.position, data.velocity, data.impulse
         self.commands = [data.position_target, data.velocity_target, data.feedforward]
@@ -223,14 +227,6 @@ def _data_of(rows: Rows) -> _Data:
             given = wp.zeros(shape, dtype=kind.type.dtype, device=rows.device)
         setattr(data, name, given)
     return data
-
-
-def _options_of(options: ImplicitOptions) -> _Options:
-    found = _Options()
-    found.from_explicit = int(options.warm_start is ImplicitOptions.WarmStart.EXPLICIT)
-    for name in ("max_iters", "ls_iterations", "residual_tol", "update_tol", "fd_epsilon", "derivative_floor"):
-        setattr(found, name, getattr(options, name))
-    return found
 
 
 @wp.kernel

@@ -223,7 +223,12 @@ class JointSpaceResponse(NotCopied):
             # a graph may capture later calls
             self._columns = [wp.zeros((worlds, width), dtype=wp.float32, device=device) for _ in range(2)]
         unit, solution = self._columns
-        block, place = self._dof_arrays()
+        if not hasattr(self, "_of_dofs"):
+            both = self.blocks.block, self.blocks.place
+            self._of_dofs = [
+                wp.array(one.astype(np.int32), dtype=wp.int32, device=self._inverse.device) for one in both
+            ]
+        block, place = self._of_dofs
         self._inverse.zero_()
         for column in range(width):
             wp.launch(_unit_kernel, unit.shape, [column], [unit], device=device)
@@ -240,14 +245,6 @@ class JointSpaceResponse(NotCopied):
         if dofs % worlds or len({tuple(one) for one in np.reshape(self.blocks.place, (worlds, -1))}) > 1:
             raise ValueError("dof_map = None: must be given where worlds differ. Give the DOF of each of the solver's.")
         return worlds, dofs // worlds
-
-    def _dof_arrays(self) -> list[wp.array]:
-        if not hasattr(self, "_of_dofs"):
-            both = self.blocks.block, self.blocks.place
-            self._of_dofs = [
-                wp.array(one.astype(np.int32), dtype=wp.int32, device=self._inverse.device) for one in both
-            ]
-        return self._of_dofs
 
     def _invert(self) -> None:
         inputs = [self._masses, self._armature, self._starts, self._counts]

@@ -139,7 +139,10 @@ class Randomization:
         self._places: dict[str, list[_JointParameter]] = {}
         self._unscaled: dict[str, str] = {}
         for step, joints in plans:
-            self._add_parameters(step, joints)
+            for view in step.plan.views:
+                for at, slot in enumerate(view.slots):
+                    place = _JointParameter(self._names[joints[slot]], step, view, at)
+                    self._places.setdefault(view.attribute, []).append(place)
             self._unscaled |= _unscaled(step.plan, [dof_names[joint] for joint in joints])
         self._requests: dict[str, _Request] = {}
         # number of draws of each robot
@@ -151,12 +154,6 @@ class Randomization:
         self._nominal: dict[tuple[int, int], np.ndarray] = {}
         self._nominal_properties: dict[str, np.ndarray] = {}
         self._targets: _Targets | None = None
-
-    def _add_parameters(self, step: Step, joints: Sequence[int]) -> None:
-        for view in step.plan.views:
-            for at, slot in enumerate(view.slots):
-                place = _JointParameter(self._names[joints[slot]], step, view, at)
-                self._places.setdefault(view.attribute, []).append(place)
 
     @property
     def active(self) -> bool:
@@ -265,7 +262,11 @@ class Randomization:
 
     def _range_problem(self, name: str, joint: str, given: Distribution, subject: str) -> str | None:
         if name == STRENGTH:
-            return self._strength_problem(joint, given, subject)
+            if joint in self._unscaled:
+                return f"{subject}: {self._unscaled[joint]}. Leave this joint out, by patterns of the others."
+            if given.operation == "add" or given.bounds[0] < 0:
+                return f"{subject}: must be factors >= 0. Give such a distribution."
+            return None
         places = [] if name in JOINT_PROPERTIES else self._places_of(name, joint)
         rule = places[0].described if places else JOINT_PROPERTIES[name]
         if rule is None:
@@ -279,13 +280,6 @@ class Randomization:
         else:
             problem = _first_complaint(subject, ends, rule)
         return problem or _lateness_problem(subject, name, max(ends, default=0.0), places)
-
-    def _strength_problem(self, joint: str, given: Distribution, subject: str) -> str | None:
-        if joint in self._unscaled:
-            return f"{subject}: {self._unscaled[joint]}. Leave this joint out, by patterns of the others."
-        if given.operation == "add" or given.bounds[0] < 0:
-            return f"{subject}: must be factors >= 0. Give such a distribution."
-        return None
 
     def _new_targets(self) -> _Targets:
         """Return the draws of all requests, with the current arrays of the parameters."""

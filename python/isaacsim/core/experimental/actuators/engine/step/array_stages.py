@@ -248,7 +248,14 @@ class Insert:
         # state
         self._advanced = []
         if controller is not None and now.controller_state is not None:
-            self._update_controller(now.controller_state, after.controller_state)
+            before = self._held(self.array_stages.controller, now.controller_state)
+            if now.controller_state is after.controller_state:
+                before = {name: wp.clone(array) for name, array in before.items()}
+            self.array_stages.controller.update_state(now.controller_state, after.controller_state)
+            for name, written in self._held(self.array_stages.controller, after.controller_state).items():
+                if written.dtype is wp.float32:
+                    wp.launch(_state_fault_kernel, written.shape, [written], [self.raw], device=self.device)
+                self._advanced.append((before[name], written))
         if delay is not None:
             self._update_delay(targets, now.delay_state, after.delay_state, bad)
         wp.launch(write_efforts_kernel, self.count, [at, bad, self.raw, changed], [computed, efforts], device=device)
@@ -336,16 +343,6 @@ class Insert:
                 _gather_kernel, self.count, [given, *self._places, self.at], [self._custom[name]], device=self.device
             )
         return {name: dense if name in self._inputs else None for name, dense in self._custom.items()}
-
-    def _update_controller(self, now: object, after: object) -> None:
-        before = self._held(self.array_stages.controller, now)
-        if now is after:
-            before = {name: wp.clone(array) for name, array in before.items()}
-        self.array_stages.controller.update_state(now, after)
-        for name, written in self._held(self.array_stages.controller, after).items():
-            if written.dtype is wp.float32:
-                wp.launch(_state_fault_kernel, written.shape, [written], [self.raw], device=self.device)
-            self._advanced.append((before[name], written))
 
     def _update_delay(self, targets: Sequence[wp.array], now: object, after: Any, bad: wp.array) -> None:
         known = isinstance(now, Delay.State)

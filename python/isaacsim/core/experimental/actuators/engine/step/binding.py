@@ -245,7 +245,13 @@ def _checked(
         if array.dtype is not wp.dtype_from_numpy(dtype):
             _refuse(f"{name} has dtype {array.dtype.__name__}", str(dtype))
     elif isinstance(array, np.ndarray):
-        _check_numpy(name, array, dtype, output=output)
+        # another byte order is another type
+        if array.dtype != dtype:
+            _refuse(f"{name} has dtype {array.dtype}", str(dtype))
+        if not array.flags.aligned:
+            _refuse(name, "aligned in memory")
+        if output and not array.flags.writeable:
+            _refuse(name, "writeable")
     else:
         _refuse(f"{name} is a {type(array).__name__}", f"a NumPy or Warp array of {dtype}")
     expected = wp.get_device(device)
@@ -253,16 +259,6 @@ def _checked(
         where = array.device if isinstance(array, wp.array) else "the CPU"
         _refuse(f"{name} is on {where}", f"on {expected}, as the actuators are")
     return tuple(array.shape), tuple(array.strides)
-
-
-def _check_numpy(name: str, array: np.ndarray, dtype: np.dtype, *, output: bool) -> None:
-    # another byte order is another type
-    if array.dtype != dtype:
-        _refuse(f"{name} has dtype {array.dtype}", str(dtype))
-    if not array.flags.aligned:
-        _refuse(name, "aligned in memory")
-    if output and not array.flags.writeable:
-        _refuse(name, "writeable")
 
 
 def _refuse(subject: str, rule: str) -> NoReturn:

@@ -10,6 +10,7 @@ import numpy as np
 import warp as wp
 
 from ...base import native
+from ...base.callers import weakly
 from ...base.memory import apart, numpy_view, warp_view
 from ...laws.contract.late import SPARE_ROWS
 from ...specs.signals import SIGNALS
@@ -71,7 +72,8 @@ class NativeStep:
         self.limit = self._core.limit
         # what is checked once per time step is so by the core, without a call of Python in each step
         checked_once = bool(self.checks) and all(isinstance(one, KeptDelays) for one in self.checks)
-        step = self._core.stepper(self._weak_check()) if checked_once else self._core.step
+        # the garbage collector does not see into the core
+        step = self._core.stepper(weakly(self._require_dt)) if checked_once else self._core.step
         self.command = self._in_order(self._core.command, self.checks)
         self.step = self._in_order(step, () if checked_once else self.checks)
 
@@ -313,16 +315,6 @@ class NativeStep:
     def _require_dt(self, dt: float) -> None:
         for one in self.checks:
             one.require_dt(dt)
-
-    def _weak_check(self) -> Callable[[float], None]:
-        """Return `_require_dt` without a reference to this step: the garbage collector does not see into the core."""
-        method = weakref.WeakMethod(self._require_dt)
-
-        def check(dt: float) -> None:
-            if (require := method()) is not None:
-                require(dt)
-
-        return check
 
     def _in_order(self, run: Callable[[float], None], checks: Sequence[Check]) -> Callable[[float], None]:
         """Return `run`, preceded by checks and copies where the plan needs them."""

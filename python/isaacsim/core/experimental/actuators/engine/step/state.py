@@ -169,7 +169,14 @@ def save(parts: Parts) -> dict[str, np.ndarray]:
 
 def restore(parts: Parts, saved: Mapping[str, object]) -> None:
     """Restore a result of `save`, of any engine; everything is checked before anything changes."""
-    _require_layout(saved)
+    rule = f"must be {LAYOUT}, as version {__version__} of this package writes. Save the state anew."
+    if not isinstance(saved, Mapping) or "layout" not in saved:
+        raise ValueError(f"saved state has no layout number, as those that versions up to 0.2.0 wrote: {rule}")
+    layout, version = (np.asarray(saved.get(name, [])).ravel().tolist() for name in _HEAD)
+    if layout != [LAYOUT]:
+        wrote, has = (*version, "unknown")[0], (*layout, None)[0]
+        raise ValueError(f"saved state has layout {has}, of version {wrote}: {rule}")
+    _require_version(version)
     given = dict(_added(parts)) | {name: np.asarray(saved[name]) for name in saved}
     _require_alike(given, _of_actuators(parts))
     _require_finite(given, parts)
@@ -284,17 +291,6 @@ def _newest_rows(buffer: np.ndarray, newest: int, pushes: np.ndarray, count: int
     ages = np.arange(count - 1, -1, -1)[:, None]
     rows = (newest - np.minimum(ages, np.maximum(pushes - 1, 0))) % depth
     return np.where(pushes > 0, np.take_along_axis(buffer, rows, axis=0), np.float32(0))
-
-
-def _require_layout(saved: Mapping[str, object]) -> None:
-    rule = f"must be {LAYOUT}, as version {__version__} of this package writes. Save the state anew."
-    if not isinstance(saved, Mapping) or "layout" not in saved:
-        raise ValueError(f"saved state has no layout number, as those that versions up to 0.2.0 wrote: {rule}")
-    layout, version = (np.asarray(saved.get(name, [])).ravel().tolist() for name in _HEAD)
-    if layout != [LAYOUT]:
-        wrote, has = (*version, "unknown")[0], (*layout, None)[0]
-        raise ValueError(f"saved state has layout {has}, of version {wrote}: {rule}")
-    _require_version(version)
 
 
 def _require_version(version: Sequence[object]) -> None:

@@ -418,12 +418,6 @@ class WarpStep:
         """Count a step, unless the device has counted it."""
         self._steps += not self._counts_there
 
-    def _counts_steps_there(self) -> bool:
-        """Return True if steps are counted on the device, as they are from the first captured graph on."""
-        # Warp gives the captures themselves, which are none after the capture
-        self._counts_there = self._counts_there or bool(wp.get_device(self.device).is_capturing)
-        return self._counts_there
-
     def _set_steps(self, steps: int) -> None:
         """Set the number of steps; a graph keeps the Python count of the time of its capture."""
         if self._counts_there:
@@ -442,7 +436,9 @@ class WarpStep:
             launch = self._record(self._new_launch(phase), *key)
         first = 1 + len(self._rows)
         launch.set_param_at_index(first, self._steps)
-        launch.set_param_at_index(first + 1, int(self._counts_steps_there()))
+        # Warp gives the captures themselves, which are none after the capture
+        self._counts_there = self._counts_there or bool(wp.get_device(self.device).is_capturing)
+        launch.set_param_at_index(first + 1, int(self._counts_there))
         launch.set_param_at_index(first + 2, dt)
         launch.launch()
 

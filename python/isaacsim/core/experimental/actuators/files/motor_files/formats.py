@@ -47,19 +47,6 @@ def parse(text: str, ending: str) -> object:
         plain = _PARSERS[ending](text)
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
-    _require_flat(plain)
-    return plain
-
-
-def render(plain: object, ending: str) -> str:
-    """A text of which `parse` makes the same data; an `ImportError` if the library of the format is missing."""
-    return _RENDERERS[ending](plain)
-
-
-_TOO_DEEP = f"nests too deep: must be at most {MAX_DEPTH} levels. Write motors by pattern."
-
-
-def _require_flat(plain: object) -> None:
     level: list[object] = [plain]
     for _ in range(MAX_DEPTH):
         below: list[object] = []
@@ -74,6 +61,15 @@ def _require_flat(plain: object) -> None:
         level = below
     if level:
         raise ValueError(_TOO_DEEP)
+    return plain
+
+
+def render(plain: object, ending: str) -> str:
+    """A text of which `parse` makes the same data; an `ImportError` if the library of the format is missing."""
+    return _RENDERERS[ending](plain)
+
+
+_TOO_DEEP = f"nests too deep: must be at most {MAX_DEPTH} levels. Write motors by pattern."
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:

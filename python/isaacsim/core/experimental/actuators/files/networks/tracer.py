@@ -142,10 +142,15 @@ class Tracer:
         """Return the lengths of the axes."""
         return tuple(x.shape)
 
-    def reshape(self, x: Tensor, target: Sequence[object]) -> Tensor:
+    def reshape(self, x: Tensor, target: Sequence[Any]) -> Tensor:
         """Return a tensor with other axes of length 1; -1 is one open length, `ROWS` the number of rows."""
         if isinstance(x, np.ndarray):
-            return _reshaped(x, target)
+            if ROWS in target:
+                raise NetworkError("gives a constant the shape of the input.")
+            try:
+                return x.reshape(tuple(int(size) for size in target))
+            except (ValueError, OverflowError) as error:
+                raise NetworkError(str(error)) from None
         if isinstance(x, State):
             return self._reshaped_state(x, target)
         if list(target).count(ROWS) > 1:
@@ -402,13 +407,6 @@ class Tracer:
         A state is its input, the number of layers in it, and the tensor that it is after the step. A `NetworkError`
         says that a state is not the new state of its layer, or that a layer has no influence.
         """
-        self._check_states(states)
-        if not isinstance(output, Value):
-            raise NetworkError("effort does not depend on the input.")
-        return self._network(output.source)
-
-    def _check_states(self, states: Sequence[tuple[str, int, Tensor]]) -> None:
-        # state and layer of each input and position
         places = {at: (which, layer) for layer, one in enumerate(self.taken) for which, at in one.items()}
         for name, count, after in states:
             state = self.state_after(after)
@@ -420,6 +418,9 @@ class Tracer:
                 )
         if sum(map(len, self.taken)) != sum(count for _, count, _ in states):
             raise NetworkError("every state must belong to one recurrent layer, and be returned.")
+        if not isinstance(output, Value):
+            raise NetworkError("effort does not depend on the input.")
+        return self._network(output.source)
 
     def _network(self, output: int) -> Network:
         """The network of a value, without operations that it does not need."""
@@ -434,16 +435,6 @@ def _squeezed_state(x: State, axes: list[int]) -> State:
     if axes not in ([0], [-3]) or len(x.layers) != 1 or x.flat:
         raise NetworkError("drops axes of a state other than that of one layer.")
     return replace(x, flat=True)
-
-
-def _reshaped(x: np.ndarray, target: Sequence[Any]) -> np.ndarray:
-    """A constant in another shape."""
-    if ROWS in target:
-        raise NetworkError("gives a constant the shape of the input.")
-    try:
-        return x.reshape(tuple(int(size) for size in target))
-    except (ValueError, OverflowError) as error:
-        raise NetworkError(str(error)) from None
 
 
 def _with_rows(width: int, target: Sequence[Any], place: int) -> Shape | None:

@@ -18,6 +18,7 @@ from ...laws.contract.base import Component
 from ...specs.actuator_spec import ACTUATOR_TYPE, ActuatorSpec
 from ...specs.configs import CONFIGS, Config, NeuralControlConfig
 from ...specs.fields import Parameter, in_single, parameters_of, violations
+from ...specs.roots import unloaded_hint
 from ...specs.stages import KINDS, Staged
 from ...specs.stand_ins import LISTED, stand_ins
 from ...specs.supply import SupplyConfig
@@ -28,7 +29,6 @@ from .axes import address, axis_in, is_angular
 from .discover import dofs_driven
 from .fallbacks import marked, take_back, write_envelope, write_fallback
 from .joint_properties import axis_of, write_properties
-from .roots import unloaded_hint
 from .schema import INTERVAL, TARGETS, is_actuator
 from .shared import classes_of, drop_unused, free_name, own_specs
 from .supplies import forget_supplies, write_supplies
@@ -320,29 +320,20 @@ def _check_configs(staged: Staged) -> list[Config]:
     """The configs in the order of their schemas: that of the pipeline, with the delay last."""
     if staged.clamping is not None and not isinstance(staged.clamping, list | tuple):
         raise TypeError(f"clamping = {staged.clamping!r}: must be a list of clamping configs. Write clamping=[...].")
-    if staged.controller is None and not _acts_alone(staged):
+    if staged.controller is None and not (bool(staged.others) and all(KINDS[kind].alone for kind, _ in staged.by_kind)):
         _require_kind("controller", None, "controller")
     for kind, config in staged.by_kind:
         _require_kind(kind or "others", config, kind)
     configs = list(staged.as_listed)
-    _require_once(configs)
-    if problems := [message for config in configs for message in violations(config, type(config).__name__)]:
-        raise ValueError("\n".join(problems))
-    return configs
-
-
-def _acts_alone(staged: Staged) -> bool:
-    """Return True if all stages act without a controller."""
-    return bool(staged.others) and all(KINDS[kind].alone for kind, _ in staged.by_kind)
-
-
-def _require_once(configs: Sequence[Config]) -> None:
     schemas = [config.SCHEMA for config in configs]
     for at, config in enumerate(configs):
         if config.SCHEMA in schemas[:at]:
             raise ValueError(
                 f"{config.KIND} holds {type(config).__name__} twice: each schema can be applied once. Keep one of them."
             )
+    if problems := [message for config in configs for message in violations(config, type(config).__name__)]:
+        raise ValueError("\n".join(problems))
+    return configs
 
 
 def _require_kind(argument: str, config: object, kind: str) -> None:
@@ -379,7 +370,17 @@ def _resolve_targets(root: Usd.Prim, target_names: str | Sequence[str]) -> list[
 def _target(root: Usd.Prim, joints: Mapping[str, Sequence[Usd.Prim]], name: str) -> Sdf.Path:
     """The target of a DOF; `joints` are those of the robot by name and by path."""
     joint, _, axis = name.partition(":")
-    prim = _only_joint(root, joints, joint)
+    found = joints.get(joint, [])
+    if not found:
+        raise ValueError(
+            f"joint {joint!r}: not of <{root.GetPath()}>. "
+            f"Available: {sorted(known for known in joints if not known.startswith('/'))}."
+            f"{unloaded_hint(unloaded_at(root.GetStage(), root.GetPath()))}"
+        )
+    if len(found) > 1:
+        paths = [str(prim.GetPath()) for prim in found]
+        raise ValueError(f"joint {joint!r}: name found {len(paths)} times: {paths}. Give the path that is meant.")
+    prim = found[0]
     free = axes_of(prim)
     if not free:
         raise ValueError(
@@ -392,20 +393,6 @@ def _target(root: Usd.Prim, joints: Mapping[str, Sequence[Usd.Prim]], name: str)
             f"Name {':'.join([joint, free[0]])!r} for instance."
         )
     return prim.GetPath().AppendProperty(axis) if len(free) > 1 else prim.GetPath()
-
-
-def _only_joint(root: Usd.Prim, joints: Mapping[str, Sequence[Usd.Prim]], joint: str) -> Usd.Prim:
-    found = joints.get(joint, [])
-    if not found:
-        raise ValueError(
-            f"joint {joint!r}: not of <{root.GetPath()}>. "
-            f"Available: {sorted(known for known in joints if not known.startswith('/'))}."
-            f"{unloaded_hint(unloaded_at(root.GetStage(), root.GetPath()))}"
-        )
-    if len(found) > 1:
-        paths = [str(prim.GetPath()) for prim in found]
-        raise ValueError(f"joint {joint!r}: name found {len(paths)} times: {paths}. Give the path that is meant.")
-    return found[0]
 
 
 def _on_stage(stage: Usd.Stage, configs: Sequence[Config], targets: Sequence[Sdf.Path]) -> list[Config]:
@@ -460,7 +447,19 @@ def _check_place(stage: Usd.Stage, path: Sdf.Path, targets: list[Sdf.Path], over
     """Raise for a place where the prim would not be on the stage as a whole."""
     target = stage.GetEditTarget()
     _require_editable(target, (path, *targets))
-    _require_visible(stage, path, target)
+    robot, scope = (stage.GetPrimAtPath(above) for above in path.GetPrefixes()[-3:-1])
+    if not _is_composed(scope or robot, target):
+        raise ValueError(
+            f"<{path}> would not be on the stage: the edit target {target.GetLayer().GetDisplayName()} is muted, or is "
+            "a variant that is not selected. Unmute the layer, select the variant, or set another edit target."
+        )
+    if not stage.GetPopulationMask().Includes(path):
+        raise ValueError(f"<{path}> is outside the population mask of the stage. Extend the mask to hold it.")
+    if scope and (scope.IsInstance() or not scope.IsActive()):
+        raise ValueError(
+            f"<{scope.GetPath()}> is {'instanced' if scope.IsInstance() else 'inactive'}: a prim below it would have "
+            "no effect. Make it uninstanceable and active first."
+        )
     existing = stage.GetPrimAtPath(path)
     if not existing:
         return
@@ -487,22 +486,6 @@ def _require_editable(target: Usd.EditTarget, paths: Iterable[Sdf.Path]) -> None
                 f"<{needed}> is out of reach of the edit target {layer.GetDisplayName()}. "
                 "Set an edit target that covers the robot."
             )
-
-
-def _require_visible(stage: Usd.Stage, path: Sdf.Path, target: Usd.EditTarget) -> None:
-    robot, scope = (stage.GetPrimAtPath(above) for above in path.GetPrefixes()[-3:-1])
-    if not _is_composed(scope or robot, target):
-        raise ValueError(
-            f"<{path}> would not be on the stage: the edit target {target.GetLayer().GetDisplayName()} is muted, or is "
-            "a variant that is not selected. Unmute the layer, select the variant, or set another edit target."
-        )
-    if not stage.GetPopulationMask().Includes(path):
-        raise ValueError(f"<{path}> is outside the population mask of the stage. Extend the mask to hold it.")
-    if scope and (scope.IsInstance() or not scope.IsActive()):
-        raise ValueError(
-            f"<{scope.GetPath()}> is {'instanced' if scope.IsInstance() else 'inactive'}: a prim below it would have "
-            "no effect. Make it uninstanceable and active first."
-        )
 
 
 def _is_composed(prim: Usd.Prim, target: Usd.EditTarget) -> bool:

@@ -279,7 +279,10 @@ def _parse(
         return None
     usable = itertools.chain.from_iterable(found for kind, found in configs.items() if kind not in several)
     stages = _at_their_motors(prim, [one for one in usable if one is not None])
-    _warn_of_idle_values(path, stages)
+    for config in stages:
+        for name, why in config.idle().items():
+            value = f"{parameters_of(config)[name].attribute} = {getattr(config, name):g}"
+            warnings.warn(f"<{path}>: {value} has no effect, for {why}", stacklevel=2)
     _warn_of_overwritten_values(prim, stages)
     model = _model_path(stages) if files else ""
     joints, names = zip(*dofs, strict=True) if dofs else ((), ())
@@ -290,14 +293,9 @@ def _parse(
         checkpoint=read_network(prim, model, issues, trusted) if model else None,
         **parts_of(stages),
     )
-    issues += _misfits(spec, configs)
-    return spec
-
-
-def _misfits(spec: ActuatorSpec, configs: Mapping[str, list[Config | None]]) -> list[str]:
-    """Problems of the combination of stages of a prim; none while one with problems of its own is missing."""
     is_whole = None not in itertools.chain.from_iterable(configs.values())
-    return combination_problems(spec, f"<{spec.path}>") if is_whole else []
+    issues += combination_problems(spec, f"<{spec.path}>") if is_whole else []
+    return spec
 
 
 def _at_their_motors(prim: Usd.Prim, stages: list[Config]) -> list[Config]:
@@ -401,14 +399,6 @@ def _out_of_range(spec: ActuatorSpec, in_si: ActuatorSpec) -> list[str]:
         for name, one in parameters_of(config).items()
         if one.accepts(getattr(config, name)) and not one.accepts(getattr(converted, name))
     ]
-
-
-def _warn_of_idle_values(path: str, configs: Sequence[Config]) -> None:
-    """Warn of values without effect."""
-    for config in configs:
-        for name, why in config.idle().items():
-            value = f"{parameters_of(config)[name].attribute} = {getattr(config, name):g}"
-            warnings.warn(f"<{path}>: {value} has no effect, for {why}", stacklevel=2)
 
 
 def _warn_of_overwritten_values(prim: Usd.Prim, stages: Sequence[Config]) -> None:

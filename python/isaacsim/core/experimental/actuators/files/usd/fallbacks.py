@@ -236,7 +236,8 @@ def write_envelope(stage: Usd.Stage, axes: Sequence[Axis], configs: Sequence[Con
     if limits is None:
         return
     for axis in axes:
-        if not _has_drive(stage, axis):
+        gains = [authored(stage, name, [axis])[0] for name in ("stiffnesses", "dampings")]
+        if not any(gain > 0.0 for gain in gains):
             continue
         try:
             write_properties(stage, unlike(stage, dict(zip(_NAMES, limits, strict=True)), axis), [axis])
@@ -265,9 +266,3 @@ def _limits(configs: Sequence[Config]) -> tuple[float, float, float, float] | No
         return None
     gear = transmission_among(configs)
     return physx_limits(found if gear is None else at_joint(found, gear.ratio))
-
-
-def _has_drive(stage: Usd.Stage, axis: Axis) -> bool:
-    """Return True if a joint has a drive with gains."""
-    gains = [authored(stage, name, [axis])[0] for name in ("stiffnesses", "dampings")]
-    return any(gain > 0.0 for gain in gains)

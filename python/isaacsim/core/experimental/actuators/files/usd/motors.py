@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from pxr import Usd
 
-from ...base.errors import ActuatorParseError
+from ...base.errors import ActuatorParseError, listed
 from ...specs.actuator_spec import ActuatorSpec
 from ...specs.configs import (
     ClampingConfig,
@@ -28,6 +28,7 @@ from ...specs.effort_modes import damped_at_end
 from ...specs.engine_friction import is_friction
 from ...specs.linear_actuators import Law, motor_of, ranges_without_motor, refused
 from ...specs.motors import MotorConfig, with_friction_stage
+from ...specs.roots import match_roots
 from ...specs.stages import parts_of
 from .articulation import articulation_roots, dof_names, every_prim, joint_orders, unloaded_payloads
 from .assets import MODEL_PATH, file_named
@@ -47,11 +48,9 @@ from .mujoco_properties import (
     with_own_attributes,
 )
 from .other_drives import gains_of_drives
-from .roots import match_roots
 from .schema import intervals_of
 from .shared import classes_of
 from .units import units_of
-from .words import listed
 
 # values of `mjc:option:integrator`, MuJoCo's names and numbers
 _IMPLICIT = ("implicit", "implicitfast", 2, 3)
@@ -289,7 +288,23 @@ def _of_mujoco(stage: Usd.Stage, free: dict[str, str]) -> dict[str, MotorConfig]
         limit = _limit(stage, (path, name), limits)
         motors[name] = motor_of([*good.values()], limit, _joint_properties(stage, (path, name), acting[path]))
         ranges += ranges_without_motor(good)
-    _warn_of_losses(problems, ranges, lost)
+    if lost:
+        warnings.warn(
+            f"DC motors of MuJoCo have what motors have not: {listed(lost)}. Compare both where that matters.",
+            stacklevel=5,
+        )
+    if problems:
+        warnings.warn(
+            f"MjcActuator prims that no motor stands for: {listed(problems)}. Write the motors of their joints by "
+            "hand.",
+            stacklevel=5,
+        )
+    if ranges:
+        warnings.warn(
+            "MjcActuator prims hold position targets within their ctrlRange, which motors do not: "
+            f"{listed(ranges)}, in rad or m. Keep the targets of their joints within it.",
+            stacklevel=5,
+        )
     return motors
 
 
@@ -311,26 +326,6 @@ def _dc_motor(stage: Usd.Stage, dof: tuple[str, str], prims: Sequence[Usd.Prim])
         return None
     limit = _limit(stage, dof, limits)
     return imported(actuator, _joint_properties(stage, dof, prims), np.inf if np.isnan(limit) else limit)
-
-
-def _warn_of_losses(problems: Sequence[str], ranges: Sequence[str], lost: Sequence[str]) -> None:
-    if lost:
-        warnings.warn(
-            f"DC motors of MuJoCo have what motors have not: {listed(lost)}. Compare both where that matters.",
-            stacklevel=6,
-        )
-    if problems:
-        warnings.warn(
-            f"MjcActuator prims that no motor stands for: {listed(problems)}. Write the motors of their joints by "
-            "hand.",
-            stacklevel=6,
-        )
-    if ranges:
-        warnings.warn(
-            "MjcActuator prims hold position targets within their ctrlRange, which motors do not: "
-            f"{listed(ranges)}, in rad or m. Keep the targets of their joints within it.",
-            stacklevel=6,
-        )
 
 
 def _asymmetries(laws: Mapping[str, Law], limits: tuple[float, float]) -> list[tuple[str, str]]:

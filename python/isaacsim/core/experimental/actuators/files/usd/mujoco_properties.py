@@ -209,34 +209,22 @@ def write_mujoco_properties(stage: Usd.Stage, values: Mapping[str, np.ndarray], 
         else:
             for name, value in _besides(axes[at], mine, drive).items():
                 given[name][at] = value
-    cleared = _standing_in(stage, given, axes)
-    kept += _also_standing_in(stage, given, axes, cleared)
-    write_properties(stage, given, axes, cleared)
-    for axis, others in kept:
-        if changed := unlike(stage, others, axis):
-            write_properties(stage, changed, [axis])
-
-
-def _standing_in(stage: Usd.Stage, given: Mapping[str, np.ndarray], axes: Sequence[Axis]) -> list[tuple[str, str]]:
-    """Return joints and MuJoCo's attributes of them that would act in place of given zeros."""
     found = {
         (joint, OF_JOINT[name])
         for name in OF_JOINT.keys() & given.keys()
         for (joint, _), value in zip(axes, given[name], strict=True)
         if value == 0.0 and authored_number(stage.GetPrimAtPath(joint), OF_JOINT[name], 0.0) != 0.0
     }
-    return sorted(found)
-
-
-def _also_standing_in(
-    stage: Usd.Stage, given: Mapping[str, np.ndarray], axes: Sequence[Axis], cleared: Sequence[tuple[str, str]]
-) -> list[tuple[Axis, dict[str, float]]]:
-    """Return properties that are not given, and for which these attributes act, too."""
+    cleared = sorted(found)
     shared = [
         (axis, [name for name, own in OF_JOINT.items() if (axis[0], own) in cleared and name not in given])
         for axis in axes
     ]
-    return [(axis, _present(stage, axis, names)) for axis, names in shared if names]
+    kept += [(axis, _present(stage, axis, names)) for axis, names in shared if names]
+    write_properties(stage, given, axes, cleared)
+    for axis, others in kept:
+        if changed := unlike(stage, others, axis):
+            write_properties(stage, changed, [axis])
 
 
 def _present(stage: Usd.Stage, axis: Axis, names: Sequence[str]) -> dict[str, float]:

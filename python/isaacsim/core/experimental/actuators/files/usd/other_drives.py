@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from pxr import Usd
 
+from ...base.errors import listed
 from .articulation import every_prim
 from .authored import targets
 from .discover import actuator_paths, dofs_driven
@@ -14,7 +15,6 @@ from .joint_properties import authored, axis_of
 from .mujoco_properties import ACTUATOR, joint_of, mjc_prims
 from .schema import applied_schemas
 from .usd_errors import reports_usd_errors
-from .words import listed
 
 _COUPLINGS = ("NewtonMimicAPI", "MjcEqualityJointAPI", "PhysxMimicJointAPI")
 

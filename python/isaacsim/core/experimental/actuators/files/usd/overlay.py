@@ -278,7 +278,13 @@ def motor_overlay(source: Path, overlay: Path, joints: Collection[str], words: s
     these joints, or more than one; other errors are those of `write_overlay`.
     """
     stage = require_overlay(source, overlay)
-    root = _robot_with(stage, source, joints)
+    roots = [root for root in articulation_roots(stage) if set(joints) <= set(joints_to_drive(stage, root)[0])]
+    if len(roots) != 1:
+        raise ValueError(
+            f"{source}: {len(roots)} robots have the joints {', '.join(joints)}: must be one. Use the file that the "
+            "motors were identified with."
+        )
+    root = roots[0]
     dofs = {(path, name) for name, path in zip(*joints_to_drive(stage, root), strict=True) if name in joints}
     old = {
         prim.GetPath()
@@ -310,17 +316,6 @@ def motor_overlay(source: Path, overlay: Path, joints: Collection[str], words: s
             _replace(spec, stage.GetPrimAtPath(path))
     _drop_classes(written, Sdf.Path(root).AppendChild("Actuators"))
     export_overlay(written, source, overlay)
-
-
-def _robot_with(stage: Usd.Stage, source: Path, joints: Collection[str]) -> str:
-    """The articulation root of the only robot that has all these joints."""
-    roots = [root for root in articulation_roots(stage) if set(joints) <= set(joints_to_drive(stage, root)[0])]
-    if len(roots) != 1:
-        raise ValueError(
-            f"{source}: {len(roots)} robots have the joints {', '.join(joints)}: must be one. Use the file that the "
-            "motors were identified with."
-        )
-    return roots[0]
 
 
 def _supplies_without(stage: Usd.Stage, old: Collection[Sdf.Path]) -> dict[Sdf.Path, list[Sdf.Path]]:

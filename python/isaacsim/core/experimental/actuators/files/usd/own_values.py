@@ -96,7 +96,10 @@ class Twins:
 
     def __init__(self, original: Original, robot: str) -> None:
         self.stage, self._original = original.stage, original
-        self._old, self._new = _parted(original.path, robot)
+        old, new = original.path.split("/"), robot.split("/")
+        while len(old) > 1 and len(new) > 1 and old[-1] == new[-1]:
+            del old[-1], new[-1]
+        self._old, self._new = "/".join(old) or "/", "/".join(new) or "/"
         self.prim = self.stage.GetPrimAtPath(self._new)
         """The uppermost prim that is the robot's own."""
         # by path of a parent of actuators: True if all are alike, and the names of those that are
@@ -221,14 +224,6 @@ def _alike(one: str, other: str) -> set[str]:
 def _prims_in(text: str) -> list[str]:
     """Return the text of each prim in the text of a scope: type, name in quotes, and what follows."""
     return text.split("\n    def ")[1:]
-
-
-def _parted(original: str, robot: str) -> tuple[str, str]:
-    """Return two paths without their common ending: `/World` and `/World/envs/env_3` of `/World/Arm` and its copy."""
-    old, new = original.split("/"), robot.split("/")
-    while len(old) > 1 and len(new) > 1 and old[-1] == new[-1]:
-        del old[-1], new[-1]
-    return "/".join(old) or "/", "/".join(new) or "/"
 
 
 _TEMPORARY = "/OwnValues"
@@ -360,7 +355,8 @@ def _of_actuator(twins: Twins, spec: ActuatorSpec, si: bool, problems: list[str]
         return
     for (_, new), (at, old) in zip(_laws(read), _laws(spec), strict=True):
         for name, value in _changed(new, old):
-            if _is_number(old, name):
+            described = parameters_of(old).get(name)
+            if described is not None and described.is_single:
                 yield at, name, value
             else:
                 what = f"has another {name} of {old.SCHEMA}"
@@ -385,12 +381,6 @@ def _refusal_of_laws(prim: Usd.Prim, read: ActuatorSpec, spec: ActuatorSpec) -> 
 def _laws(spec: ActuatorSpec) -> list[tuple[int, Config]]:
     """Return the stages of an actuator and their numbers, without its supply: all robots share that."""
     return [(at, config) for at, config in enumerate(spec.stages) if not isinstance(config, SupplyConfig)]
-
-
-def _is_number(config: Config, name: str) -> bool:
-    """Return True if a value is a number, which robots may have for themselves."""
-    described = parameters_of(config).get(name)
-    return described is not None and described.is_single
 
 
 def _changed(new: Config, old: Config) -> Iterator[tuple[str, object]]:

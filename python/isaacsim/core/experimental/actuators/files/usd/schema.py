@@ -228,7 +228,9 @@ def properties_without_effect(prim: Usd.Prim) -> list[str]:
         f"<{prim.GetPath()}>.{escaped(found.GetName())} ({_layer_of(found)}): no schema applied here has it, so it has "
         f"no effect. {_remedy(found.GetName(), known, unknown)}"
         for found in prim.GetAuthoredProperties()
-        if found.GetName() not in known and _is_in_namespace(found) and not _is_blocked(found)
+        if found.GetName() not in known
+        and _is_in_namespace(found)
+        and not (isinstance(found, Usd.Attribute) and found.GetResolveInfo(Usd.TimeCode.Default()).ValueIsBlocked())
         if not _is_repeated(prim, found.GetName(), known)
     ]
 
@@ -238,11 +240,6 @@ def _is_repeated(prim: Usd.Prim, name: str, known: Iterable[str]) -> bool:
     of_schema = _REPEATED.get(name, "")
     value = authored_value(prim, of_schema) if of_schema in known else None
     return value is not None and value == authored_value(prim, name)
-
-
-def _is_blocked(found: Usd.Property) -> bool:
-    """Return True if the strongest opinion blocks all others."""
-    return isinstance(found, Usd.Attribute) and found.GetResolveInfo(Usd.TimeCode.Default()).ValueIsBlocked()
 
 
 def _is_in_namespace(found: Usd.Property) -> bool:

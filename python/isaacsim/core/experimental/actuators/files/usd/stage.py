@@ -15,8 +15,7 @@ from ...specs.arguments import ROBOT_FILES, require_type
 from .articulation import every_prim
 from .plugin import register_schemas
 from .units import units_of
-from .usd_errors import reports_usd_errors
-from .words import usd_message
+from .usd_errors import reports_usd_errors, usd_message
 
 _MISSING = (Pcp.ErrorInvalidAssetPath, Pcp.ErrorInvalidSublayerPath, Pcp.ErrorUnresolvedPrimPath)
 # missing parts that are named

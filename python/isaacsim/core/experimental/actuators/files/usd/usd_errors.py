@@ -8,8 +8,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from pxr import Tf, Usd
 
-from ...base.errors import UnsupportedSceneError
-from .words import usd_message
+from ...base.errors import UnsupportedSceneError, listed
 
 _Given = ParamSpec("_Given")
 _Found = TypeVar("_Found")
@@ -32,3 +31,14 @@ def reports_usd_errors(
             ) from error
 
     return checked
+
+
+def usd_message(error: Exception) -> str:
+    """The message of an error of USD, which may quote bytes that are no text."""
+    lines = []
+    for one in error.args:
+        try:
+            lines.append(" ".join(str(one.commentary).split())[:500])
+        except UnicodeDecodeError:
+            lines.append("what it quotes is not UTF-8")
+    return listed(lines) or type(error).__name__

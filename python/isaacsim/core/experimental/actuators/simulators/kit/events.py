@@ -10,9 +10,10 @@ import carb  # pyright: ignore[reportMissingImports]
 import omni.timeline  # pyright: ignore[reportMissingImports]
 import omni.usd  # pyright: ignore[reportMissingImports]
 
+from ...base.callers import weakly
 from ...files.usd.articulation import articulation_roots, unloaded_payloads
-from ...files.usd.roots import match_roots
-from ..bus import EventBus, weakly
+from ...specs.roots import match_roots
+from ..bus import EventBus
 from ..port import Subscription
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from isaacsim.core.simulation_manager import (  # pyright: ignore[reportMissingI
     SimulationManager,
 )
 
-from ...files.usd.roots import require_same_joints
-from ..bus import weakly
+from ...base.callers import weakly
+from ..port import require_same_joints
 from .events import KitBus, context_stage, find_robots, log_errors, on_event, on_stage_change, on_timeline
 
 if TYPE_CHECKING:

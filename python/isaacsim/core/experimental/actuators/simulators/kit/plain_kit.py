@@ -10,12 +10,12 @@ import omni.physics.tensors  # pyright: ignore[reportMissingImports]
 import omni.timeline  # pyright: ignore[reportMissingImports]
 import warp as wp
 
+from ...base.callers import weakly
 from ...base.errors import HostError
 from ...base.values import ArrayLike, Indices, broadcast, resolve_indices
 from ...files.usd.articulation import dof_names, joint_orders
-from ...files.usd.roots import require_same_joints
-from ..bus import weakly
 from ..dof_access import DofAccess
+from ..port import require_same_joints
 from .events import BEFORE_OTHERS, KitBus, context_stage, find_robots, on_stage_change, on_timeline
 
 

@@ -167,7 +167,12 @@ def write_properties(
     fields: Fields, at: AxisAddress, values: Mapping[str, np.ndarray], envs: np.ndarray | slice, axes: np.ndarray
 ) -> None:
     """Set properties of some axes of some environments: `fields[envs, axes]` are of the shape of the values."""
-    _require_known(values)
+    if unknown := [name for name in values if name not in KNOWN]:
+        what = ", ".join(name.replace("_", " ") for name in unknown)
+        raise HostError(
+            f"{what}: MuJoCo does not have them. Author them while physics is stopped, for other simulators, or use "
+            "engine='physx'."
+        )
     _require_one_friction(values)
     # two names of dry friction are one field
     for field, given in {field: values[name] for name, field in _PER_DOF.items() if name in values}.items():
@@ -194,15 +199,6 @@ def write_properties(
         apart = np.where(upper - lower < 2 * LOCKED, LOCKED, 0.0)
         fields.own("jnt_range")[envs, joints] = np.stack([lower - apart, upper + apart], axis=-1)
         fields.own("jnt_limited")[envs, joints] = (lower > -OPEN_END) | (upper < OPEN_END)
-
-
-def _require_known(values: Mapping[str, object]) -> None:
-    if unknown := [name for name in values if name not in KNOWN]:
-        what = ", ".join(name.replace("_", " ") for name in unknown)
-        raise HostError(
-            f"{what}: MuJoCo does not have them. Author them while physics is stopped, for other simulators, or use "
-            "engine='physx'."
-        )
 
 
 def _require_one_friction(values: Mapping[str, np.ndarray]) -> None:

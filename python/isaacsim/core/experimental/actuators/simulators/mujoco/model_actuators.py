@@ -160,7 +160,10 @@ def coupled_motors(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig], dict[
     for joints in dict.fromkeys(one.joints for one in found):
         mine = [one for one in found if one.joints == joints]
         laws = [_linear(model, one.actuator) for one in mine]
-        why = _linkage_problem(model, joints, laws)
+        whys = [law if isinstance(law, str) else law.asymmetry for law in laws]
+        # limits of joints bound the sum of both motors
+        whys += ["a joint of its tendon has a limit on its actuators" for one in joints if model.jnt_actfrclimited[one]]
+        why = next(filter(None, whys), "")
         reasons |= {one.actuator: why for one in mine}
         for one, law in zip(mine, laws, strict=True):
             if not why and isinstance(law, Law):
@@ -168,14 +171,6 @@ def coupled_motors(model: mujoco.MjModel) -> tuple[dict[int, MotorConfig], dict[
                 motors[one.joint] = dataclasses.replace(motor, others=[*motor.others, one.shaft(model)])
                 ranges += ranges_without_motor({repr(element_name(model, "actuator", one.actuator)): law})
     return motors, reasons, ranges
-
-
-def _linkage_problem(model: mujoco.MjModel, joints: Sequence[int], laws: Sequence[Law | str]) -> str:
-    """Why laws on the tendons of a linkage are no motors; empty if they are."""
-    whys = [law if isinstance(law, str) else law.asymmetry for law in laws]
-    # limits of joints bound the sum of both motors
-    whys += ["a joint of its tendon has a limit on its actuators" for one in joints if model.jnt_actfrclimited[one]]
-    return next(filter(None, whys), "")
 
 
 def own_actuators(model: mujoco.MjModel) -> dict[int, list[int]]:

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...files.usd.roots import Roots, no_pattern
 from ...specs.arguments import names_of
+from ...specs.roots import Roots, no_pattern
 from ..articulation import Robot
 from .address import element_name, mujoco
 

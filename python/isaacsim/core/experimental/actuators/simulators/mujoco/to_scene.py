@@ -13,8 +13,7 @@ from dataclasses import replace
 import mujoco
 import numpy as np
 
-from ...base.errors import UnsupportedSceneError
-from ...files.usd.words import listed
+from ...base.errors import UnsupportedSceneError, listed
 from ...specs.arguments import DEFAULT_DT
 from ...specs.linear_actuators import NO_BOUNDS
 from ..scene.scene import Articulation, Axis, Loop, Mimic, Scene, Shape
@@ -45,7 +44,12 @@ def whole_scene(scene: Scene) -> tuple[Scene, list[str]]:
     with warnings_to(ignore), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = scene.spec.copy().compile()
-    _require_plain_joints(model)
+    balls = {int(body) for body in model.jnt_bodyid[model.jnt_type == _BALL]}
+    if mixed := [model.body(body).name for body in sorted(balls) if model.body_jntnum[body] > 1]:
+        raise UnsupportedSceneError(
+            f"bodies {listed(mixed)} have a ball joint beside others: USD has no such joint. Put a body between the "
+            "joints."
+        )
     axes = {axis.name: axis for body in scene.bodies for axis in body.axes}
     mimics, not_followed = _with_one_leader(list(_mimics(model, axes)))
     start = initial_state(scene, model)
@@ -70,16 +74,6 @@ def whole_scene(scene: Scene) -> tuple[Scene, list[str]]:
         spec=None,
     )
     return whole, [*not_followed, *_outside_robots(whole), *losses_of(scene, model)]
-
-
-def _require_plain_joints(model: mujoco.MjModel) -> None:
-    """Raise for joints that are no joint of USD together."""
-    balls = {int(body) for body in model.jnt_bodyid[model.jnt_type == _BALL]}
-    if mixed := [model.body(body).name for body in sorted(balls) if model.body_jntnum[body] > 1]:
-        raise UnsupportedSceneError(
-            f"bodies {listed(mixed)} have a ball joint beside others: USD has no such joint. Put a body between the "
-            "joints."
-        )
 
 
 def _armature(model: mujoco.MjModel, body: int) -> float:

@@ -79,7 +79,12 @@ def prepare(path: Path, robot: ET.Element, strict_inertia: bool) -> Urdf:
     file that is a template. Warnings name the links and joints of meshes left out, of repaired inertias, and of a mimic
     without a leader.
     """
-    _require_expanded(path, robot)
+    values = (value for element in robot.iter() for value in element.attrib.values())
+    if (value := next((value for value in values if "${" in value or "$(" in value), None)) is not None:
+        raise UnsupportedSceneError(
+            f"{path}: {value!r} is to be expanded by xacro, for the file is a template. Expand it: `xacro {path.name} "
+            "> robot.urdf`."
+        )
     made = Urdf(mimics=_take_mimics(path, robot), velocity_limits=_velocity_limits(robot), fixed=_fixed_joints(robot))
     made.transmissions = transmissions_of(robot)
     made.two_values = list(_exceeded_limits(robot))
@@ -96,16 +101,6 @@ def prepare(path: Path, robot: ET.Element, strict_inertia: bool) -> Urdf:
     _free_root(robot)
     made.xml = ET.tostring(robot, "unicode")
     return made
-
-
-def _require_expanded(path: Path, robot: ET.Element) -> None:
-    """Raise for a template."""
-    values = (value for element in robot.iter() for value in element.attrib.values())
-    if (value := next((value for value in values if "${" in value or "$(" in value), None)) is not None:
-        raise UnsupportedSceneError(
-            f"{path}: {value!r} is to be expanded by xacro, for the file is a template. Expand it: `xacro {path.name} "
-            "> robot.urdf`."
-        )
 
 
 def _velocity_limits(robot: ET.Element) -> dict[str, float]:
@@ -213,7 +208,8 @@ def _take_mesh(mesh: ET.Element, here: Path, folder: Path, names: dict[Path, str
     file = _find(mesh.get("filename", ""), here, folder)
     if file is None:
         return "is missing"
-    if not _is_readable(file):
+    suffix, size = file.suffix.lower(), file.stat().st_size
+    if not (suffix in _READABLE and not (suffix == ".stl" and size > 84 + _FACE.itemsize * _MOST_FACES)):
         return "MuJoCo cannot read it"
     names.setdefault(file, f"{len(names)}_{file.name}")
     mesh.set("filename", names[file])
@@ -224,12 +220,6 @@ def _is_empty(shape: ET.Element) -> bool:
     """True if a box, cylinder or sphere has no size."""
     sizes = " ".join(shape.get(name, "") for name in ("size", "radius", "length")).split()
     return any(float(size) <= 0 for size in sizes)
-
-
-def _is_readable(file: Path) -> bool:
-    """True if MuJoCo reads the format and the number of faces."""
-    suffix, size = file.suffix.lower(), file.stat().st_size
-    return suffix in _READABLE and not (suffix == ".stl" and size > 84 + _FACE.itemsize * _MOST_FACES)
 
 
 def _find(uri: str, here: Path, folder: Path) -> Path | None:
@@ -348,11 +338,6 @@ def _problem(one: UrdfTransmission, joints: Collection[str]) -> str:
         return f"{one.kind} of {len(one.joints)} joints and {len(one.actuator_reductions)} actuators"
     if lost := [name for name in one.joints if name not in joints]:
         return f"no motor at joint {lost[0]!r}"
-    return _problem_of_numbers(one)
-
-
-def _problem_of_numbers(one: UrdfTransmission) -> str:
-    """Return why the numbers of a transmission of a known kind are none; empty if they are."""
     given = [*one.actuator_reductions, *one.joint_reductions]
     needed, reductions = ("one", [_reduction(one)]) if one.kind == _SIMPLE else ("each", given)
     if not all(map(math.isfinite, reductions)) or not all(reductions):

@@ -159,7 +159,8 @@ class PhysxScene:
             for column, values in columns.items():
                 self._tensors.write(column, np.clip(values, -_UNLIMITED, _UNLIMITED))
             return
-        joints = self._joints_at(at)
+        every = range(len(self._places))
+        joints = [joint for joint in every if at is None or np.isin(self._places[joint], at).any()]
         prims = None if at is None else [self._joint_handles[joint] for joint in joints]
         arrays = {}
         for column, values in columns.items():
@@ -167,11 +168,6 @@ class PhysxScene:
             given = np.clip(values * self._scale(column, values), -_UNLIMITED, _UNLIMITED).astype(np.float32)
             arrays[column] = [given[self._places[joint]] for joint in joints]
         self._write(SimObjectType.ARTICULATION_JOINT, arrays, prims)
-
-    def _joints_at(self, at: np.ndarray | None) -> list[int]:
-        """Joints of PhysX that hold any of the places `at`; None means all."""
-        every = range(len(self._places))
-        return [joint for joint in every if at is None or np.isin(self._places[joint], at).any()]
 
     def restore(self) -> None:
         """Put roots, joints and loose bodies back to their state at the beginning."""

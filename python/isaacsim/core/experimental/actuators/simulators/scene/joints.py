@@ -61,7 +61,10 @@ def read_joints(
         ends = bodies.get(described.body0, WORLD), bodies.get(described.body1, WORLD)
         if described.jointEnabled and ends[0] != ends[1]:
             found[path] = _joint(stage.GetPrimAtPath(path), kind, described, ends, length)
-    return _in_stage_order(stage, found)
+    if len({frozenset(joint.edge.bodies) for joint in found.values()}) == len(found):
+        return found
+    order = {prim.GetPath(): number for number, prim in enumerate(articulation.every_prim(stage.GetPseudoRoot()))}
+    return dict(sorted(found.items(), key=lambda item: order[item[0]]))
 
 
 def serial(joints: Sequence[Joint]) -> int:
@@ -136,7 +139,16 @@ def read_values(stage: Usd.Stage, axes: Sequence[Axis], degrees: bool) -> None:
                 setattr(axis, field, value)
     for axis in axes:
         _read_mujoco(stage.GetPrimAtPath(axis.joint), axis, degrees)
-        _require_possible(axis)
+        if axis.lower > axis.upper:
+            raise UnsupportedSceneError(
+                f"<{axis.joint}> has lower limit {axis.lower:g} > upper limit {axis.upper:g} (rad or m): must be <=. "
+                "Swap the limits."
+            )
+        if axis.max_velocity < 0:
+            raise UnsupportedSceneError(
+                f"<{axis.joint}> has a largest velocity of {axis.max_velocity:g} (rad/s or m/s): must be >= 0. Correct "
+                "maxJointVelocity."
+            )
 
 
 def unit_of(axis: Axis, length: float) -> float:
@@ -229,17 +241,6 @@ def _joint(prim: Usd.Prim, kind: str, described: Any, ends: tuple[int, int], len
         rank=0 if kind in ("prismatic", "d6") or is_driven else 1,
     )
     axes = () if constraint else _free_axes(prim, kind, described)
-    return Joint(edge, constraint or kind, axes, _local_frames(path, described, length))
-
-
-def _free_axes(prim: Usd.Prim, kind: str, described: Any) -> tuple[tuple[str, str], ...]:
-    """USD's name and the letter of each free axis."""
-    return tuple(
-        (name, name[-1] if kind == "d6" else "XYZ"[int(described.axis)]) for name in articulation.axes_of(prim)
-    )
-
-
-def _local_frames(path: Sdf.Path, described: Any, length: float) -> tuple[Frame, Frame]:
     frames = (
         frame(described.localPose0Position, described.localPose0Orientation, length),
         frame(described.localPose1Position, described.localPose1Orientation, length),
@@ -249,7 +250,14 @@ def _local_frames(path: Sdf.Path, described: Any, length: float) -> tuple[Frame,
             f"<{path}>: its local positions and rotations must be finite numbers. Correct physics:localPos0, "
             "localRot0, localPos1 and localRot1."
         )
-    return frames
+    return Joint(edge, constraint or kind, axes, frames)
+
+
+def _free_axes(prim: Usd.Prim, kind: str, described: Any) -> tuple[tuple[str, str], ...]:
+    """USD's name and the letter of each free axis."""
+    return tuple(
+        (name, name[-1] if kind == "d6" else "XYZ"[int(described.axis)]) for name in articulation.axes_of(prim)
+    )
 
 
 def _may_follow(first: Joint, joint: Joint) -> bool:
@@ -258,27 +266,6 @@ def _may_follow(first: Joint, joint: Joint) -> bool:
         return False
     apart = _pose(joint, *first.edge.bodies).distance(_pose(first, *first.edge.bodies))
     return max(apart) <= _SAME
-
-
-def _in_stage_order(stage: Usd.Stage, joints: dict[Sdf.Path, Joint]) -> dict[Sdf.Path, Joint]:
-    """Sort the joints as they are authored, if several are between the same two bodies."""
-    if len({frozenset(joint.edge.bodies) for joint in joints.values()}) == len(joints):
-        return joints
-    order = {prim.GetPath(): number for number, prim in enumerate(articulation.every_prim(stage.GetPseudoRoot()))}
-    return dict(sorted(joints.items(), key=lambda item: order[item[0]]))
-
-
-def _require_possible(axis: Axis) -> None:
-    if axis.lower > axis.upper:
-        raise UnsupportedSceneError(
-            f"<{axis.joint}> has lower limit {axis.lower:g} > upper limit {axis.upper:g} (rad or m): must be <=. "
-            "Swap the limits."
-        )
-    if axis.max_velocity < 0:
-        raise UnsupportedSceneError(
-            f"<{axis.joint}> has a largest velocity of {axis.max_velocity:g} (rad/s or m/s): must be >= 0. Correct "
-            "maxJointVelocity."
-        )
 
 
 def _pose(joint: Joint, parent: int, child: int) -> Frame:

@@ -86,17 +86,11 @@ def _path(
     parts = targets(prim, "mjc:path")
     order = [parts[int(at)] for at in authored_numbers(prim, "mjc:path:indices", ()) if 0 <= at < len(parts)]
     if str(authored(prim, "mjc:type", "spatial")) == "fixed":
-        return _along_joints(prim, order, axes)
+        coefficients = authored_numbers(prim, "mjc:path:coef", ())
+        if len(coefficients) != len(order) or any(len(axes.get(joint, ())) != 1 for joint in order):
+            return None
+        return [(axes[joint][0], one) for joint, one in zip(order, coefficients, strict=True)]
     return _along_sites(prim, order, bodies, places)
-
-
-def _along_joints(
-    prim: Usd.Prim, joints: Sequence[Sdf.Path], axes: Mapping[Sdf.Path, list[Axis]]
-) -> list[tuple[Axis, float]] | None:
-    coefficients = authored_numbers(prim, "mjc:path:coef", ())
-    if len(coefficients) != len(joints) or any(len(axes.get(joint, ())) != 1 for joint in joints):
-        return None
-    return [(axes[joint][0], one) for joint, one in zip(joints, coefficients, strict=True)]
 
 
 def _along_sites(

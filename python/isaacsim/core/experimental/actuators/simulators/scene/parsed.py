@@ -11,7 +11,7 @@ from typing import Any
 from pxr import Sdf, Tf, Usd, UsdPhysics
 
 from ...base.errors import UnsupportedSceneError
-from ...files.usd.words import usd_message
+from ...files.usd.usd_errors import usd_message
 
 # newer versions of USD warn of the former name
 _load = getattr(UsdPhysics, "UsdPhysicsLoadStageFromPrimRange", None) or UsdPhysics.LoadUsdPhysicsFromRange

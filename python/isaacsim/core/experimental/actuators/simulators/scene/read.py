@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics
 
-from ...base.errors import UnsupportedSceneError
+from ...base.errors import UnsupportedSceneError, listed
 from ...files.usd.authored import authored, authored_number, instance_for
 from ...files.usd.mujoco_properties import mjc_prims
 from ...files.usd.units import DEGREE, StageUnits, units_of
 from ...files.usd.usd_errors import reports_usd_errors
-from ...files.usd.words import listed
 from .frames import HERE, Frame, Places
 from .inertias import ROUNDING, SCREW, repaired, report_inertias
 from .joints import (
@@ -179,23 +178,10 @@ def _warn_of_strays(tree: _Tree) -> None:
 def _read_axes(tree: _Tree, initial_positions: Mapping[str, float]) -> None:
     """Read the values of all axes and the positions in which they begin."""
     axes = tree.all_axes
-    read_values(tree.stage, axes, _in_degrees(tree.stage, tree.parsed))
-    _warn_of_accelerations(tree.stage, axes)
-    _read_states(tree)
-    begin_at(axes, initial_positions)
-    begun = [(axis.joint, axis.position, axis.lower, axis.upper) for axis in axes]
-    warn_of_beginnings("", begun, BEGIN_ELSEWHERE, stacklevel=3)
-
-
-def _in_degrees(stage: Usd.Stage, parsed: Parsed) -> bool:
-    """Return True if angles of MuJoCo's attributes are in degrees."""
-    scenes = [stage.GetPrimAtPath(path) for path in parsed.scenes]
-    return not any(authored(scene, "mjc:compiler:angle") == "radian" for scene in scenes)
-
-
-def _warn_of_accelerations(stage: Usd.Stage, axes: Sequence[Axis]) -> None:
+    scenes = [tree.stage.GetPrimAtPath(path) for path in tree.parsed.scenes]
+    read_values(tree.stage, axes, not any(authored(scene, "mjc:compiler:angle") == "radian" for scene in scenes))
     driven = [axis for axis in axes if axis.drive_stiffness or axis.drive_damping]
-    prims = [stage.GetPrimAtPath(axis.joint) for axis in driven]
+    prims = [tree.stage.GetPrimAtPath(axis.joint) for axis in driven]
     names = [instance_for(prim, "PhysicsDriveAPI", axis.usd_name) for prim, axis in zip(prims, driven, strict=True)]
     types = [authored(prim, f"drive:{name}:physics:type") for prim, name in zip(prims, names, strict=True)]
     accelerated = [axis.joint for axis, kind in zip(driven, types, strict=True) if kind == "acceleration"]
@@ -203,8 +189,12 @@ def _warn_of_accelerations(stage: Usd.Stage, axes: Sequence[Axis]) -> None:
         warnings.warn(
             f"joint drives of type 'acceleration' act as force drives here: {', '.join(dict.fromkeys(accelerated))}. "
             "Author drive type 'force' with gains in N·m.",
-            stacklevel=3,
+            stacklevel=2,
         )
+    _read_states(tree)
+    begin_at(axes, initial_positions)
+    begun = [(axis.joint, axis.position, axis.lower, axis.upper) for axis in axes]
+    warn_of_beginnings("", begun, BEGIN_ELSEWHERE, stacklevel=3)
 
 
 def _gravity(stage: Usd.Stage, parsed: Parsed, units: StageUnits) -> np.ndarray:
@@ -233,7 +223,15 @@ def _read_states(tree: _Tree) -> None:
             position, axis.velocity = read_state(tree.stage, axis, tree.units.length)
             axis.position = axis.reference if position is None else position
             if position is None and len(own) == 1:
-                _begin_as_authored(tree, branch, axis, outside, apart)
+                here = tree.bodies.frame(branch.parent).inverse() @ tree.bodies.frame(branch.body)
+                found, off = position_in(axis, pose_at_zero(branch, tree.joints).inverse() @ here)
+                found += axis.reference
+                if off > OFF:
+                    apart.append(axis.joint)
+                elif found == axis.reference or axis.lower - OFF <= found <= axis.upper + OFF:
+                    axis.position = found
+                else:
+                    outside.append(f"{axis.joint} ({found:.4g}, limits {axis.lower:.4g} … {axis.upper:.4g})")
     if outside:
         warnings.warn(
             f"links are authored where the limits of their joints do not let them be, in rad or m: {listed(outside)}. "
@@ -246,19 +244,6 @@ def _read_states(tree: _Tree) -> None:
             "Correct the joints' local positions and rotations.",
             stacklevel=4,
         )
-
-
-def _begin_as_authored(tree: _Tree, branch: Branch, axis: Axis, outside: list[str], apart: list[str]) -> None:
-    """Set the position of a body on its only axis from its authored pose, or note why that cannot be."""
-    here = tree.bodies.frame(branch.parent).inverse() @ tree.bodies.frame(branch.body)
-    found, off = position_in(axis, pose_at_zero(branch, tree.joints).inverse() @ here)
-    found += axis.reference
-    if off > OFF:
-        apart.append(axis.joint)
-    elif found == axis.reference or axis.lower - OFF <= found <= axis.upper + OFF:
-        axis.position = found
-    else:
-        outside.append(f"{axis.joint} ({found:.4g}, limits {axis.lower:.4g} … {axis.upper:.4g})")
 
 
 def _tendons(tree: _Tree, axes: Mapping[Sdf.Path, list[Axis]]) -> list[Tendon]:
@@ -292,13 +277,7 @@ def _read_masses(tree: _Tree, colliders: Sequence[Collider], strict_inertia: boo
     for number, prim in enumerate(tree.prims):
         own = [(one.prim, one.shape, one.place, one.density) for one in colliders if one.shape.body == number]
         masses.append(mass_of(prim, tree.parsed.bodies[prim.GetPath()].scale, own, tree.units))
-    _require_masses(tree, masses)
-    _repair(tree, masses, strict_inertia)
-    return masses
-
-
-def _require_masses(tree: _Tree, masses: list[Mass]) -> None:
-    """Give links the mass of a screw that move and have no mass, not even by links fixed to them."""
+    # links that move and have no mass, not even by links fixed to them, get that of a screw
     carried = {branch.body: masses[branch.body].mass for branch in tree.branches}
     light = []
     for branch in reversed(tree.branches):
@@ -314,8 +293,10 @@ def _require_masses(tree: _Tree, masses: list[Mass]) -> None:
         warnings.warn(
             f"links that move and have no mass get {SCREW[0]:g} kg: {', '.join(light[::-1])}. Author physics:mass or "
             "add a collider to each of them.",
-            stacklevel=4,
+            stacklevel=3,
         )
+    _repair(tree, masses, strict_inertia)
+    return masses
 
 
 def _repair(tree: _Tree, masses: list[Mass], strict: bool) -> None:

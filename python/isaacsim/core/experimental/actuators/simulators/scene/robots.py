@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from pxr import Sdf, Usd
 
+from ...base.errors import listed
 from ...files.usd.articulation import articulation_roots
-from ...files.usd.words import listed
 from .joints import Joint
 from .tree import WORLD, Edge, Groups
 

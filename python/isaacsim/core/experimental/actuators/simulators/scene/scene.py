@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...files.usd.words import listed
+from ...base.errors import listed
 from ...specs.arguments import number_of, require_type
 from ...specs.linear_actuators import NO_BOUNDS, Bounds
 from ...specs.motors import MotorConfig

@@ -257,7 +257,12 @@ def write_shapes(
             if id(shape.vertices) not in meshes:
                 meshes[id(shape.vertices)] = _write_mesh(stage, names.below(_MESHES, shape.path, noted=False), shape)
             geometry.GetPrim().GetReferences().AddInternalReference(meshes[id(shape.vertices)])
-        _paint(geometry, shape)
+        linear = [((one + 0.055) / 1.055) ** 2.4 if one > 0.04045 else one / 12.92 for one in shape.color[:3]]
+        geometry.CreateDisplayColorAttr([Gf.Vec3f(*linear)])
+        if shape.color[3] < 1.0:
+            geometry.CreateDisplayOpacityAttr([shape.color[3]])
+        if shape.hidden:
+            geometry.CreatePurposeAttr(UsdGeom.Tokens.guide)
         if shape.collides:
             UsdPhysics.CollisionAPI.Apply(geometry.GetPrim())
             if shape.kind == "MESH":
@@ -355,13 +360,3 @@ def _write_mesh(stage: Usd.Stage, path: Sdf.Path, shape: Shape) -> Sdf.Path:
     mesh.SetNormalsInterpolation(UsdGeom.Tokens.uniform)
     mesh.CreateExtentAttr(UsdGeom.PointBased.ComputeExtent(points))
     return path
-
-
-def _paint(geometry: UsdGeom.Gprim, shape: Shape) -> None:
-    """Write the color, which is linear in USD, and the visibility."""
-    linear = [((one + 0.055) / 1.055) ** 2.4 if one > 0.04045 else one / 12.92 for one in shape.color[:3]]
-    geometry.CreateDisplayColorAttr([Gf.Vec3f(*linear)])
-    if shape.color[3] < 1.0:
-        geometry.CreateDisplayOpacityAttr([shape.color[3]])
-    if shape.hidden:
-        geometry.CreatePurposeAttr(UsdGeom.Tokens.guide)

@@ -35,7 +35,12 @@ def answer(arguments: Compare) -> Answer:
     options = {"seconds": arguments.seconds, "amplitude": arguments.amplitude, "targets": arguments.targets}
     plan = plan_of(first, second, **options)
     if arguments.by_index:
-        second = _by_index(first, second)
+        if len(first.joints) != len(second.joints):
+            raise ValueError(
+                f"--by-index: {second.file} has {len(second.joints)} joints: must have {len(first.joints)}, as "
+                f"{first.file}. Leave it out."
+            )
+        second = dataclasses.replace(second, order=dict(zip(first.joints, second.joints, strict=True)))
     with progress_bar("comparing", hidden=arguments.json) as progress:
         comparison = compare(first, second, plan, arguments.tolerance, progress)
     notes = notes_on(comparison, plan, sides, changed)
@@ -71,16 +76,6 @@ def _file_and_name(text: str) -> tuple[Path, str | None]:
     """Return the file and the name of `FILE.py:NAME`; None for no name."""
     file, colon, name = text.rpartition(":")
     return (Path(file), name) if colon and name.isidentifier() else (Path(text), None)
-
-
-def _by_index(first: Side, second: Side) -> Side:
-    """Return the second side with commands by the number of joints."""
-    if len(first.joints) != len(second.joints):
-        raise ValueError(
-            f"--by-index: {second.file} has {len(second.joints)} joints: must have {len(first.joints)}, as "
-            f"{first.file}. Leave it out."
-        )
-    return dataclasses.replace(second, order=dict(zip(first.joints, second.joints, strict=True)))
 
 
 def _tables(comparison: Comparison, sides: tuple[str, str]) -> list[Table]:

@@ -105,7 +105,9 @@ def _motors(cfg: Any, resolved: Resolved) -> list[MotorConfig]:
     """Return the motor of each joint of an explicit group."""
     names = resolved.names
     if resolved.model in NETWORKS and not_in_network(cfg, resolved.model):
-        cfg = cfg.replace(network_file=_with_metadata(cfg, resolved.model))
+        target = Path(_folder(), f"{len(list(Path(_folder()).iterdir()))}_{Path(cfg.network_file).stem}.safetensors")
+        convert_checkpoint(cfg.network_file, target, metadata_of(cfg, resolved.model))
+        cfg = cfg.replace(network_file=str(target))
     motor = motor_of_group(cfg, resolved)
     motor = dataclasses.replace(motor, clamping=_without_infinity(motor.clamping))
     (fitted,) = resolve_motors({"|".join(map(re.escape, names)): motor}, names, names, 1)
@@ -115,13 +117,6 @@ def _motors(cfg: Any, resolved: Resolved) -> list[MotorConfig]:
 def _without_infinity(limits: list[ClampingConfig]) -> list[ClampingConfig]:
     """Return limits without those that are none, as motors without a limit are."""
     return [one for one in limits if not isinstance(one, MaxEffortClampingConfig) or one.max_effort != math.inf]
-
-
-def _with_metadata(cfg: Any, model: str) -> str:
-    """Return the path of a network's file with the metadata of a cfg; Isaac Lab has them in cfgs."""
-    target = Path(_folder(), f"{len(list(Path(_folder()).iterdir()))}_{Path(cfg.network_file).stem}.safetensors")
-    convert_checkpoint(cfg.network_file, target, metadata_of(cfg, model))
-    return str(target)
 
 
 @functools.cache

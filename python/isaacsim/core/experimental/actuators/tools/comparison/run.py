@@ -120,7 +120,13 @@ def _set(side: Side, robot: PhysicsArticulation) -> None:
             PROPERTIES[name][1] or 0: one for name, one in side.properties.items() if PROPERTIES[name][0] == getter
         }
         _set_together(side, robot, getter, given)
-    _set_links(side, robot)
+    if not side.links:
+        return
+    at = [list(robot.link_names).index(name) for name in side.links]
+    links = list(side.links.values())
+    robot.set_link_masses(np.array([[one.mass for one in links]]), link_indices=at)
+    robot.set_link_coms(np.array([[one.com for one in links]]), link_indices=at)
+    robot.set_link_inertias(np.array([[one.inertia for one in links]]), link_indices=at)
 
 
 def _set_together(
@@ -139,16 +145,6 @@ def _set_together(
         parts[0] = parts[1]
     setter: Callable[..., None] = getattr(robot, getter.replace("get_", "set_", 1))
     setter(*(np.ascontiguousarray(part[:, at]) for part in parts), dof_indices=at)
-
-
-def _set_links(side: Side, robot: PhysicsArticulation) -> None:
-    if not side.links:
-        return
-    at = [list(robot.link_names).index(name) for name in side.links]
-    links = list(side.links.values())
-    robot.set_link_masses(np.array([[one.mass for one in links]]), link_indices=at)
-    robot.set_link_coms(np.array([[one.com for one in links]]), link_indices=at)
-    robot.set_link_inertias(np.array([[one.inertia for one in links]]), link_indices=at)
 
 
 def _begin(robot: PhysicsArticulation, plan: Plan, columns: list[int]) -> None:

@@ -35,7 +35,10 @@ class Shape:
             first = self._placed[-1].end if self._placed else (0, 0, 0, 0)
             dt = "period" if self._rate is not None and at < self._rate else "dt"
             seen = "seen" if not KINDS[stage.kind].takes_effort else "motor" if self._is_before_gear(at) else "joint"
-            self._placed.append(Placed(stage, at, first, seen, self._known_at(at), dt))
+            known = {"joint_number": "joint_number"} | self._published()
+            if self._is_before_gear(at) and KINDS[self.stages[at].kind].coordinates == "motor":
+                known |= {name: f"felt.at[{k}]" for k, name in enumerate(FELT_SIGNALS)}
+            self._placed.append(Placed(stage, at, first, seen, known, dt))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Shape) and self.stages == other.stages
@@ -67,13 +70,6 @@ class Shape:
     def is_linked(self) -> bool:
         """True if a linkage moves the joint: stages before it and behind it are then functions of their own."""
         return self._linkage is not None
-
-    def _known_at(self, at: int) -> dict[str, str]:
-        """Return the signals that a stage gets where it asks for them: those of other stages in the step before."""
-        known = {"joint_number": "joint_number"} | self._published()
-        if self._is_before_gear(at) and KINDS[self.stages[at].kind].coordinates == "motor":
-            known |= {name: f"felt.at[{k}]" for k, name in enumerate(FELT_SIGNALS)}
-        return known
 
     def _published(self) -> dict[str, str]:
         found: dict[str, str] = {}

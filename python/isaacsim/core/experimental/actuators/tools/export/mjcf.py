@@ -59,7 +59,9 @@ def fill(robot: ExportedRobot, document: Document, file: Path, folder: Path) -> 
     from ...simulators.mujoco.file_reader import sliding_joints
 
     root = root_of(document)
-    notes = _take_in_includes(root, file)
+    main = file.absolute().parent
+    names = list(_take_in(root, main, main))
+    notes = [f"The files that {file.name} includes are in it: {', '.join(names)}."] if names else []
     elements = _joints_of(root)
     joints = driven(robot, file, elements)
     for joint in joints:
@@ -98,13 +100,6 @@ def _joint(joint: ExportedJoint) -> dict[str, str]:
 # neutral values of what only newer versions of MuJoCo know
 _NEUTRAL = {"actlimited": "false", "armature": "0", "damping": "0", "delay": "0", "input": "", "nsample": "0"}
 _ON_JOINT = ("joint", "jointinparent")
-
-
-def _take_in_includes(root: Element, file: Path) -> list[str]:
-    """Put the content of included files in place of each `<include>`; return a note of it."""
-    main = file.absolute().parent
-    names = list(_take_in(root, main, main))
-    return [f"The files that {file.name} includes are in it: {', '.join(names)}."] if names else []
 
 
 def _take_in(parent: Element, main: Path, here: Path) -> Iterator[str]:

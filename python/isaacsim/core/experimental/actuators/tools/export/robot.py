@@ -219,7 +219,10 @@ def _joints(
     names = list(found.dof_names)
     resolved = resolve_motors(given, names, names, 1, limits=functools.partial(effort_limits, found, simulation.stage))
     motors = {names[column]: one.of_joint(at) for one in resolved for at, column in enumerate(one.columns)}
-    properties = _of_robot(found)
+    columns = {name: read_property(found, name) for name in (*_PROPERTIES, "velocity_limit_sim")}
+    columns["lower"], columns["upper"] = (limits.numpy() for limits in found.get_dof_limits())
+    known = {name: values[0].tolist() for name, values in columns.items() if values is not None}
+    properties = [dict(zip(known, row, strict=True)) for row in zip(*known.values(), strict=True)]
     if is_given:
         driven = [name for name, motor in motors.items() if motor.stages]
         axes = [(found.prototype_dof_paths[names.index(name)], name) for name in driven]
@@ -229,14 +232,6 @@ def _joints(
     for name, kind, own in zip(names, found.dof_types, properties, strict=True):
         is_linear = "transl" in str(kind).lower()
         yield joint_of(name, is_linear, motors.get(name), own, simulation.dt, is_given=is_given)
-
-
-def _of_robot(found: PhysicsArticulation) -> list[dict[str, float]]:
-    """Return properties and limits of the joints of an articulation, as far as it has them, by name."""
-    columns = {name: read_property(found, name) for name in (*_PROPERTIES, "velocity_limit_sim")}
-    columns["lower"], columns["upper"] = (limits.numpy() for limits in found.get_dof_limits())
-    known = {name: values[0].tolist() for name, values in columns.items() if values is not None}
-    return [dict(zip(known, row, strict=True)) for row in zip(*known.values(), strict=True)]
 
 
 def joint_of(

@@ -34,10 +34,17 @@ def write_ros2(robot: ExportedRobot, out: Path, losses: Sequence[str]) -> None:
     }
     message = {"name": [joint.name for joint in robot.joints], **gains, "effort": []}
     comments = "".join(f"# {' '.join(loss.split())}\n" for loss in losses)
+    driven = [joint for joint in robot.joints if joint.has_gains]
+    parameters = {
+        "joints": [joint.name for joint in driven],
+        "command_interfaces": ["effort"],
+        "state_interfaces": ["position", "velocity"],
+        "gains": {joint.name: _pid(joint) for joint in driven},
+    }
     texts = {
         "ros2_control.xacro": _xacro(robot, losses),
         "joint_limits.yaml": comments + formats.render({"joint_limits": _limits(robot)}, ".yaml"),
-        "controllers.yaml": comments + formats.render(_controllers(robot), ".yaml"),
+        "controllers.yaml": comments + formats.render({_CONTROLLER: {_PARAMETERS: parameters}}, ".yaml"),
         "gains.yaml": formats.render(message, ".yaml"),
     }
     out.mkdir(exist_ok=True)
@@ -83,17 +90,6 @@ def _limits(robot: ExportedRobot) -> dict[str, object]:
             said["max_effort"] = _real(joint.largest_effort)
         found[joint.name] = said
     return found
-
-
-def _controllers(robot: ExportedRobot) -> dict[str, object]:
-    driven = [joint for joint in robot.joints if joint.has_gains]
-    parameters = {
-        "joints": [joint.name for joint in driven],
-        "command_interfaces": ["effort"],
-        "state_interfaces": ["position", "velocity"],
-        "gains": {joint.name: _pid(joint) for joint in driven},
-    }
-    return {_CONTROLLER: {_PARAMETERS: parameters}}
 
 
 def _pid(joint: ExportedJoint) -> dict[str, float]:

@@ -89,7 +89,7 @@ class Choice:
     def _with_biases(self, best: Chosen) -> Chosen:
         """Return a choice with biases of encoders, if they pay; without the gains if those pay no more."""
         tried = self._with(best.joints.fitting(BIASES), best.fits)
-        if not _pays(tried, best, BIASES):
+        if not (_has_room(tried) and is_clearly_better(tried.score, best.score, _LEAVES[BIASES])):
             return best
         best = tried
         if GAINS_TOO in best.joints.groups and GAINS_TOO not in self._joints.groups:
@@ -110,10 +110,6 @@ class Choice:
         biases, fits = joints.find_biases(self._links, self._logs, before)
         cases = [self._links.decouple(log, biases) for log in self._logs]
         return Chosen(joints, cases, fits)
-
-
-def _pays(tried: Chosen, best: Chosen, group: str) -> bool:
-    return _has_room(tried) and is_clearly_better(tried.score, best.score, _LEAVES[group])
 
 
 def _has_room(tried: Chosen) -> bool:

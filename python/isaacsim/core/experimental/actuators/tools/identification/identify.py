@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,11 +16,11 @@ from ..progress import Progress
 from ..training.train import require_torch
 from .checks import noise_of, time_problem
 from .choice import Choice
-from .decoupling import Links
+from .decoupling import Decoupled, Links
 from .effects import with_effects
 from .fit import Fit
 from .given_motors import given_motors
-from .identified import Identified, Replay
+from .identified import Identified, Replay, mean_error
 from .impossible import impossible
 from .intervals import find_intervals
 from .joints import Joints
@@ -29,7 +29,6 @@ from .log import MotorLog
 from .models import FIRST
 from .options import FitOptions
 from .parts import Shipped, replays_of, split
-from .refine import refined
 from .supply import require_volts
 
 # largest ratio of time steps of logs that are one
@@ -200,3 +199,37 @@ def _at_limits(logs: Sequence[MotorLog], limits: Mapping[str, tuple[float, float
                 "motions within them."
             )
     return found
+
+
+# refinement: fits to what the joints do together
+
+# a round has to make the error smaller by this share
+_BETTER = 0.97
+
+
+def refined(
+    joints: Joints,
+    replays_of: Callable[[Sequence[Fit]], list[Replay]],
+    model: str,
+    fits: list[Fit],
+    cases: Sequence[Decoupled],
+    rounds: int,
+) -> tuple[list[Fit], list[Replay]]:
+    """Return fits whose whole robot has the smallest error on the logs that they are fitted to, and its replays."""
+    best, least = (fits, list[Replay]()), float("inf")
+    for count in range(rounds + 1):
+        replays = replays_of(fits)
+        training = [one for one in replays if not one.held_out]
+        error = mean_error(training)
+        if error < least:
+            best = fits, replays
+        if count == rounds or error > _BETTER * least:
+            break
+        least = error
+        alone = joints.alone(fits, cases)
+        cases = [
+            dataclasses.replace(case, defect=replayed.positions - positions)
+            for case, replayed, positions in zip(cases, training, alone, strict=True)
+        ]
+        fits = joints.fit(model, cases, fits, way="near")
+    return best

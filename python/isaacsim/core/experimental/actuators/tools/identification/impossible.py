@@ -43,7 +43,9 @@ def impossible(motors: Mapping[str, MotorConfig], logs: Sequence[MotorLog], spee
                 "could not move. Gain and friction are known by their ratio alone: give the gain, and keep it."
             )
         limit = min([speeds.get(joint, math.inf), *_largest(motor, "speed")])
-        fastest = max(_fastest(log, j) for log in logs)
+        fastest = max(
+            float(np.quantile(np.abs(motion_of(log.position[:, [j]], log.dt)[0]), 1.0 - _PEAKS)) for log in logs
+        )
         if fastest > _OVER * limit:
             found.append(
                 f"{joint}: it moves at {fastest:.3g} rad/s or m/s in a log, faster than its limit of {limit:.3g}: the "
@@ -71,8 +73,3 @@ def _largest(motor: MotorConfig, of: Literal["effort", "speed"]) -> Iterator[flo
             if all(isinstance(number, float | int) for number in numbers):
                 bounds.append(stall_torque(*numbers))
         yield from (float(bound) for bound in bounds if isinstance(bound, float | int))
-
-
-def _fastest(log: MotorLog, joint: int) -> float:
-    """Return the largest speed of a joint in a log [rad/s or m/s], without that of noise."""
-    return float(np.quantile(np.abs(motion_of(log.position[:, [joint]], log.dt)[0]), 1.0 - _PEAKS))

@@ -581,7 +581,13 @@ class Joints:
 
     def warnings(self, fits: Sequence[Fit]) -> list[str]:
         """Return sentences on what the logs do not determine."""
-        return [*self._of_logs(fits), *self._of_values(fits), *self._of_pairs(fits)]
+        found = []
+        for one in self._estimates(fits):
+            if one.is_at_bound:
+                found.append(f"{one.joint}: {one.name} = {one.value:.4g} {one.unit} is at the end of its range.")
+        for j, names in self.untold(fits).items():
+            found.append(f"{self._names[j]}: the logs do not tell {', '.join(names)}.")
+        return [*self._of_logs(fits), *found, *self._of_pairs(fits)]
 
     def _of_logs(self, fits: Sequence[Fit]) -> list[str]:
         found = []
@@ -610,15 +616,6 @@ class Joints:
             found.append(
                 "The supply is one of all joints: volts in the logs, or a log of one joint, tell its resistance."
             )
-        return found
-
-    def _of_values(self, fits: Sequence[Fit]) -> list[str]:
-        found = []
-        for one in self._estimates(fits):
-            if one.is_at_bound:
-                found.append(f"{one.joint}: {one.name} = {one.value:.4g} {one.unit} is at the end of its range.")
-        for j, names in self.untold(fits).items():
-            found.append(f"{self._names[j]}: the logs do not tell {', '.join(names)}.")
         return found
 
     def _of_pairs(self, fits: Sequence[Fit]) -> list[str]:

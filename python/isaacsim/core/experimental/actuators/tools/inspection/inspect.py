@@ -121,7 +121,18 @@ def _model_robot(
         actuators += [] if motor is None else [_model_actuator(axis, motor, file)]
         driver = others.get(axis.name) if motor is None else axis.name
         by: DrivenBy = "MJCF actuator" if driver else "another joint" if axis.name in led else "nothing"
-        joints.append(_model_joint(axis, by, driver, file))
+        values = {
+            name: InspectedValue(
+                (value := float(getattr(axis, field))),
+                JOINT_UNITS[name][axis.linear],
+                source_of(None if value == default else file),
+            )
+            for name, (field, default) in _FIELDS.items()
+        }
+        for name in ("drive_stiffness", "drive_damping"):
+            # the drive of the scene represents the actuators, which are listed as such
+            values[name] = InspectedValue(0.0, JOINT_UNITS[name][axis.linear], source_of(None))
+        joints.append(InspectedJoint(axis.name, axis.joint, axis.usd_name, axis.linear, by, driver, values))
     return InspectedRobot(articulation.path, tuple(joints), tuple(actuators))
 
 
@@ -137,21 +148,6 @@ def _model_actuator(axis: Axis, motor: MotorConfig, file: str) -> InspectedActua
         # its control input is the effort, which stays 0
         words = words.replace(pipeline_of([motor.controller]), "torque motor, nothing drives it", 1)
     return InspectedActuator(axis.name, (axis.name,), words, values=values, **parts_of(configs))
-
-
-def _model_joint(axis: Axis, by: DrivenBy, driver: str | None, file: str) -> InspectedJoint:
-    values = {
-        name: InspectedValue(
-            (value := float(getattr(axis, field))),
-            JOINT_UNITS[name][axis.linear],
-            source_of(None if value == default else file),
-        )
-        for name, (field, default) in _FIELDS.items()
-    }
-    for name in ("drive_stiffness", "drive_damping"):
-        # the drive of the scene represents the actuators, which are listed as such
-        values[name] = InspectedValue(0.0, JOINT_UNITS[name][axis.linear], source_of(None))
-    return InspectedJoint(axis.name, axis.joint, axis.usd_name, axis.linear, by, driver, values)
 
 
 # names in `files.usd.joint_properties`

@@ -14,9 +14,9 @@ from ...simulators.authoring import motors_of
 from ...simulators.simulation import Simulation
 from ...specs.arguments import MODEL_FILES, number_of, path_of
 from ..stability.table import Stability
-from .findings import Checked, Finding, split_message
+from .findings import Checked, Finding, Rule, split_message
 from .inspect import inspect_robots
-from .rules.table import RULES
+from .rules import drives, portability, steps, units, values
 
 
 def lint(file: str | os.PathLike[str], dt: float | None = None) -> list[Finding]:
@@ -112,3 +112,42 @@ def _stabilities(file: Path, robots: Iterable[str], dt: float) -> dict[str, Stab
                 if wrapper.actuators:
                     stabilities[path] = wrapper.stability(dt=dt)
     return stabilities
+
+
+_FUNCTIONS: tuple[Rule, ...] = (
+    drives.unusable_actuator,
+    drives.without_effect,
+    drives.two_values,
+    drives.earlier_name,
+    portability.several_targets,
+    portability.no_stand_in,
+    portability.refused_elsewhere,
+    portability.approximated,
+    portability.friction_fallback,
+    portability.unmarked_fallback,
+    drives.undriven_joint,
+    drives.drive_and_actuator,
+    drives.no_effort_limit,
+    drives.limit_above_joint,
+    units.limits_in_radians,
+    units.speed_in_degrees,
+    units.speed_in_radians,
+    units.gains_in_degrees,
+    values.undamped,
+    values.stall_below_peak,
+    values.zero_limit,
+    values.huge_value,
+    values.long_delay,
+    values.stuck_joint,
+    values.knee_without_linkage,
+    values.unread_supply,
+    values.unread_derating,
+    values.transmission_armature,
+    steps.unstable_gains,
+    steps.gains_against_inertia,
+    steps.assumed_inertia_too_large,
+    steps.unresolved_spring,
+)
+
+RULES = {function.__name__.replace("_", "-"): function for function in _FUNCTIONS}
+"""All rules by name, in the order in which findings are reported."""

@@ -166,21 +166,16 @@ def timing_of(actuator: Actuator) -> Timing:
 def _rows_of(config: object) -> dict[str, Any]:
     """Return the rows that a config sets."""
     if isinstance(config, EncoderConfig):
+        chosen = np.asarray(config.velocity)
         return {
             "seconds": config.latency,
             "steps": config.latency_steps,
-            "difference": _is_difference(config.velocity),
+            "difference": chosen < 0.5 if chosen.dtype.kind == "f" else chosen == "difference",
             "filter_time": config.velocity_filter,
         }
     if isinstance(config, EffortDelayConfig):
         return {"effort_seconds": config.seconds, "effort_steps": config.steps}
     return {"decimation": config.decimation, "frequency": config.frequency} if isinstance(config, RateConfig) else {}
-
-
-def _is_difference(velocity: object) -> np.ndarray:
-    """Return where the velocity is a difference; a config has the name of the choice, a law its number."""
-    chosen = np.asarray(velocity)
-    return chosen < 0.5 if chosen.dtype.kind == "f" else chosen == "difference"
 
 
 def _weights_of(latencies: np.ndarray) -> np.ndarray:

@@ -141,16 +141,11 @@ def follow(
     recording = _recording(simulation, robots, positions, velocities, wanted) if log is None else log
     joints = tuple(_joints(robots, room, np.concatenate([positions, final[None]]), wanted, log))
     faults = () if actuators is None else tuple(map(in_words, actuators.faults))
-    buzzing = _buzzing(robots, _driven(robots, actuators), positions, wanted, simulation.dt)
-    return Trial(joints, recording, buzzing, faults, diverged)
-
-
-def _driven(robots: ArticulationPort, actuators: ArticulationActuators | None) -> np.ndarray:
-    """Return a mask of the joints with a control law or a drive; one that oscillates freely does not count."""
     driven = np.any([as_numpy(gains) for gains in robots.get_dof_gains()], axis=0)
     if actuators is not None:
         driven[:, actuators.commanded_dof_indices] = True
-    return driven
+    buzzing = _buzzing(robots, driven, positions, wanted, simulation.dt)
+    return Trial(joints, recording, buzzing, faults, diverged)
 
 
 def _state(robots: ArticulationPort) -> tuple[np.ndarray, np.ndarray]:

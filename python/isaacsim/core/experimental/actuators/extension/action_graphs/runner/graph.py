@@ -107,18 +107,6 @@ class Graph(Scope):
                 ]
             )
         done = node.run(*fired)
-        self._report(node)
-        return done
-
-    def _compute_once(self, pure: GraphNode) -> bool:
-        """Compute a pure node unless nothing it reads changed since it did in this pulse."""
-        state = (self.variables.writes, *(source.get_compute_count() for source, _ in pure.wires.values()))
-        if pure not in self._computed or self._computed[pure][0] != state:
-            self._computed[pure] = (state, self._run_one(pure))
-        return self._computed[pure][1]
-
-    def _report(self, node: GraphNode) -> None:
-        """Log the messages of a node, each once."""
         for text in node.get_compute_messages(Severity.ERROR):
             if (message := _with_path(node, text)) not in self.errors:
                 self.errors.append(message)
@@ -127,6 +115,14 @@ class Graph(Scope):
             if (message := _with_path(node, text)) not in self._warned:
                 self._warned.add(message)
                 _log.warning(message)
+        return done
+
+    def _compute_once(self, pure: GraphNode) -> bool:
+        """Compute a pure node unless nothing it reads changed since it did in this pulse."""
+        state = (self.variables.writes, *(source.get_compute_count() for source, _ in pure.wires.values()))
+        if pure not in self._computed or self._computed[pure][0] != state:
+            self._computed[pure] = (state, self._run_one(pure))
+        return self._computed[pure][1]
 
     def _find(self, attribute: str) -> tuple[GraphNode, str]:
         path, _, port = attribute.rpartition(".")

@@ -212,7 +212,12 @@ def _wire_problem(end: GraphNode, name: str, source: GraphNode, port: str) -> st
 def put_in_order(graph: Graph, issues: list[str]) -> None:
     """Order the ports of each node and the pure nodes it depends on; report cycles."""
     nodes = list(graph.nodes.values())
-    _order_executions(nodes, issues)
+    pulsed_by: dict[GraphNode, list[GraphNode]] = {node: [] for node in nodes}
+    for node in nodes:
+        node.followers = {port: node.followers[port] for port in node.db.DESCRIPTION.ports if port in node.followers}
+        for end in itertools.chain.from_iterable(node.followers.values()):
+            pulsed_by[end].append(node)
+    _sorted(pulsed_by, "execution", issues)
     needs = {node: [source for source, _ in node.wires.values() if source.is_pure] for node in nodes}
     pure = _sorted({node: needs[node] for node in nodes if node.is_pure}, "data", issues)
     place = {node: at for at, node in enumerate(pure)}
@@ -220,16 +225,6 @@ def put_in_order(graph: Graph, issues: list[str]) -> None:
         # pure nodes run for others only
         upstream = set() if node.is_pure else _behind(node, needs)
         node.upstream = sorted(upstream & place.keys(), key=place.__getitem__)
-
-
-def _order_executions(nodes: Sequence[GraphNode], issues: list[str]) -> None:
-    """Put the followers of each node into the order of its ports."""
-    pulsed_by: dict[GraphNode, list[GraphNode]] = {node: [] for node in nodes}
-    for node in nodes:
-        node.followers = {port: node.followers[port] for port in node.db.DESCRIPTION.ports if port in node.followers}
-        for end in itertools.chain.from_iterable(node.followers.values()):
-            pulsed_by[end].append(node)
-    _sorted(pulsed_by, "execution", issues)
 
 
 def _behind(node: GraphNode, needs: Mapping[GraphNode, Sequence[GraphNode]]) -> set[GraphNode]:

@@ -93,7 +93,17 @@ class GraphRunner(NotCopied):
             Exception: What stops the simulation, see `Simulation.step`; errors of nodes do not.
         """
         for _ in range(whole_of("steps", steps)):
-            self._evaluate()
+            simulation = self.simulation
+            if not simulation.playing:
+                raise HostError("physics is not running: call play() before run().")
+            frame, substep = divmod(simulation.step_count, self.substeps)
+            now = {"time": simulation.time, "frame": float(frame), "total_time": self._earlier_plays + simulation.time}
+            with use_host(simulation):
+                if substep == 0:
+                    for graph in self._at_frames:
+                        graph.evaluate(Clock(delta=self.substeps * simulation.dt, **now))
+                for graph in self._at_steps:
+                    graph.evaluate(Clock(delta=simulation.dt, **now))
             self.simulation.step()
 
     def close(self) -> None:
@@ -107,20 +117,6 @@ class GraphRunner(NotCopied):
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _evaluate(self) -> None:
-        """Evaluate the graphs that the coming physics step concerns, those of frames first."""
-        simulation = self.simulation
-        if not simulation.playing:
-            raise HostError("physics is not running: call play() before run().")
-        frame, substep = divmod(simulation.step_count, self.substeps)
-        now = {"time": simulation.time, "frame": float(frame), "total_time": self._earlier_plays + simulation.time}
-        with use_host(simulation):
-            if substep == 0:
-                for graph in self._at_frames:
-                    graph.evaluate(Clock(delta=self.substeps * simulation.dt, **now))
-            for graph in self._at_steps:
-                graph.evaluate(Clock(delta=simulation.dt, **now))
 
     def _on_stop(self) -> None:
         self._earlier_plays += self.simulation.time

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import zipfile
 import zlib
-from collections.abc import Sequence
 
 from ....base.errors import NetworkError
 from ....laws.networks.metadata import read_sidecar
@@ -30,7 +29,16 @@ class Archive:
     def __init__(self, data: bytes, max_bytes: int = MAX_BYTES) -> None:
         self._zip = _opened(data)
         entries = self._zip.infolist()
-        _check_bounds(data, entries, max_bytes)
+        if not entries:
+            raise NetworkError("archive is empty: must hold a network. Save it anew.")
+        if not data.startswith(b"PK\3\4") or min(entry.header_offset for entry in entries) != 0:
+            raise NetworkError("archive does not start at the first byte of the file: must. Save it anew.")
+        # the end of the directory if no comment follows
+        if data[-22:-18] != b"PK\5\6":
+            raise NetworkError("archive does not end at the last byte of the file: must. Save it anew.")
+        total = sum(entry.file_size for entry in entries)
+        if total > max_bytes:
+            raise NetworkError(f"archive holds {total} bytes: must be at most {max_bytes}. Use a smaller network.")
         self._entries: dict[str, zipfile.ZipInfo] = {}
         for entry in entries:
             _check_entry(entry)
@@ -65,20 +73,6 @@ class Archive:
         if len(content) != entry.file_size:
             raise NetworkError(f"entry {name!r:.200} is shorter than it says: must be whole. Copy the file again.")
         return content
-
-
-def _check_bounds(data: bytes, entries: Sequence[zipfile.ZipInfo], max_bytes: int) -> None:
-    """Raise for an archive that is empty, too large, or has bytes before or after it."""
-    if not entries:
-        raise NetworkError("archive is empty: must hold a network. Save it anew.")
-    if not data.startswith(b"PK\3\4") or min(entry.header_offset for entry in entries) != 0:
-        raise NetworkError("archive does not start at the first byte of the file: must. Save it anew.")
-    # the end of the directory if no comment follows
-    if data[-22:-18] != b"PK\5\6":
-        raise NetworkError("archive does not end at the last byte of the file: must. Save it anew.")
-    total = sum(entry.file_size for entry in entries)
-    if total > max_bytes:
-        raise NetworkError(f"archive holds {total} bytes: must be at most {max_bytes}. Use a smaller network.")
 
 
 def _check_entry(entry: zipfile.ZipInfo) -> None:

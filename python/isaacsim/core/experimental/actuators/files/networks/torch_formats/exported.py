@@ -226,7 +226,10 @@ class _Graph:
         if len(results) != len(outputs):
             raise refuse(f"{len(outputs)} results of {target[:100]}")
         for said, one in zip(outputs, results, strict=True):
-            self._keep(_result_name(said), one)
+            ((kind, value),) = said.items()
+            if kind not in ("as_tensor", "as_sym_int"):
+                raise refuse(f"a result {str(kind)[:50]}")
+            self._keep(value["name"] if kind == "as_tensor" else value["as_name"], one)
 
     def _keep(self, name: object, value: object) -> None:
         if not isinstance(name, str) or name in self._values:
@@ -260,10 +263,3 @@ class _Graph:
 
     def _whole_number(self, said: Json) -> Any:
         return self._value(said["as_name"]) if "as_name" in said else said["as_int"]
-
-
-def _result_name(said: Json) -> object:
-    ((kind, value),) = said.items()
-    if kind not in ("as_tensor", "as_sym_int"):
-        raise refuse(f"a result {str(kind)[:50]}")
-    return value["name"] if kind == "as_tensor" else value["as_name"]

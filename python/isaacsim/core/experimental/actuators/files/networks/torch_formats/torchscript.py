@@ -59,7 +59,8 @@ def _network(code: Code, root: Record) -> Network:
     networks: list[Network] = []
     # errors with the number of steps to each
     errors: list[tuple[int, NetworkError]] = []
-    for inputs in _widths(code, held):
+    known = [*held.values(), *(one for one in code.constants if isinstance(one, np.ndarray))]
+    for inputs in sorted({1, *(n for one in known if 1 <= one.ndim <= 3 for n in one.shape)})[:32]:
         found = _attempt(code, root, inputs, held)
         if isinstance(found, Network):
             networks.append(found)
@@ -77,12 +78,6 @@ def _network(code: Code, root: Record) -> Network:
     if not networks:
         raise max(errors, key=lambda one: one[0])[1]
     return networks[0]
-
-
-def _widths(code: Code, held: dict[str, np.ndarray]) -> list[int]:
-    """Lengths of axes of constants and attributes, one of which is the width of the input."""
-    known = [*held.values(), *(one for one in code.constants if isinstance(one, np.ndarray))]
-    return sorted({1, *(n for one in known if 1 <= one.ndim <= 3 for n in one.shape)})[:32]
 
 
 def _attempt(code: Code, root: Record, inputs: int, held: dict[str, np.ndarray]) -> Network | tuple[int, NetworkError]:
@@ -370,7 +365,10 @@ class Interpreter:
             case ast.Name(id=name) if name in ROOTS:
                 return Name(name)
             case ast.Attribute(value=ast.Name(id="CONSTANTS"), attr=name):
-                return self._constant(name)
+                number = int(name[1:]) if name[:1] == "c" and name[1:].isdecimal() and len(name) < 9 else -1
+                if not 0 <= number < len(self._code.constants):
+                    raise NetworkError(f"archive has no constant {name[:100]}: must have. Save it anew with PyTorch.")
+                return self._code.constants[number]
             case ast.Attribute(value=owner, attr=name):
                 return self._attribute(self._value(owner, values), name)
             case ast.Subscript(value=owner, slice=index):
@@ -382,12 +380,6 @@ class Interpreter:
                 return self._call(node, values)
             case _:
                 return literal(node)
-
-    def _constant(self, name: str) -> object:
-        number = int(name[1:]) if name[:1] == "c" and name[1:].isdecimal() and len(name) < 9 else -1
-        if not 0 <= number < len(self._code.constants):
-            raise NetworkError(f"archive has no constant {name[:100]}: must have. Save it anew with PyTorch.")
-        return self._code.constants[number]
 
     def _attribute(self, owner: object, name: str) -> object:
         if isinstance(owner, Name):

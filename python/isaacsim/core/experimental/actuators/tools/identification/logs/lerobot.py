@@ -9,18 +9,20 @@ measured; it is stored before LeRobot limits it. The unit of positions stands no
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ....base.errors import shown
+from ....specs.lerobot import UNITS
 from ...recording.tables import parquet_columns
 from ..log import MotorLog
 from .asked import Asked
-from .servo_units import Convert, conversion
 
 INFO = "meta/info.json"
 """File that the folder of a dataset has."""
@@ -43,7 +45,13 @@ def read_dataset(folder: Path, asked: Asked) -> list[MotorLog]:
         matrix = _matrix(folder, feature, columns[feature], len(names[signal]))
         converted = [convert(matrix[:, names[signal].index(joint)]) for joint, convert in conversions.items()]
         signals[signal] = np.stack(converted, axis=1)
-    return _episodes(folder, there, columns, signals)
+    time, episode = (np.asarray(columns[name], np.float64) for name in _OTHERS)
+    logs = []
+    for number in np.unique(episode):
+        here = np.flatnonzero(episode == number)
+        parts = {name: one[here] for name, one in signals.items()}
+        logs.append(MotorLog(time[here], there, parts, f"{folder}, episode {number:g}"))
+    return logs
 
 
 def _joints(folder: Path, names: Mapping[str, Sequence[str]], joints: Sequence[str]) -> list[str]:
@@ -105,14 +113,29 @@ def _matrix(folder: Path, feature: str, rows: np.ndarray, width: int) -> np.ndar
     return np.array(list(rows), np.float64).reshape(-1, width)
 
 
-def _episodes(
-    folder: Path, joints: Sequence[str], columns: Mapping[str, np.ndarray], signals: Mapping[str, np.ndarray]
-) -> list[MotorLog]:
-    """Return a log per episode, in their order."""
-    time, episode = (np.asarray(columns[name], np.float64) for name in _OTHERS)
-    logs = []
-    for number in np.unique(episode):
-        here = np.flatnonzero(episode == number)
-        parts = {name: one[here] for name, one in signals.items()}
-        logs.append(MotorLog(time[here], joints, parts, f"{folder}, episode {number:g}"))
-    return logs
+# units in which programs for servos write positions, and what they are in radians
+
+Convert = Callable[[np.ndarray], np.ndarray]
+"""Returns positions [rad] of those in another unit."""
+
+_PLAIN = {"radians": 1.0, "degrees": math.pi / 180.0}
+_KNOWN = (*_PLAIN, *(unit for unit in UNITS if unit not in _PLAIN))
+
+
+def conversion(joint: str, asked: Asked) -> Convert:
+    """Return what makes positions of a joint [rad] of those in its unit.
+
+    With calibrations, degrees are those of LeRobot and turn with the drive mode of the servo; else they are plain.
+    """
+    unit, calibration = asked.units.get(joint, asked.units.get("", "")), asked.calibration.get(joint)
+    if unit not in _KNOWN:
+        rule = f"must be one of {', '.join(_KNOWN)}, which the dataset does not tell"
+        raise ValueError(f"unit of {joint} = {unit or 'none'}: {rule}. Give --units UNIT {joint}=UNIT.")
+    if unit == "radians":
+        return np.asarray
+    if calibration is not None:
+        return functools.partial(calibration.to_joint, units=unit)
+    if asked.calibration or unit not in _PLAIN:
+        rule = "must have the calibration of its servo"
+        raise ValueError(f"unit of {joint} = {unit}: {rule}. Give --calibration FILE, a file of LeRobot with {joint}.")
+    return functools.partial(np.multiply, _PLAIN[unit])

@@ -5,19 +5,16 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ....base.callers import level_outside
-from ...recording.bags import Bag, opened
-from ..log import MotorLog
+from ...recording.bags import Bag, Topic, opened
+from ..log import REQUIRED, MotorLog
 from .asked import Asked
-from .joint_messages import Sample, samples_of
-from .topics import Chosen, choose
-
-_Clock = Callable[[Sample], int]
-"""Returns the time of a sample [ns]."""
 
 
 def read_bag(path: Path, asked: Asked) -> list[MotorLog]:
@@ -106,3 +103,188 @@ def _held(times: np.ndarray, commands: Sequence[Sample], joint: str, clock: _Clo
     ordered = sorted(commands, key=clock)
     values = np.array([one.signals["position"][one.joints.index(joint)] for one in ordered])
     return values[np.searchsorted([clock(one) for one in ordered], times, side="right") - 1]
+
+
+# rOS 2 messages with positions of joints, measured or commanded, as `Sample`
+
+STATES = "sensor_msgs/msg/JointState"
+"""Messages of measured positions, and of commands."""
+
+NAMELESS = "std_msgs/msg/Float64MultiArray"
+"""Messages of commands that have no names of joints."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Content of one message.
+
+    Args:
+        time: Time at which it was recorded [ns].
+        stamp: Time in its header [ns]; 0 for none.
+        joints: Names of its joints.
+        signals: Numbers by name, `position` [rad or m], `velocity` and `effort`, one per joint each; without those that
+            the message leaves empty.
+    """
+
+    time: int
+    stamp: int
+    joints: tuple[str, ...]
+    signals: Mapping[str, np.ndarray]
+
+    def only(self, joints: Sequence[str]) -> Sample:
+        """Return those of some joints that are there, in the order given."""
+        there = tuple(joint for joint in joints if joint in self.joints)
+        if there == self.joints:
+            return self
+        at = [self.joints.index(joint) for joint in there]
+        return Sample(self.time, self.stamp, there, {name: one[at] for name, one in self.signals.items()})
+
+
+def samples_of(kind: str, messages: Sequence[tuple[int, object]], joints: Sequence[str]) -> list[Sample]:
+    """Return the samples of messages of one type.
+
+    Args:
+        kind: The type, one of `COMMANDS`.
+        messages: Time of the recording [ns] and content of each.
+        joints: Names of the joints of messages that have none.
+    """
+    samples = []
+    for number, (time, message) in enumerate(messages):
+        names, signals = COMMANDS[kind](message)
+        names = tuple(joints) if names is None else tuple(names)
+        present = {name: np.asarray(values, np.float64) for name, values in signals.items() if len(values)}
+        _require_lengths(number, names, present)
+        samples.append(Sample(time, _stamp(message), names, present))
+    return samples
+
+
+def _require_lengths(number: int, names: Sequence[str], present: Mapping[str, np.ndarray]) -> None:
+    for name, values in present.items():
+        if len(values) != len(names):
+            raise ValueError(
+                f"message {number} has {len(values)} of {name}: must be {len(names)}, one per joint of "
+                f"{', '.join(names)}. Correct the joints after the topic, or record again"
+            )
+
+
+def _stamp(message: object) -> int:
+    header = getattr(message, "header", None)
+    return 0 if header is None else header.stamp.sec * 10**9 + header.stamp.nanosec
+
+
+_Clock = Callable[[Sample], int]
+"""Returns the time of a sample [ns]."""
+_Content = tuple[Sequence[str] | None, Mapping[str, Any]]
+"""Names of joints, None for none, and numbers by signal."""
+
+
+def _state(message: Any) -> _Content:
+    return message.name, {name: getattr(message, name) for name in ("position", "velocity", "effort")}
+
+
+def _trajectory(message: Any) -> _Content:
+    points = message.points
+    start = points[0].time_from_start if len(points) == 1 else None
+    if start is None or start.sec or start.nanosec:
+        raise ValueError(
+            f"a trajectory has {len(points)} points over time: must have one that acts at once, for the controller "
+            "makes the commands between points. Record the state of the controller"
+        )
+    return message.joint_names, {"position": points[0].positions}
+
+
+def _controller(message: Any) -> _Content:
+    # older releases call it desired, and some have both
+    points = [getattr(message, name) for name in ("reference", "desired") if hasattr(message, name)]
+    return message.joint_names, {"position": next((one.positions for one in points if len(one.positions)), ())}
+
+
+def _numbers(message: Any) -> _Content:
+    return None, {"position": message.data}
+
+
+COMMANDS: dict[str, Callable[[Any], _Content]] = {
+    STATES: _state,
+    "trajectory_msgs/msg/JointTrajectory": _trajectory,
+    "control_msgs/msg/JointTrajectoryControllerState": _controller,
+    NAMELESS: _numbers,
+}
+"""How messages of each type that commands may have are read."""
+
+
+# choice of the topics of a ROS 2 bag: that of measured positions, and that of commands
+
+_KINDS = {"command": tuple(COMMANDS), "position": (STATES,)}
+# by convention of ROS, of several
+_USUAL = "joint_states"
+_REMEDY = "Give --topics command=/NAME position=/NAME"
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The topic of a role."""
+
+    name: str
+    kind: str
+    joints: tuple[str, ...] = ()
+
+
+def choose(path: Path, topics: Mapping[str, Topic], given: Mapping[str, str]) -> dict[str, Chosen]:
+    """Return the topics of commands and of measured positions.
+
+    Without choice of the caller the positions are those of the only topic of joint states, or of the only one called
+    `joint_states`, and the commands those of the only other topic that may have some. Joint states with `state` in
+    their name are no commands.
+    """
+    if unknown := ", ".join(role for role in given if role not in _KINDS):
+        raise ValueError(f"topics = {unknown}: must be of {' and '.join(REQUIRED)}. {_REMEDY}.")
+    chosen = {role: _given(path, topics, role, words) for role, words in given.items()}
+    # joint states may be commands, too
+    for role in ("position", "command"):
+        if role not in chosen:
+            taken = [one.name for one in chosen.values()]
+            chosen[role] = _only(path, topics, taken, role)
+    _require_joints(path, chosen["command"])
+    return chosen
+
+
+def _require_joints(path: Path, command: Chosen) -> None:
+    if command.kind == NAMELESS and not command.joints:
+        raise ValueError(
+            f"{path}: {command.name} has {command.kind}, which names no joints: must be told them, in the order of the "
+            f"parameter joints of its controller. Give --topics command={command.name}:JOINT,JOINT."
+        )
+
+
+def _given(path: Path, topics: Mapping[str, Topic], role: str, words: str) -> Chosen:
+    name, _, joints = words.partition(":")
+    if name not in topics or topics[name].kind not in _KINDS[role] or not topics[name].count:
+        rule = f"must be a topic with messages of {' or '.join(_KINDS[role])}"
+        raise ValueError(f"{path}: topics {role} = {name}: {rule}. The bag has {_listed(topics)}. {_REMEDY}.")
+    return Chosen(name, topics[name].kind, tuple(joints.split(",")) if joints else ())
+
+
+def _only(path: Path, topics: Mapping[str, Topic], taken: Sequence[str], role: str) -> Chosen:
+    """Return the only topic that may have a role, without those that have another."""
+    found = [name for name, one in topics.items() if one.kind in _KINDS[role] and one.count and name not in taken]
+    found = _usual(found) if role == "position" else [name for name in found if not _is_measured(name, topics[name])]
+    if len(found) != 1:
+        told = f"{', '.join(found) or 'no topic'} may have the {role}s"
+        rule = f"must be one topic with messages of {' or '.join(_KINDS[role])}"
+        raise ValueError(f"{path}: {told}: {rule}. The bag has {_listed(topics)}. {_REMEDY}.")
+    return Chosen(found[0], topics[found[0]].kind)
+
+
+def _usual(names: Sequence[str]) -> Sequence[str]:
+    """Return those of several topics of joint states that are called so, all if none is."""
+    return [name for name in names if name.rpartition("/")[2] == _USUAL] or names
+
+
+def _is_measured(name: str, topic: Topic) -> bool:
+    """Return True for joint states that are states by their name, such as those of a gripper."""
+    return topic.kind == STATES and "state" in name.rpartition("/")[2]
+
+
+def _listed(topics: Mapping[str, Topic]) -> str:
+    told = [f"{name} ({one.count} {one.kind})" for name, one in sorted(topics.items())]
+    return ", ".join(told) or "no topics"

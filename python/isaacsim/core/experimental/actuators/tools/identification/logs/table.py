@@ -1,17 +1,25 @@
-"""`Table`: columns of a file by name, as they stand there."""
+"""Tables of logs: CSV and NPZ files, with a row per sample or per sample and joint, and names and units of columns."""
 
 from __future__ import annotations
 
+import csv
+import dataclasses
+import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import re
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from ...contents import require_plain
-from ..log import SIGNALS
+from ....base.callers import level_outside
+from ...contents import arrays_in, require_plain
+from ...recording.files import Found, load_npz
+from ..log import REQUIRED, SIGNALS, UNITS, MotorLog
+from .asked import Asked
 
 RULE = "must be a table of numbers by column. Export the log again."
 """End of errors of files that are no tables."""
@@ -101,3 +109,248 @@ def column_of(names: Iterable[str], prefix: str, signal: str) -> str | None:
     plain = f"{prefix}{signal}"
     spelled = (plain, *(f"{plain} [{unit}]" for unit in SIGNALS[signal].split(" or ")))
     return next((name for name in spelled if name in names), None)
+
+
+# tables in CSV files, with settings in lines before the names
+
+_SETTING = re.compile(r"#\s*([^\W\d]\w*)\s*=\s*(\S+)\s*$")
+
+_Line = tuple[int, list[str]]
+"""Number of a line and its cells."""
+
+
+def read_csv(path: Path) -> Table:
+    """Read a table with a line of names, after lines that start with `#`."""
+    lines = _lines(path)
+    start = next((row for row, (_, line) in enumerate(lines) if not line[0].startswith("#")), len(lines))
+    settings, skipped = _settings(lines[:start])
+    names = _names(path, lines[start][1] if start < len(lines) else [])
+    body = lines[start + 1 :]
+    _require_cells(path, body, names)
+    columns = zip(*(line for _, line in body), strict=True) if body else [()] * len(names)
+    places = [f"line {number}" for number, _ in body]
+    return Table(path, dict(zip(names, columns, strict=True)), settings, places, skipped)
+
+
+def _lines(path: Path) -> list[_Line]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, skipinitialspace=True)
+            # spreadsheets leave empty lines
+            return [(reader.line_num, line) for line in reader if line]
+    except (ValueError, csv.Error) as error:
+        raise ValueError(f"{path}: {error}: {RULE}") from None
+
+
+def _settings(lines: Sequence[_Line]) -> tuple[dict[str, float], list[str]]:
+    """Return settings by name, and the lines of those that are no numbers."""
+    found = (_SETTING.match(",".join(line).rstrip(",")) for _, line in lines)
+    words = {one[1]: one[2] for one in found if one}
+    settings, skipped = split_settings(words)
+    return settings, [f"# {name} = {words[name]}" for name in skipped]
+
+
+def _names(path: Path, cells: Sequence[str]) -> list[str]:
+    names = [name.strip() for name in cells]
+    if twice := [name for place, name in enumerate(names) if name in names[:place]]:
+        raise ValueError(f"{path} has {', '.join(twice)} in several columns: must be in one. Drop the others.")
+    return names
+
+
+def _require_cells(path: Path, body: Sequence[_Line], names: Sequence[str]) -> None:
+    for number, line in body:
+        if len(line) != len(names):
+            raise ValueError(
+                f"{path}, line {number} has {len(line)} cells: must have {len(names)}, one per column from {names[0]} "
+                f"to {names[-1]}, with commas between. Cut the log there, or repair it."
+            )
+
+
+# arrays in NPZ files: columns by name, or a matrix per signal with the names of its joints
+
+
+def read_npz(path: Path) -> Table | Found:
+    """Read columns, or matrices `(samples, joints)` and `joints`; scalars are settings."""
+    arrays = arrays_in(path, RULE)
+    if "clamps" in arrays:
+        return load_npz(path)
+    scalars = {name: arrays.pop(name) for name in list(arrays) if not arrays[name].ndim}
+    settings, skipped = split_settings(scalars)
+    joints = [str(name) for name in arrays.pop("joints", np.zeros(0)).ravel()]
+    return Table(path, _columns(path, arrays, joints) if joints else arrays, settings, skipped=skipped)
+
+
+def _columns(path: Path, arrays: dict[str, np.ndarray], joints: Sequence[str]) -> dict[str, np.ndarray]:
+    """Return arrays with a column per joint instead of each matrix of a signal."""
+    for name in (name for name in SIGNALS if name in arrays):
+        matrix = arrays.pop(name)
+        if matrix.ndim != 2 or matrix.shape[1] != len(joints):
+            raise ValueError(
+                f"{path}: {name} has shape {matrix.shape}: must be (samples, {len(joints)}), a column per joint of "
+                f"{', '.join(joints)}. Transpose or cut it."
+            )
+        arrays.update({f"{joint}/{name}": matrix[:, column] for column, joint in enumerate(joints)})
+    return arrays
+
+
+# columns of tables under other names and in other units, made what `wide` and `widened` read
+
+_QUANTITIES = {"time": "s", "joint": None, **SIGNALS}
+"""Unit of what a column may be; None for words."""
+_ANY_JOINT = "{joint}"
+
+
+def with_columns(table: Table, asked: Asked) -> Table:
+    """Return a table with columns under the names of logs, in SI."""
+    if not asked.columns:
+        return table
+    is_long = "joint" in table.columns or "joint" in asked.columns
+    sources: dict[str, Source] = {}
+    for key, word in asked.columns.items():
+        quantity = _quantity(key, asked)
+        name, unit = _split(word, quantity)
+        found = dict(_sources(table, key, name, is_long, asked))
+        if not found:
+            units = "" if quantity is None else f", and its unit one of {', '.join(UNITS[quantity])}"
+            listed = ", ".join(table.columns) or "none"
+            raise ValueError(
+                f"{table.path} has columns {listed}: columns {key} = {word}: must be one of them{units}. Correct it."
+            )
+        sources |= {target: Source(source, 1.0 if unit is None else unit) for target, source in found.items()}
+    taken = {one.name for one in sources.values()}
+    rest = {name: column for name, column in table.columns.items() if name not in taken and name not in sources}
+    hidden = [name for name in table.columns if name in sources and name not in taken]
+    columns = {**rest, **{target: table.columns[one.name] for target, one in sources.items()}}
+    return dataclasses.replace(table, columns=columns, sources=sources, skipped=[*table.skipped, *hidden])
+
+
+def _quantity(key: str, asked: Asked) -> str | None:
+    """Return the unit in a log of what a column is."""
+    joint, _, signal = key.rpartition("/")
+    if signal not in _QUANTITIES or (joint and (joint not in asked.joints or signal not in SIGNALS)):
+        known = f"{', '.join(_QUANTITIES)}, or a signal of a joint such as {asked.joints[0]}/position"
+        raise ValueError(f"columns {key}: must be {known}, of {', '.join(asked.joints)}. Correct it.")
+    return _QUANTITIES[signal]
+
+
+def _split(word: str, quantity: str | None) -> tuple[str, float | None]:
+    """Return name and unit of a column; what follows a colon and is no unit is part of the name."""
+    name, _, unit = word.rpartition(":")
+    known: Mapping[str, float] = {} if quantity is None else UNITS[quantity]
+    return (name, known[unit]) if unit in known and ":" in word else (word, None)
+
+
+def _sources(table: Table, key: str, name: str, is_long: bool, asked: Asked) -> Iterator[tuple[str, str]]:
+    """Yield names that logs have, and those of their columns in a table."""
+    joint, _, signal = key.rpartition("/")
+    if signal not in SIGNALS:
+        source = name or next((one for one in (key, f"{key} [s]") if one in table.columns), "")
+        if source in table.columns:
+            yield key, source
+        return
+    if is_long:
+        source = name or column_of(table.columns, "", signal) or ""
+        if source in table.columns and not joint:
+            yield signal, source
+        return
+    if name and not joint and len(asked.joints) > 1 and _ANY_JOINT not in name:
+        raise ValueError(
+            f"columns {key} = {name}: must tell its joint. Give {asked.joints[0]}/{signal}={name}, or {_ANY_JOINT} in "
+            "the name for that of each joint."
+        )
+    for one in (joint,) if joint else asked.joints:
+        usual = column_of(table.columns, f"{one}/", signal)
+        if usual is None and len(asked.joints) == 1:
+            usual = column_of(table.columns, "", signal)
+        source = name.replace(_ANY_JOINT, one) or usual or ""
+        if source in table.columns:
+            yield f"{one}/{signal}", source
+
+
+# tables with a row per sample and joint: `time`, `joint`, `command`, `position` and others
+
+
+def widened(table: Table, joints: Sequence[str]) -> Table:
+    """Return a table with a row per sample and joint as one with a row per sample."""
+    time, rows = table.time, _rows(table, joints)
+    names = [name for signal in SIGNALS if (name := column_of(table.columns, "", signal))]
+    times = {joint: table.numbers(time, here) for joint, here in rows.items()}
+    first = next(iter(times))
+    for joint, one in times.items():
+        if not np.array_equal(one, times[first]):
+            raise ValueError(
+                f"{table.path}: {joint} has {len(one)} times, {first} has {len(times[first])}, and they are not those: "
+                "each sample must have a row of each joint. Export the log again."
+            )
+    columns = {f"{joint}/{name}": table.numbers(name, here) for name in names for joint, here in rows.items()}
+    unread = [name for name in table.columns if name not in (time, "joint", *names)]
+    return Table(table.path, {time: times[first], **columns}, table.settings, skipped=[*table.skipped, *unread])
+
+
+def _rows(table: Table, joints: Sequence[str]) -> dict[str, np.ndarray]:
+    """Return the rows of each joint of the robot that is in a table."""
+    words = np.array([str(word).strip() for word in table.columns["joint"]], str)
+    rows = {joint: np.flatnonzero(words == joint) for joint in joints if joint in words}
+    if not rows:
+        rule = f"must have some of {', '.join(joints)}. Rename them, or choose the robot of this log"
+        raise ValueError(f"{table.path} has joints {', '.join(dict.fromkeys(words.tolist()))}: {rule}.")
+    return rows
+
+
+# tables with a row per sample, and a column per signal and joint
+
+_Places = dict[tuple[str, str], str]
+"""Column of each joint and signal."""
+
+
+def wide(table: Table, joints: Sequence[str]) -> MotorLog:
+    """Return the log in a table with a row per sample; a warning names what is not read."""
+    time, places = table.time, _places(table.columns, joints)
+    there = _joints(table, places, joints)
+    names = [name for name in SIGNALS if all((joint, name) in places for joint in there)]
+    _tell_unread(table, {time, *(places[joint, name] for joint in there for name in names)})
+    numbers = table.numbers(time)
+    signals = {name: _matrix(table, [places[joint, name] for joint in there], len(numbers)) for name in names}
+    return MotorLog(numbers, there, signals, str(table.path), table.settings)
+
+
+def _places(names: Mapping[str, object], joints: Sequence[str]) -> _Places:
+    """Return the columns of joints and signals that are there; a single joint needs no name."""
+    places: _Places = {}
+    for joint, signal in itertools.product(joints, SIGNALS):
+        column = column_of(names, f"{joint}/", signal)
+        if column is None and len(joints) == 1:
+            column = column_of(names, "", signal)
+        if column is not None:
+            places[joint, signal] = column
+    return places
+
+
+def _joints(table: Table, places: _Places, joints: Sequence[str]) -> list[str]:
+    """Return the joints of the robot that are in a table."""
+    known = {joint for joint, _ in places}
+    there = [joint for joint in joints if joint in known]
+    if not there:
+        rule = f"must have joint/command and joint/position of some of {', '.join(joints)}. Rename, or give columns"
+        raise ValueError(f"{table.path} has columns {', '.join(table.columns)}: {rule}.")
+    if missing := [f"{joint}/{name}" for joint in there for name in REQUIRED if (joint, name) not in places]:
+        rule = f"must have each of {', '.join(there)}. Add it, or give columns"
+        raise ValueError(f"{table.path} has no {', '.join(missing)}: {rule}.")
+    return there
+
+
+def _tell_unread(table: Table, used: Iterable[str]) -> None:
+    if unread := [*table.skipped, *(name for name in table.columns if name not in used)]:
+        rule = "must be names of joints of the robot and of signals, and a signal of all joints to be read"
+        warnings.warn(f"{table.path}: {', '.join(unread)}: not read: {rule}.", stacklevel=level_outside())
+
+
+def _matrix(table: Table, names: Sequence[str], rows: int) -> np.ndarray:
+    """Return columns side by side."""
+    columns = [table.numbers(name) for name in names]
+    for name, one in zip(names, columns, strict=True):
+        if len(one) != rows:
+            raise ValueError(
+                f"{table.path}: {name} has {len(one)} rows: must have {rows}, as time has. Cut them alike."
+            )
+    return np.stack(columns, axis=1)

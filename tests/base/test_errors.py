@@ -1,6 +1,6 @@
 """Lists in messages."""
 
-from isaacsim.core.experimental.actuators.files.usd.words import listed
+from isaacsim.core.experimental.actuators.base.errors import listed
 
 
 def test_long_lists_are_cut() -> None:

@@ -2,7 +2,8 @@
 
 import pytest
 from calls import calls
-from isaacsim.core.experimental.actuators.files.usd.roots import Roots, match_roots, require_same_joints
+from isaacsim.core.experimental.actuators.simulators.port import require_same_joints
+from isaacsim.core.experimental.actuators.specs.roots import Roots, match_roots
 from refusals import refused
 
 ROOTS = ["/World/A", "/World/B/base", "/World/B/tail", "/World/envs/env_0/C", "/World/envs/env_1/C"]

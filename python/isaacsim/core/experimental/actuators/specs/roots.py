@@ -1,4 +1,4 @@
-"""Articulation roots by path pattern; needs no USD."""
+"""Articulation roots by path pattern."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ...base.errors import shown
-from ...specs.arguments import names_of
-from ...specs.pattern_cost import LENGTH
-from ...specs.patterns import pattern_problem
-from .words import listed
+from ..base.errors import shown
+from .arguments import names_of
+from .patterns import LENGTH, pattern_problem
 
 # longer ones name no prim
 MAX_PATH = 10_000
@@ -42,7 +40,13 @@ class Roots:
             )
         branches = [self._top]
         for segment in pattern.strip("/").split("/") if pattern != "/" else ():
-            branches = _below(branches, segment, pattern)
+            if segment.isidentifier():
+                # a plain name matches itself alone
+                branches = [branch.below[segment] for branch in branches if segment in branch.below]
+            else:
+                children = [item for branch in branches for item in branch.below.items()]
+                expression = _expression(segment, [name for name, _ in children], pattern)
+                branches = [child for name, child in children if expression.fullmatch(name)]
         return sorted(position for branch in branches for position in branch.topmost())
 
 
@@ -60,16 +64,6 @@ class _Branch:
         else:
             for branch in self.below.values():
                 yield from branch.topmost()
-
-
-def _below(branches: Sequence[_Branch], segment: str, pattern: str) -> list[_Branch]:
-    """The prims below others that a segment of a pattern matches."""
-    if segment.isidentifier():
-        # a plain name matches itself alone
-        return [branch.below[segment] for branch in branches if segment in branch.below]
-    children = [item for branch in branches for item in branch.below.items()]
-    expression = _expression(segment, [name for name, _ in children], pattern)
-    return [child for name, child in children if expression.fullmatch(name)]
 
 
 def _expression(segment: str, names: Sequence[str], pattern: str) -> re.Pattern[str]:
@@ -96,21 +90,6 @@ def match_roots(patterns: str | Sequence[str], roots: Iterable[str], unloaded: S
             raise no_match(pattern, known.paths, unloaded)
         picked |= dict.fromkeys(hits)
     return list(picked)
-
-
-def require_same_joints(paths: Sequence[str], names: Sequence[Sequence[str]]) -> None:
-    """Refuse, by a `ValueError` that groups them, robots with different axes, which cannot be rows of one array."""
-    alike: dict[tuple[str, ...], list[str]] = {}
-    for path, axes in zip(paths, names, strict=True):
-        alike.setdefault(tuple(axes), []).append(path)
-    if len(alike) < 2:
-        return
-    (first, rows), (other, others), *_ = alike.items()
-    apart = "; ".join(listed([f"'{path}'" for path in group]) for group in alike.values())
-    raise ValueError(
-        f"<{others[0]}> has joints {list(other)}, <{rows[0]}> has {list(first)}: robots of one articulation must have "
-        f"the same. Select them apart: {apart}."
-    )
 
 
 def no_pattern() -> ValueError:
