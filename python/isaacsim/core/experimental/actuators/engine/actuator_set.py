@@ -244,6 +244,18 @@ class ActuatorSet(NotCopied):
         self._require_open()
         self._assembly.randomize(parameters, seed, each_reset, first_robot, self._joint_properties())
 
+    def drawn_values(self) -> dict[str, dict[str, np.ndarray]]:
+        """Return what `randomize` drew last, by parameter and joint, copies of float32 `(robots,)` in SI units.
+
+        Of `strength` these are the factors. It is empty without `randomize`, and properties of joints are those that
+        were drawn, also where the simulator has changed them since.
+
+        Raises:
+            RuntimeError: It was closed.
+        """
+        self._require_open()
+        return self._assembly.drawn()
+
     def draw_delays(self, low: int, high: int, *, seed: int) -> None:
         """Give every robot a random delay, now and again at each of its resets, the same for all its joints.
 
