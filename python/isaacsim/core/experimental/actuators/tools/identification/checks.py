@@ -102,8 +102,8 @@ def too_fast(log: MotorLog, limits: Mapping[str, float]) -> list[str]:
     times = (log.time[apart:] - log.time[:-apart])[:, None]
     speeds = np.abs((log.position[apart:] - log.position[:-apart]) / times).max(axis=0)
     return [
-        f"{log.source}: {joint} moves at {speed:.3g} rad/s or m/s, and the robot file limits it to {limit:.3g}. Correct "
-        "that limit, or the unit of the log."
+        f"{log.source}: {joint} moves at {speed:.3g} rad/s or m/s, and the robot file limits it to {limit:.3g}. "
+        "Correct that limit, or the unit of the log."
         for joint, speed in zip(log.joints, speeds.tolist(), strict=True)
         if speed > _ABOVE * (limit := limits.get(joint, np.inf))
     ]
