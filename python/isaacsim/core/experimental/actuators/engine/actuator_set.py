@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -316,9 +315,11 @@ class ActuatorSet(NotCopied):
         self.close()
 
     def __del__(self) -> None:
-        # the interpreter may be shutting down, or the constructor may have failed
-        with contextlib.suppress(Exception):
+        # the interpreter may be shutting down, modules gone, or the constructor may have failed
+        try:
             self.close()
+        except Exception:
+            pass
 
     # inside
 
