@@ -103,6 +103,26 @@ def test_per_robot_is_one_number_for_all_joints() -> None:
 
 
 @pytest.mark.usefixtures("engine_kind")
+def test_what_was_drawn_is_told() -> None:
+    """By parameter and joint, also after a reset; of the strength the factor, whatever else is drawn."""
+    leg = aa.ActuatedArrays(["hip", "knee"], {".*": [aa.PDControlConfig(80.0, 2.0)]}, num_robots=7)
+    assert leg.drawn_values() == {}
+    given = {"kp": {"knee": aa.Uniform(50.0, 60.0)}, "strength": aa.Uniform(0.5, 0.8, per_robot=True)}
+    leg.randomize(given, seed=3)
+    for _ in range(2):
+        drawn = leg.drawn_values()
+        assert {name: [*joints] for name, joints in drawn.items()} == {"kp": ["knee"], "strength": ["hip", "knee"]}
+        strength = drawn["strength"]["hip"]
+        assert ((strength > 0.5) & (strength < 0.8)).all() and len(set(strength)) == 7
+        np.testing.assert_allclose(drawn["strength"]["knee"], strength, rtol=1e-6)
+        kp = leg.actuators[0].controller.kp.numpy().reshape(7, 2)
+        np.testing.assert_allclose(kp, np.stack([80.0 * strength, drawn["kp"]["knee"] * strength], 1), rtol=1e-6)
+        assert ((drawn["kp"]["knee"] > 50.0) & (drawn["kp"]["knee"] < 60.0)).all()
+        leg.reset(indices=[2, 5])
+    drawn["kp"]["knee"][:] = 0.0
+    assert leg.drawn_values()["kp"]["knee"].min() > 50.0
+
+
 def test_a_reset_draws_for_its_robots_only() -> None:
     """Values of a robot depend on the number of its resets, not on other robots."""
     actuated, twin = made(20), made(20)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators.tools.identification.checks import check_log, notes_on, notes_on_all
+from isaacsim.core.experimental.actuators.tools.identification.checks import check_log, notes_on, notes_on_all, too_fast
 from isaacsim.core.experimental.actuators.tools.identification.log import MotorLog
 from motor_logs import JOINTS, following
 
@@ -229,3 +229,15 @@ def test_a_note_of_several_logs_is_said_once() -> None:
     slower = MotorLog(log.time * 20.0, log.joints, log.signals, "c")
     told = [note for note in notes_on_all([*slow, slower]) if "Hz" in note]
     assert [note.split(" Hz")[0].rpartition(" ")[0] for note in told] == ["a and 1 more:", "c:"]
+
+
+def test_speeds_beyond_their_limit_are_named() -> None:
+    """Of the joint that is too fast; noise of the encoder is no speed."""
+    log = following()
+    speeds = np.abs(np.gradient(log.position, log.time, axis=0)).max(axis=0)
+    limits = dict(zip(log.joints, (1.1 * speeds).tolist(), strict=True))
+    noisy = changed(log, position=log.position + 1e-3 * np.random.default_rng(1).uniform(-1, 1, log.position.shape))
+    assert too_fast(log, limits) == too_fast(noisy, limits | dict.fromkeys(log.joints, 3.0 * speeds.max())) == []
+    (said,) = too_fast(log, limits | {log.joints[1]: 0.5 * speeds[1]})
+    assert said.startswith(f"{log.source}: {log.joints[1]} moves at") and f"limits it to {0.5 * speeds[1]:.3g}" in said
+    assert too_fast(log, {}) == []

@@ -37,6 +37,16 @@ def test_curves_are_named_where_they_end(tmp_path) -> None:
     assert style.save(drawn, tmp_path / "out.svg") is drawn and (tmp_path / "out.svg").exists()
 
 
+def test_many_curves_differ() -> None:
+    """By dashes where colors repeat; targets keep theirs."""
+    drawn = style.figure(4, 3)
+    panel = drawn.subplots()
+    style.lines(panel, np.arange(2), np.random.default_rng(0).random((2, 28)))
+    assert len({(line.get_color(), str(line._dash_pattern)) for line in panel.lines}) == 28
+    style.lines(panel, np.arange(2), np.zeros((2, 9)), colors=[style.GREY])
+    assert {line.get_linestyle() for line in panel.lines[28:]} == {"-"}
+
+
 def test_curves_that_end_alike_are_named_in_their_order() -> None:
     """The first is on top."""
     _, (panel,) = style.panels(4, 3)

@@ -43,6 +43,13 @@ def test_saturation_of_a_known_case() -> None:
     assert len({len(line) for line in lines}) == 1
 
 
+def test_saturation_of_all_robots_is_a_row_for_each_joint() -> None:
+    """The share of their time together, and the longest interval of any."""
+    (one,) = recorded().saturation(of_all_robots=True)
+    assert (one.robot, one.joint, one.clamp) == ("2 robots", "knee", "ClampingMaxEffort")
+    assert (one.share, one.longest) == pytest.approx((6 / 16, 3 * DT))
+
+
 def test_steps_of_other_lengths_weigh_as_long_as_they_last() -> None:
     """The share is of time, not of the number of steps."""
     leg = aa.ActuatedArrays(["hip"], {"hip": [aa.PDControlConfig(10.0, 0.0), aa.MaxEffortClampingConfig(5.0)]})

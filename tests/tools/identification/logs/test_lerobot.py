@@ -75,6 +75,21 @@ def test_log_of_each_episode(tmp_path, layout, names) -> None:
         np.testing.assert_array_equal(log.position, numbers(episode)[:, [2, 0]] / 2)
 
 
+def test_a_single_joint_is_a_column_of_numbers(tmp_path) -> None:
+    """As lerobot 0.6.1 writes features of one number."""
+    folder = written(tmp_path, {"data/chunk-000/file-000.parquet": [0]}, ["shoulder_pan.pos"])
+    (file,) = folder.glob("data/**/*.parquet")
+    whole = table([0])
+    for place, name in enumerate(("action", "observation.state")):
+        first = arrow.array([row[0] for row in whole[name].to_pylist()], arrow.float32())
+        whole = whole.set_column(place, name, first)
+    parquet.write_table(whole, file)
+    (log,) = read(folder, "degrees")
+    assert log.joints == ("shoulder_pan",)
+    np.testing.assert_allclose(log.command[:, 0], np.radians(numbers(0)[:, 0]), rtol=1e-6)
+    np.testing.assert_allclose(log.position[:, 0], np.radians(numbers(0)[:, 0] / 2), rtol=1e-6)
+
+
 def test_plain_degrees(tmp_path) -> None:
     """Of all joints but one."""
     (log, *_) = read(written(tmp_path, V3), "degrees", "gripper=radians")

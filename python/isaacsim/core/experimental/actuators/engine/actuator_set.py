@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -294,6 +293,18 @@ class ActuatorSet(NotCopied):
         self._require_open()
         self._assembly.randomize(parameters, seed, each_reset, first_robot, self._joint_properties())
 
+    def drawn_values(self) -> dict[str, dict[str, np.ndarray]]:
+        """Return what `randomize` drew last, by parameter and joint, copies of float32 `(robots,)` in SI units.
+
+        Of `strength` these are the factors. It is empty without `randomize`, and properties of joints are those that
+        were drawn, also where the simulator has changed them since.
+
+        Raises:
+            RuntimeError: It was closed.
+        """
+        self._require_open()
+        return self._assembly.drawn()
+
     def draw_delays(self, low: int, high: int, *, seed: int) -> None:
         """Give every robot a random delay, now and again at each of its resets, the same for all its joints.
 
@@ -354,9 +365,11 @@ class ActuatorSet(NotCopied):
         self.close()
 
     def __del__(self) -> None:
-        # the interpreter may be shutting down, or the constructor may have failed
-        with contextlib.suppress(Exception):
+        # the interpreter may be shutting down, modules gone, or the constructor may have failed
+        try:
             self.close()
+        except Exception:
+            pass
 
     # inside
 

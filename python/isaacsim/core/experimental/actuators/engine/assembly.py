@@ -327,6 +327,10 @@ class Assembly:
         self._randomization.bind(self.columns, properties)
         self._randomization.request(given, seed, each_reset, first_robot)
 
+    def drawn(self) -> dict[str, dict[str, np.ndarray]]:
+        """Return what `randomize` drew, by parameter and joint."""
+        return {} if self._randomization is None else self._randomization.drawn()
+
     def release(self) -> None:
         """Release the components that the program passed in; they keep their current values."""
         release(self._given)

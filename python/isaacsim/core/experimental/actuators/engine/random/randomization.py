@@ -109,6 +109,7 @@ class _Targets:
         parameters: Values of parameters, one per robot, and their nominal values.
         properties: Values of each property, `(robots, DOFs)`, and the columns that are drawn.
         flush: Functions to be called after a draw.
+        kept: Parameter, joint, values, and what they are divided by, to be read.
     """
 
     num_pieces: int
@@ -116,6 +117,7 @@ class _Targets:
     parameters: list[tuple[np.ndarray, np.ndarray]]
     properties: dict[str, tuple[np.ndarray, list[int]]]
     flush: list[Callable[[], None]]
+    kept: list[tuple[str, str, np.ndarray, np.ndarray | None]]
 
 
 class Randomization:
@@ -159,6 +161,15 @@ class Randomization:
     def active(self) -> bool:
         """True if a parameter is drawn."""
         return bool(self._requests)
+
+    def drawn(self) -> dict[str, dict[str, np.ndarray]]:
+        """Return what was drawn last, by parameter and joint, float32 `(robots,)`; of the strength the factors."""
+        found: dict[str, dict[str, np.ndarray]] = {}
+        for name, joint, values, base in self._targets.kept if self._targets is not None else ():
+            if base is not None:
+                values = np.divide(values, base, out=np.ones_like(values), where=base != 0.0)
+            found.setdefault(name, {}).setdefault(joint, values.copy())
+        return found
 
     def bind(self, columns: Sequence[int], properties: JointProperties | None) -> None:
         """Set the columns of the joints in the articulation, and their properties in the simulator."""
@@ -289,6 +300,7 @@ class Randomization:
         properties: dict[str, tuple[np.ndarray, list[int]]] = {}
         # strength multiplies the results of other draws, so it comes last
         bases: dict[tuple[int, int], np.ndarray] = {}
+        kept: list[tuple[str, str, np.ndarray, np.ndarray | None]] = []
         for name, request in sorted(self._requests.items(), key=lambda item: item[0] == STRENGTH):
             for joint, given in request.by_joint.items():
                 drawn = given, key_of(request.seed, name, "" if given.per_robot else joint), request.each_reset
@@ -297,18 +309,23 @@ class Randomization:
                         of_all, columns = properties.setdefault(name, (self._nominal_properties[name].copy(), []))
                         columns.append(self._column(joint))
                         draws.append(Draw(of_all[:, columns[-1]], nominal, given.operation, *drawn))
+                        kept.append((name, joint, of_all[:, columns[-1]], None))
                     continue
                 for place in self._places_of(name, joint):
                     nominal, out = self._nominal_values(place), arrays.values(place)
                     parameters.append((out, nominal))
                     if name == STRENGTH:
-                        draws.append(Draw(out, bases.get(place.key, nominal), "scale", *drawn))
+                        base = bases.get(place.key, nominal)
+                        draws.append(Draw(out, base, "scale", *drawn))
+                        if base.all() and np.isfinite(base).all():
+                            kept.append((name, joint, out, base))
                         continue
                     if place.is_effort and joint in getattr(self._requests.get(STRENGTH), "by_joint", ()):
                         out = bases[place.key] = nominal.copy()
                     draws.append(Draw(out, nominal, given.operation, *drawn))
+                    kept.append((name, joint, out, None))
         made = Draws(draws, self._num_robots)
-        return _Targets(self._parameters.num_pieces, made, parameters, properties, arrays.flushes)
+        return _Targets(self._parameters.num_pieces, made, parameters, properties, arrays.flushes, kept)
 
     def _places_of(self, name: str, joint: str) -> list[_JointParameter]:
         """Parameters of a joint with this name; for the strength, all that scale with it."""

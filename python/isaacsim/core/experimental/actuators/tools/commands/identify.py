@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ...base.saving import require_place
 from ...files.motor_files.files import load_motors
 from ...simulators.simulation import Simulation
-from ..identification.checks import check_log, notes_on_all
+from ..identification.checks import check_log, notes_on_all, too_fast
 from ..identification.identified import ColumnUse, Identified
 from ..identification.identify import identify
 from ..identification.log import MotorLog
@@ -115,6 +115,7 @@ def _logs(arguments: Identify) -> tuple[list[MotorLog], list[str]]:
         robot = simulation.articulation("/")
         names = list(robot.dof_names)
         lower, upper = (one.numpy()[0].tolist() for one in robot.get_dof_limits())
+        speeds = dict(zip(names, robot.get_dof_max_velocities().numpy()[0].tolist(), strict=True))
     limits = dict(zip(names, zip(lower, upper, strict=True), strict=True))
     logs = read_logs(
         arguments.logs,
@@ -128,7 +129,8 @@ def _logs(arguments: Identify) -> tuple[list[MotorLog], list[str]]:
     problems = [problem for log in logs for problem in check_log(log, limits)]
     if problems and not arguments.force:
         raise ValueError("\n".join([*problems, "Correct the logs."]))
-    return logs, [*problems, *notes_on_all(logs)]
+    fast = [note for log in logs for note in too_fast(log, speeds)]
+    return logs, [*problems, *fast, *notes_on_all(logs)]
 
 
 def _tables(found: Identified, judged: Sequence[Verdict]) -> list[Table]:

@@ -40,6 +40,8 @@ _FINE = 5e-5
 """Resolution of positions that no effect of a motor is hidden by [rad or m]."""
 _SLOWEST = 0.1
 """Median step of a log from which its times count as other than seconds [s]."""
+_OF_SPEED, _ABOVE = 5, 1.05
+"""Samples over which a speed is taken, and the factor of its limit that counts."""
 _LATEST_STAMP = 1e10
 """Seconds since 1970 that no clock tells before the year 2286."""
 
@@ -89,6 +91,22 @@ def time_problem(log: MotorLog) -> str | None:
         f"{log.source}: time steps by {log.dt:.4g} and reaches {latest:.6g}: must be in s, with steps of at most "
         f"{_SLOWEST:g} s. Give its unit, such as --columns time=:{fits[0] if fits else 'ns'}, or cut long gaps."
     )
+
+
+def too_fast(log: MotorLog, limits: Mapping[str, float]) -> list[str]:
+    """Return a sentence for each joint that moves faster in a log than its limit [rad/s or m/s], by name.
+
+    Speeds are those over five samples, so that noise of the encoder is none.
+    """
+    apart = min(_OF_SPEED, len(log.time) - 1)
+    times = (log.time[apart:] - log.time[:-apart])[:, None]
+    speeds = np.abs((log.position[apart:] - log.position[:-apart]) / times).max(axis=0)
+    return [
+        f"{log.source}: {joint} moves at {speed:.3g} rad/s or m/s, and the robot file limits it to {limit:.3g}. "
+        "Correct that limit, or the unit of the log."
+        for joint, speed in zip(log.joints, speeds.tolist(), strict=True)
+        if speed > _ABOVE * (limit := limits.get(joint, np.inf))
+    ]
 
 
 def notes_on(log: MotorLog) -> list[str]:

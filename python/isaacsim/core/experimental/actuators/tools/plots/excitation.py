@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .style import BLUE, COLORS, GREY, PLAIN, THIN, caption, key, label_ends, lines, panels
+from .style import BLUE, GREY, PLAIN, THIN, caption, key, label_ends, lines, panels
 from .units import units_of
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def draw_prediction(found: Prediction) -> Figure:
     for panel, shares, words in ((axes[-2], found.speeds, "Speed"), (axes[-1], found.efforts, "Effort")):
         panel.axhline(100.0 * found.used, color=GREY, linewidth=THIN, linestyle=":")
         panel.set_ylim(0.0, 105.0)
-        lines(panel, found.time, 100.0 * shares, found.joints, COLORS, linewidth=THIN)
+        lines(panel, found.time, 100.0 * shares, found.joints, linewidth=THIN)
         panel.set_ylabel(f"{words.lower()} [%]")
         caption(panel, f"{words}, share of the limit")
         key(panel, {f"used at most, {found.used:.0%}": {"linewidth": THIN, "linestyle": ":"}})

@@ -37,6 +37,8 @@ SHADE = 0.12
 """Opacity of areas."""
 
 _DPI = 110
+# of curves beyond those that colors tell apart
+_DASHES = "-", (0, (6, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2))
 # smallest distance of labels, of the height of a panel, and in inches by their size
 _APART, _LINES = 0.075, {"small": 0.16, "xx-small": 0.11}
 # ends that no eye tells apart, of the height of a panel
@@ -142,12 +144,18 @@ def shades(count: int) -> list[str]:
     return [to_hex(colormaps["viridis"](place)) for place in np.linspace(0.0, 0.85, count)]
 
 
+def line_of(number: int) -> dict[str, Any]:
+    """Return color and dashes of one of many curves, of which 28 differ."""
+    again, color = divmod(number, len(COLORS))
+    return {"color": COLORS[color], "linestyle": _DASHES[again % len(_DASHES)]}
+
+
 def lines(
     panel: Axes,
     x: Any,
     curves: np.ndarray,
     names: Sequence[str] | None = None,
-    colors: Sequence[str] = COLORS,
+    colors: Sequence[str] | None = None,
     **line: Any,
 ) -> None:
     """Draw curves with labels at their ends.
@@ -157,14 +165,18 @@ def lines(
         x: x of the points, shape `(points,)`, or a column for each curve.
         curves: A column each, shape `(points, curves)`.
         names: Labels of the curves; None for none.
-        colors: Colors of the curves, repeated as needed.
+        colors: Colors of the curves, repeated as needed; None for those of `line_of`.
         line: Other properties of Matplotlib's lines.
     """
-    chosen = [colors[number % len(colors)] for number in range(curves.shape[-1])]
+    styles = [
+        line_of(number) if colors is None else {"color": colors[number % len(colors)]}
+        for number in range(curves.shape[-1])
+    ]
     places = np.broadcast_to(np.transpose(x), curves.T.shape)
-    for place, curve, color in zip(places, curves.T, chosen, strict=True):
-        panel.plot(place, curve, **{"color": color, "linewidth": PLAIN, **line})
-    label_ends(panel, list(zip(curves.T, names or [], chosen, strict=names is not None)))
+    for place, curve, style in zip(places, curves.T, styles, strict=True):
+        panel.plot(place, curve, **{**style, "linewidth": PLAIN, **line})
+    shown = [style["color"] for style in styles]
+    label_ends(panel, list(zip(curves.T, names or [], shown, strict=names is not None)))
 
 
 def bands(panel: Axes, x: npt.ArrayLike, samples: np.ndarray, of: str, shares: Sequence[int] = (50, 90, 100)) -> None:

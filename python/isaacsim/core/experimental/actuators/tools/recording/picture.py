@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..plots.style import COLORS, GREY, ORANGE, PLAIN, RED, SHADE, THIN, caption, key, label_ends, panels
+from ..plots.style import COLORS, GREY, ORANGE, PLAIN, RED, SHADE, THIN, caption, key, label_ends, line_of, panels
 from ..plots.units import are_mixed, heading
 from .statistics import intervals
 
@@ -104,10 +104,10 @@ class _Curves:
     def add(self, values: np.ndarray, word: str, is_main: bool, style: Mapping[str, Any], first: int = 0) -> None:
         """Plot a quantity, `(steps, joints)`, in colors from the `first` on; grey if not the main one of one joint."""
         for column, joint in enumerate(self.joints):
-            color = GREY if self.alone and not is_main else COLORS[(first + column) % len(COLORS)]
-            self.axes.plot(self.time, values[:, column], color=color, **style)
+            own = {"color": GREY} if self.alone and not is_main else line_of(first + column)
+            self.axes.plot(self.time, values[:, column], **{**own, **style})
             if self.alone or is_main:
-                self.labels.append((values[:, column], word if self.alone else joint, color))
+                self.labels.append((values[:, column], word if self.alone else joint, own["color"]))
 
     def finish(self, title: str, ylabel: str, quantity: str | None = None) -> None:
         """Add title, axis label, the labels of the curves, and the key of lines and areas.

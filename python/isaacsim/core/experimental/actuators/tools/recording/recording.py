@@ -315,13 +315,17 @@ class Recording:
 
     # evaluation and files
 
-    def saturation(self) -> SaturationTable:
+    def saturation(self, *, of_all_robots: bool = False) -> SaturationTable:
         """Return, per robot, joint and clamp, the share of time with limited efforts, and the longest such interval.
+
+        Args:
+            of_all_robots: Take all robots as one: shares of their time together, and the longest interval of any.
 
         Raises:
             AttributeError: `limited_by` was not recorded.
         """
-        return self._with_faults(saturation(self.limited_by, self._read("dt"), self.robots, self.joints))
+        given = self.limited_by, self._read("dt"), self.robots, self.joints
+        return self._with_faults(saturation(*given, of_all_robots))
 
     def friction(self) -> FrictionTable:
         """Return, per robot and joint, the share of time in which it sticks, the friction effort, and the energy lost.

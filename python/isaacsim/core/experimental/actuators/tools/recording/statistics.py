@@ -78,16 +78,27 @@ class SaturationTable(NotedTable[Saturation]):
 
 
 def saturation(
-    limited_by: np.ndarray, durations: np.ndarray, robots: Sequence[str], joints: Sequence[str]
+    limited_by: np.ndarray,
+    durations: np.ndarray,
+    robots: Sequence[str],
+    joints: Sequence[str],
+    of_all: bool = False,
 ) -> SaturationTable:
-    """Return the saturation of each robot, joint and clamp, from class names of clamps, empty for none."""
+    """Return the saturation of each robot, joint and clamp, from class names of clamps, empty for none.
+
+    `of_all` takes all robots as one: shares of their time together, and the longest interval of any.
+    """
     table, total = SaturationTable(), float(durations.sum())
-    for robot, joint in itertools.product(range(len(robots)), range(len(joints))):
-        clamps = limited_by[:, robot, joint]
-        for clamp in sorted({*clamps.tolist()} - {""}):
+    groups = (
+        {f"{len(robots)} robots": range(len(robots))} if of_all else {name: [row] for row, name in enumerate(robots)}
+    )
+    for (robot, rows), joint in itertools.product(groups.items(), range(len(joints))):
+        clamps = limited_by[:, rows, joint]
+        for clamp in sorted({*clamps.ravel().tolist()} - {""}):
             limited = clamps == clamp
-            share = float(durations[limited].sum()) / total
-            table.append(Saturation(robots[robot], joints[joint], clamp, share, longest(limited, durations)))
+            share = float(durations @ limited.sum(axis=1)) / (total * len(rows))
+            most = max(longest(column, durations) for column in limited.T)
+            table.append(Saturation(robot, joints[joint], clamp, share, most))
     table.sort(key=lambda one: -one.share)
     return table
 

@@ -105,7 +105,9 @@ def _columns(folder: Path) -> dict[str, np.ndarray]:
 
 
 def _matrix(folder: Path, feature: str, rows: np.ndarray, width: int) -> np.ndarray:
-    """Return a column of lists as numbers, `(frames, width)`."""
+    """Return a column of lists as numbers, `(frames, width)`; LeRobot writes lists of one number as that number."""
+    if width == 1 and rows.dtype.kind == "f":
+        return rows.astype(np.float64)[:, None]
     for place, row in enumerate(rows):
         if np.shape(row) != (width,):
             rule = f"must have {width}, as {INFO} names them. Record the dataset again"
