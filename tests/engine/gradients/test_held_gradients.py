@@ -97,6 +97,7 @@ def test_delay_in_whole_steps_is_one_in_steps() -> None:
     ranges = GAINS | FRICTION | {"DelayTimed steps": (2.0, 2.0)}
     timed, whole = (LateRollout([*first, *laws], ranges, dt=0.002, seed=4) for first in (["DelayTimed"], []))
     whole.values = {name: value for name, value in timed.values.items() if not name.startswith("DelayTimed")}
+    whole.weights = timed.weights
     efforts, expected = timed.on_tape()
     found = whole.on_tape(delay=actuators.Delay(array(np.full(24, 2), False, wp.int32), 3))
     np.testing.assert_array_equal(found[0], efforts)

@@ -26,7 +26,7 @@ from ..laws.contract.base import Component, Controller, EffortStage, check_type
 from ..laws.contract.catalogue import canonical_rank, law_of
 from ..laws.contract.curve import rows_of
 from ..laws.contract.late import LateComponent
-from ..laws.contract.law import FELT_SIGNALS, NEWEST, UNSET, LawClass, keepers_of, require_law, state_names
+from ..laws.contract.law import FELT_SIGNALS, NEWEST, UNSET, LawClass, keeping_states, require_law, state_names
 from ..laws.delay import Delay
 from ..specs.fields import Parameter, parameters_of
 from ..specs.signals import SIGNALS, SUMMED
@@ -150,17 +150,16 @@ class StatefulLaw(Generic[AnyLaw_co]):
         return int(self.used.sum())
 
     @property
-    def starts(self) -> list[tuple[float, bool]]:
-        """Initial value of each array of its state, and True if a reset keeps the array."""
-        start = {NEWEST: UNSET, **self.law.START}
+    def resets(self) -> list[tuple[float, bool, int]]:
+        """Initial value of each array of its state, True if a reset keeps it, and the array that selects where, or -1.
+
+        A reset keeps an array where the selecting one is not zero.
+        """
+        start, names, keepers = {NEWEST: UNSET, **self.law.START}, self.names, keeping_states(self.law.KEPT)
         # the rings of a law need no reset, as there is no newest row
         kept = {*self.law.KEPT, *self.law.LATE}
-        return [(start.get(name, 0.0), name in kept) for name in self.names]
-
-    @property
-    def keepers(self) -> list[int]:
-        """Array, for each array of its state, that is not zero where a reset keeps the latter; -1 without one."""
-        return keepers_of(self.names, self.law.KEPT)
+        places = (names.index(keepers[name]) if name in keepers else -1 for name in names)
+        return [(start.get(name, 0.0), name in kept, place) for name, place in zip(names, places, strict=True)]
 
     @property
     def places(self) -> np.ndarray:

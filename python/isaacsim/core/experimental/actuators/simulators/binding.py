@@ -206,7 +206,8 @@ def _in_place_problem(array: object, shape: tuple[int, int], device: wp.DeviceLi
         return problem
     if 0 in shape:
         return ""
-    number, (rows, columns), (pitch, step) = 4, shape, tuple(array.strides)
+    strides: tuple[Any, ...] = tuple(array.strides)
+    number, (rows, columns), (pitch, step) = 4, shape, strides
     if columns > 1 and step != number:
         return f"has numbers {step} bytes apart within a row: must be {number}, one after the other"
     if address % number:

@@ -55,7 +55,7 @@ class _Branch:
     """A root or a prim above one: its position if it is a root, and the prims below it."""
 
     root: int | None = None
-    below: dict[str, _Branch] = field(default_factory=dict)
+    below: dict[str, _Branch] = field(default_factory=dict[str, "_Branch"])
 
     def topmost(self) -> Iterator[int]:
         """Positions of the roots at or below this prim that are below no other root."""

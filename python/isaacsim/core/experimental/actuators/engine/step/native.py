@@ -287,10 +287,7 @@ class NativeStep:
         starts: list[tuple[float, bool, int]] = []
         for law in plan.stateful:
             first = len(starts)
-            starts += [
-                (*start, first + keeper if keeper >= 0 else -1)
-                for start, keeper in zip(law.starts, law.keepers, strict=True)
-            ]
+            starts += [(start, is_kept, first + keeper if keeper >= 0 else -1) for start, is_kept, keeper in law.resets]
         self._core.start_at(starts)
         if plan.linkages:
             self._core.set_linkages([linkage.for_core for linkage in plan.linkages])

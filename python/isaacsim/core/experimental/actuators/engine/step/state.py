@@ -107,7 +107,7 @@ def new_state(plan: Plan, device: wp.DeviceLike = None) -> StepState:
         laws=[
             tuple(
                 filled(start, shape)
-                for (start, _), shape in zip(one.starts, one.shapes_of(plan.num_robots * one.count), strict=True)
+                for (start, *_), shape in zip(one.resets, one.shapes_of(plan.num_robots * one.count), strict=True)
             )
             for one in plan.stateful
         ],
@@ -347,7 +347,7 @@ def _require_finite(given: Mapping[str, np.ndarray], parts: Parts) -> None:
 def _starts(parts: Parts) -> dict[str, float]:
     """Reset value of each state of the laws, by name."""
     return {
-        name: part.plan.stateful[law].starts[k][0]
+        name: part.plan.stateful[law].resets[k][0]
         for _, part in parts
         for placement in part.plan.placements
         for name, law, k, _ in _law_states(part.plan, placement)

@@ -215,7 +215,7 @@ class WarpStep:
         inputs = [mask, self._slots, self._now.num_pushes, self._faults.codes]
         wp.launch(reset_kernel, (plan.num_robots, plan.num_slots), inputs, device=self.device)
         for one, law in zip(plan.stateful, self._now.laws, strict=True):
-            for name, values, (start, is_kept), keeper in zip(one.names, law, one.starts, one.keepers, strict=True):
+            for name, values, (start, is_kept, keeper) in zip(one.names, law, one.resets, strict=True):
                 if not is_kept or keeper >= 0:
                     each = one.count * math.prod(values.shape[one.axis_of(name) + 1 :])
                     inputs = [mask, each, start, law[keeper] if keeper >= 0 else None]
@@ -226,8 +226,8 @@ class WarpStep:
         self._copy_pieces()
         # readers get the reset value before the next step; values that a reset keeps stay published
         for number, (one, _) in enumerate(self._published):
-            law = plan.stateful[one.law]
-            if not law.starts[one.state][1] or law.keepers[one.state] >= 0:
+            _, is_kept, keeper = plan.stateful[one.law].resets[one.state]
+            if not is_kept or keeper >= 0:
                 self._publishing(number, mask)
 
     def publish(self) -> None:

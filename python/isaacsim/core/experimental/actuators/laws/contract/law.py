@@ -187,12 +187,6 @@ def keeping_states(kept: Collection[str]) -> Mapping[str, str]:
     return kept if isinstance(kept, Mapping) else {}
 
 
-def keepers_of(states: Sequence[str], kept: Collection[str]) -> list[int]:
-    """Place in `STATE`, for each state, of the state that selects the joints at which a reset keeps it; -1 without."""
-    keepers = keeping_states(kept)
-    return [states.index(keepers[name]) if name in keepers else -1 for name in states]
-
-
 def prepares_for_dt(owner: LawClass) -> bool:
     """Return True if `PREPARE` of a class takes the physics step after the parameters."""
     if owner.PREPARE is None:
