@@ -651,11 +651,12 @@ inline Values<V, 9> winding(V effort, V position, V velocity, V dt, V inertia, V
     V mean = pick(regulated | is_saturated, of_current, of_voltage);
     mean = pick(by_driver & (!regulated), limited, mean);
     mean = pick(as_mujoco > splat<V>(0.5f), after, mean);
-    auto is_free = regulated & (!is_open_loop) & (magnitude(asked) <= most) & (magnitude(asked - current) <= change);
-    is_free = is_free & (!is_saturated) & (wanted == asked);
+    const auto is_free = regulated & (!is_open_loop) & (magnitude(asked) <= most) & (magnitude(asked - current) <=
+            change);
     const V used = pick(regulated & is_saturated, regulated_constant, local);
-    const V total = pick((is_free & (in_volts < splat<V>(0.5f)) & (start == splat<V>(0.0f))) | (ohms == splat<V>(0.0f)),
-            effort, used * mean);
+    const auto is_demanded = is_free & (!is_saturated) & (wanted == asked) & (in_volts < splat<V>(0.5f)) & (start ==
+            splat<V>(0.0f));
+    const V total = pick(is_demanded | (ohms == splat<V>(0.0f)), effort, used * mean);
     const auto is_open = (driver > splat<V>(0.5f)) & (driver < splat<V>(1.5f));
     const V nothing = splat<V>(0.0f) * effort + splat<V>(0.0f) * velocity;
     const V given = pick(is_open, nothing, total);

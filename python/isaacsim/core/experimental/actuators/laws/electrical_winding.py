@@ -270,9 +270,9 @@ def winding(
     mean = after if as_mujoco > 0.5 else mean
     # as demanded, to the last bit
     is_free = regulated and not is_open_loop and wp.abs(asked) <= most and wp.abs(asked - current) <= change
-    is_free = is_free and not is_saturated and wanted == asked
     used = regulated_constant if regulated and is_saturated else local
-    total = effort if (is_free and in_volts < 0.5 and start == 0.0) or ohms == 0.0 else used * mean
+    is_demanded = is_free and not is_saturated and wanted == asked and in_volts < 0.5 and start == 0.0
+    total = effort if is_demanded or ohms == 0.0 else used * mean
     is_open = driver > 0.5 and driver < 1.5
     # a zero that is NaN for signals that are not finite
     nothing = 0.0 * effort + 0.0 * velocity
