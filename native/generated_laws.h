@@ -2028,9 +2028,9 @@ struct ElectricalWinding {
     static constexpr bool kHasUsual = true;
     static constexpr bool kHasCostly = true;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN, 0.0f, kNaN, kNaN, kNaN, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
-    static constexpr float kUsualAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, 1.0f};
+    static constexpr float kUsualAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
     static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, 0.0f, 0.0f, 0.0f, 0.0f};
-    static constexpr float kCostlyAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, 1.0f};
+    static constexpr float kCostlyAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, true};
 
@@ -2328,10 +2328,10 @@ struct ThermalTwoNode {
     static constexpr bool kUnset[] = {true, true, false, false, false, false, true, false, false};
     // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
     static constexpr bool kHasUsual = true;
-    static constexpr bool kHasCostly = false;
+    static constexpr bool kHasCostly = true;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, 0.0f, -1.0f};
     static constexpr float kUsualAsked[] = {kNaN, 0.0f, 0.0f, 0.0f};
-    static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, 0.0f, -1.0f};
     static constexpr float kCostlyAsked[] = {kNaN, kNaN, kNaN, kNaN};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, false};
@@ -2381,7 +2381,7 @@ struct SupplyBattery {
     static constexpr bool kHasUsual = true;
     static constexpr bool kHasCostly = false;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, 0.0f, 0.0f, 0.0f, kNaN, kNaN, kNaN, 0.0f, 0.0f, 0.0f, 0.0f};
-    static constexpr float kUsualAsked[] = {kNaN, 0.0f, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN, kNaN, kNaN};
     static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
     static constexpr float kCostlyAsked[] = {kNaN, kNaN, kNaN};
     // effort, position, velocity

@@ -381,13 +381,12 @@ class ElectricalWinding(Electrical):
         "in_volts": 0.0,
         "driver": 0.0,
         "as_mujoco": 0.0,
-        "supply_share": 1.0,
         "driver_ohms": 0.0,
         "per_square": 0.0,
         "corner": 0.0,
         "dead_zone": 0.0,
     }
-    COSTLY: ClassVar[tuple[str, ...]] = ("supply_share", "driver_ohms", "per_square", "corner", "dead_zone")
+    COSTLY: ClassVar[tuple[str, ...]] = ("driver_ohms", "per_square", "corner", "dead_zone")
     PREPARE = winding_prepare
     LAW = winding
 

@@ -203,7 +203,7 @@ class SupplyBattery(Supply):
     ASKS: ClassVar[tuple[str, ...]] = ("robot_power", "robot_losses", "robot_effort")
     USUAL: ClassVar[Mapping[str, float]] = {
         **dict.fromkeys(("max_voltage", "loading", "max_power", "max_current"), 0.0),
-        **dict.fromkeys(("robot_losses", "per_capacity", "steep", "flat"), 0.0),
+        **dict.fromkeys(("per_capacity", "steep", "flat"), 0.0),
     }
     PREPARE = battery_prepare
     LAW = battery

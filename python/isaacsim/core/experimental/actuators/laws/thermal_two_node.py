@@ -319,6 +319,7 @@ class ThermalTwoNode(Thermal):
         **dict.fromkeys(("winding_heat", "flux_heat", "housing_heat", "magnet_share"), 0.0),
         "magnet_gain": -1.0,
     }
+    COSTLY: ClassVar[tuple[str, ...]] = ("magnet_share", "magnet_gain")
     PREPARE = two_node_prepare
     LAW = two_nodes
 

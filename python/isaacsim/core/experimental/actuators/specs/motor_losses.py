@@ -11,9 +11,9 @@ from .config import Config
 from .fields import Description, described, parameter
 
 
-def _loss(name: str, unit: str, fallback: object = 0.0, /, **rule: Unpack[Description]) -> Description:
+def _loss(name: str, unit: str, otherwise: object = 0.0, /, **rule: Unpack[Description]) -> Description:
     """Return the description of a number that is not negative."""
-    return described("losses", name, unit, fallback) | {"lower": 0.0} | rule
+    return described("losses", name, unit, otherwise) | {"lower": 0.0} | rule
 
 
 @dataclass
