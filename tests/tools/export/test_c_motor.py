@@ -118,7 +118,7 @@ MOTORS = {
         aa.ElectricalConfig(0.6, 0.9, voltage=9.0, temperature_coefficient=0.0039, magnet_coefficient=0.001),
         aa.ThermalConfig(9.0, 1.5, 40.0, 4.0, ambient=-30.0, derating_start=60.0, max_temperature=90.0),
     ],
-    "losses": [
+    "losses_of_motor": [
         PD,
         WINDING,
         aa.LossesConfig(0.02, 1e-3, 0.1, 2e-3, 0.2, idle_power=2.0, flux_speed=3.0, flux_loss=9.0),
