@@ -335,21 +335,9 @@ class ElectricalWinding(Electrical):
     """
 
     PARAMETERS: ClassVar[tuple[str, ...]] = (
-        "torque_constant",
-        "resistance",
-        "inductance",
-        "voltage",
-        "max_current",
-        "max_current_rate",
-        "temperature_coefficient",
-        "magnet_coefficient",
-        "command",
-        "driver",
-        "discretization",
-        "driver_resistance",
-        "saturation_current",
-        "bandwidth",
-        "dead_zone",
+        *("torque_constant", "resistance", "inductance", "voltage", "max_current", "max_current_rate"),
+        *("temperature_coefficient", "magnet_coefficient", "command", "driver", "discretization"),
+        *("driver_resistance", "saturation_current", "bandwidth", "dead_zone"),
     )
     # a winding without resistance changes no effort
     NEUTRAL: ClassVar[tuple[float, ...]] = (1.0, 0.0, 0.0, *[math.inf] * 3, *[0.0] * 6, math.inf, math.inf, 0.0)
@@ -359,11 +347,7 @@ class ElectricalWinding(Electrical):
     )
     START: ClassVar[Mapping[str, float]] = {"previous_velocity": UNSET}
     ADDED: ClassVar[Collection[str]] = ("previous_velocity", "previous_effort", "winding_heat", "winding_losses")
-    PUBLISHES: ClassVar[Mapping[str, str]] = {
-        "power": "power",
-        "winding_loss": "winding_loss",
-        "winding_heat": "winding_heat",
-    }
+    PUBLISHES: ClassVar[Mapping[str, str]] = {name: name for name in ("power", "winding_loss", "winding_heat")}
     RECORDED: ClassVar[Mapping[str, str]] = {
         "currents": "current",
         "terminal_voltages": "terminal_voltage",
@@ -374,18 +358,13 @@ class ElectricalWinding(Electrical):
         *("inertia", "load", "load_is_whole", "coupled_inertia"),
         *("temperature", "magnet_temperature", "derating", "supply_voltage", "supply_share"),
     )
-    USUAL: ClassVar[Mapping[str, float]] = {
-        "inductance": 0.0,
-        "temperature_coefficient": 0.0,
-        "magnet_coefficient": 0.0,
-        "in_volts": 0.0,
-        "driver": 0.0,
-        "as_mujoco": 0.0,
-        "driver_ohms": 0.0,
-        "per_square": 0.0,
-        "corner": 0.0,
-        "dead_zone": 0.0,
-    }
+    USUAL: ClassVar[Mapping[str, float]] = dict.fromkeys(
+        (
+            *("inductance", "temperature_coefficient", "magnet_coefficient", "in_volts", "driver", "as_mujoco"),
+            *("driver_ohms", "per_square", "corner", "dead_zone"),
+        ),
+        0.0,
+    )
     COSTLY: ClassVar[tuple[str, ...]] = ("driver_ohms", "per_square", "corner", "dead_zone")
     PREPARE = winding_prepare
     LAW = winding

@@ -255,43 +255,17 @@ class ThermalTwoNode(Thermal):
     """
 
     PARAMETERS: ClassVar[tuple[str, ...]] = (
-        "winding_capacity",
-        "winding_resistance",
-        "housing_capacity",
-        "housing_resistance",
-        "ambient",
-        "motor_constant",
-        "temperature_coefficient",
-        "derating_start",
-        "max_temperature",
-        "continuous_share",
-        "reset",
-        "discretization",
-        "magnet_share",
-        "magnet_time",
+        *("winding_capacity", "winding_resistance", "housing_capacity", "housing_resistance", "ambient"),
+        *("motor_constant", "temperature_coefficient", "derating_start", "max_temperature", "continuous_share"),
+        *("reset", "discretization", "magnet_share", "magnet_time"),
     )
     NEUTRAL: ClassVar[tuple[float, ...]] = (
-        1.0,
-        1.0,
-        math.inf,
-        math.inf,
-        25.0,
-        math.inf,
-        0.0,
-        math.inf,
-        math.inf,
-        *[0.0] * 5,
+        *(1.0, 1.0, math.inf, math.inf, 25.0, math.inf, 0.0, math.inf, math.inf),
+        *(0.0, 0.0, 0.0, 0.0, 0.0),
     )
     STATE: ClassVar[tuple[str, ...]] = (
-        "temperature",
-        "housing_temperature",
-        "temperature_rest",
-        "housing_rest",
-        "derating",
-        "kept",
-        "magnet_temperature",
-        "magnet_rest",
-        "effort_before",
+        *("temperature", "housing_temperature", "temperature_rest", "housing_rest", "derating", "kept"),
+        *("magnet_temperature", "magnet_rest", "effort_before"),
     )
     START: ClassVar[Mapping[str, float]] = {
         **dict.fromkeys(("temperature", "housing_temperature", "magnet_temperature"), UNSET),
@@ -306,10 +280,7 @@ class ThermalTwoNode(Thermal):
         "magnet_temperatures": "magnet_temperature",
     }
     PUBLISHES: ClassVar[Mapping[str, str]] = {
-        "temperature": "temperature",
-        "housing_temperature": "housing_temperature",
-        "magnet_temperature": "magnet_temperature",
-        "derating": "derating",
+        name: name for name in ("temperature", "housing_temperature", "magnet_temperature", "derating")
     }
     UNSET_AS: ClassVar[Mapping[str, str]] = dict.fromkeys(
         ("temperature", "housing_temperature", "magnet_temperature"), "ambient"
