@@ -47,8 +47,8 @@ _HEAT = ("housing_resistance", "winding_resistance", "winding_time", "motor_time
 class MotorDataSheet:
     """Figures of a rotor, before the gear, at one voltage; None for a figure that the data sheet does not have.
 
-    Units: V, A, Ω, H, N·m, N·m/A, kg·m² (1e-7 times g·cm²), rad/s (2π/60 times rpm), K/W, s and °C; Kt is 60/(2π·Kv) of a
-    speed constant Kv [rpm/V].
+    Units: V, A, Ω, H, N·m, N·m/A, kg·m² (1e-7 times g·cm²), rad/s (2π/60 times rpm), K/W, s and °C; Kt is 60/(2π·Kv) of
+    a speed constant Kv [rpm/V].
 
     Raises:
         ValueError: A figure is out of range, or torque constant and resistance do not follow from the figures.
