@@ -123,7 +123,7 @@ MOTORS = {
         WINDING,
         aa.LossesConfig(0.02, 1e-3, 0.1, 2e-3, 0.2, idle_power=2.0, flux_speed=3.0, flux_loss=9.0),
         aa.ThermalConfig(9.0, 1.5, 40.0, 4.0, max_temperature=60.0, magnet_share=0.4, magnet_time=3.0),
-        aa.CoggingConfig(0.1, 6.0, ripple=0.2, ripple_periods=9.0),
+        aa.RippleConfig(0.2, 9.0),
     ],
     "driver": [
         PD,

@@ -48,6 +48,7 @@ from .laws.passive_cogging import PassiveCogging as PassiveCogging
 from .laws.passive_friction import PassiveFriction as PassiveFriction
 from .laws.passive_friction_curve import PassiveFrictionCurve as PassiveFrictionCurve
 from .laws.passive_lu_gre_friction import PassiveLuGreFriction as PassiveLuGreFriction
+from .laws.passive_ripple import PassiveRipple as PassiveRipple
 from .laws.rate_hold import RateHold as RateHold
 from .laws.supply_battery import SupplyBattery as SupplyBattery
 from .laws.thermal_two_node import ThermalTwoNode as ThermalTwoNode
@@ -91,6 +92,7 @@ from .specs.configs import PDControlConfig as PDControlConfig
 from .specs.configs import PIDControlConfig as PIDControlConfig
 from .specs.configs import PositionBasedClampingConfig as PositionBasedClampingConfig
 from .specs.configs import RateConfig as RateConfig
+from .specs.configs import RippleConfig as RippleConfig
 from .specs.configs import ServoControlConfig as ServoControlConfig
 from .specs.configs import SlewedPIDControlConfig as SlewedPIDControlConfig
 from .specs.configs import StartupPDControlConfig as StartupPDControlConfig
@@ -232,11 +234,13 @@ __all__ = [
     "PassiveFriction",
     "PassiveFrictionCurve",
     "PassiveLuGreFriction",
+    "PassiveRipple",
     "PhysicsBus",
     "PositionBasedClampingConfig",
     "RateConfig",
     "RateHold",
     "Recording",
+    "RippleConfig",
     "RobotStability",
     "Saturation",
     "SaturationTable",

@@ -41,6 +41,7 @@ from ...specs.configs import (
     PIDControlConfig,
     PositionBasedClampingConfig,
     RateConfig,
+    RippleConfig,
     ServoControlConfig,
     SlewedPIDControlConfig,
     StartupPDControlConfig,
@@ -169,6 +170,7 @@ LAWS = (
     Law(ElasticTransmissionConfig, "TransmissionElastic"),
     Law(LinkageConfig, "LinkageShaft"),
     # friction is of the effort with all that else acts on the joint
+    Law(RippleConfig, "PassiveRipple"),
     Law(CoggingConfig, "PassiveCogging"),
     Law(FrictionConfig, "PassiveFriction"),
     Law(FrictionCurveConfig, "PassiveFrictionCurve"),
