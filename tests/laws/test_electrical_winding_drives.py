@@ -97,6 +97,17 @@ def test_saturated_motor_runs_up_as_an_integration_says() -> None:
     assert abs(2 * errors[2] - errors[1]) < 2e-5 * expected, errors
 
 
+def test_ripple_grows_with_the_torque() -> None:
+    """A share of the effort at each position, which is none over a turn."""
+    turns = np.linspace(0.0, math.tau, 721)[:-1].astype(np.float32)[:, None].copy()
+    stages = [aa.PDControlConfig(0.0, 0.0), aa.RippleConfig(0.1, 12.0, 0.4)]
+    arrays = aa.ActuatedArrays(["j"], {"j": stages}, num_robots=len(turns))
+    zero = np.zeros_like(turns)
+    found = arrays.step(turns, zero, zero, 0.001, feedforward=zero - 5.0)
+    np.testing.assert_allclose(found, -5.0 * (1 + 0.1 * np.cos(12.0 * turns.astype(float) + 0.4)), rtol=2e-6)
+    assert found.mean() == pytest.approx(-5.0, rel=1e-5)
+
+
 @pytest.mark.parametrize(
     ("values", "said"),
     [
