@@ -9,7 +9,7 @@
 namespace ACTUATORS_VARIANT {
 
 // Of each signal that laws may ask for, whether infinity is one of its values.
-constexpr bool kUnbounded[] = {false, false, false, false, false, false, false, false, false, false, false, false, false, false, true, false, false, false, false, false, false, false, false, false, false, false};
+constexpr bool kUnbounded[] = {false, false, false, false, false, false, false, false, false, false, false, false, false, true, false, false, false, false, false, false, false, false, false, false, false};
 
 template <class V>
 inline Values<V, 3> curve_row(V x, V point, V value, V slope, V row_point, V row_value, V row_slope) {
@@ -610,12 +610,12 @@ inline V demanded_current(V wanted, V current, V most, V change) {
 }
 
 template <class V>
-inline Values<V, 9> winding(V effort, V position, V velocity, V dt, V inertia, V load, V load_is_whole,
+inline Values<V, 7> winding(V effort, V position, V velocity, V dt, V inertia, V load, V load_is_whole,
         V coupled_inertia, V temperature, V magnet_temperature, V derating, V supply_voltage, V supply_share, V current,
-        V terminal_voltage, V power, V loss, V heat_before, V losses_before, V previous_velocity, V previous_effort,
-        V cold_constant, V inverse_constant, V cold_resistance, V inductance, V supply, V max_current,
-        V max_current_rate, V temperature_coefficient, V magnet_coefficient, V in_volts, V driver, V as_mujoco,
-        V driver_ohms, V per_square, V corner, V dead_zone) {
+        V terminal_voltage, V power, V loss, V previous_velocity, V previous_effort, V cold_constant,
+        V inverse_constant, V cold_resistance, V inductance, V supply, V max_current, V max_current_rate,
+        V temperature_coefficient, V magnet_coefficient, V in_volts, V driver, V as_mujoco, V driver_ohms, V per_square,
+        V corner, V dead_zone) {
     const V weakening = growth(negative(magnet_coefficient), magnet_temperature);
     const V constant = cold_constant * weakening;
     const V per_constant = inverse_constant / weakening;
@@ -690,18 +690,18 @@ inline Values<V, 9> winding(V effort, V position, V velocity, V dt, V inertia, V
     V mean = pick(regulated | is_saturated, of_current, of_voltage);
     mean = pick(by_driver & (!regulated), limited, mean);
     mean = pick(as_mujoco > splat<V>(0.5f), after, mean);
-    auto is_free = regulated & (!is_open_loop) & (magnitude(asked) <= most) & (magnitude(asked - current) <= change);
-    is_free = is_free & (!is_saturated) & (wanted == asked);
+    const auto is_free = regulated & (!is_open_loop) & (magnitude(asked) <= most) & (magnitude(asked - current) <=
+            change);
     const V used = pick(regulated & is_saturated, regulated_constant, local);
-    const V total = pick((is_free & (in_volts < splat<V>(0.5f)) & (start == splat<V>(0.0f))) | (ohms == splat<V>(0.0f)),
-            effort, used * mean);
+    const auto is_demanded = is_free & (!is_saturated) & (wanted == asked) & (in_volts < splat<V>(0.5f)) & (start ==
+            splat<V>(0.0f));
+    const V total = pick(is_demanded | (ohms == splat<V>(0.0f)), effort, used * mean);
     const auto is_open = (driver > splat<V>(0.5f)) & (driver < splat<V>(1.5f));
     const V nothing = splat<V>(0.0f) * effort + splat<V>(0.0f) * velocity;
     const V given = pick(is_open, nothing, total);
     const V apart = current - settled;
     V spread = pick(lasts & (as_mujoco < splat<V>(0.5f)), apart * apart * variance, splat<V>(0.0f));
     spread = pick(by_driver & (!regulated), splat<V>(0.0f), spread);
-    const V square = mean * mean + spread;
     const V of_volts = (ohms * free + gain * applied) / own_impedance;
     const V of_late = (ohms * (free + gain * old) + gain * rise * applied) * per_impedance;
     const auto is_cut = (limited != of_supply) & (!regulated);
@@ -710,13 +710,14 @@ inline Values<V, 9> winding(V effort, V position, V velocity, V dt, V inertia, V
     const V gains = pick(is_stepped, arrived - velocity, splat<V>(0.0f));
     const V terminal = pick(is_cut, ohms * pick(by_driver, mean, settled) + used * arrived, applied);
     const V drawn = terminal * mean - splat<V>(0.5f) * (total * gains) + pick(by_driver, ohms * spread, splat<V>(0.0f));
-    const V per_square_effort = winding_ohms * per_constant * per_constant;
-    V saturating = pick(regulated, mean_wanted, current);
-    saturating = saturating * saturating * per_square;
-    const V beyond = winding_ohms * (spread + mean * mean * (saturating / (splat<V>(1.0f) + saturating)));
+    const V square = mean * mean;
+    const V around = pick(lasts & (square > splat<V>(0.0f)) & (!is_open), within(spread / square, splat<V>(0.0f),
+            splat<V>(3.0f)), splat<V>(0.0f));
+    const V of_effort_alone = pick(is_saturated, winding_ohms / (used * used), winding_ohms * per_constant *
+            per_constant);
+    const V heating = of_effort_alone * (splat<V>(1.0f) + around);
     return {{given, pick(is_open, nothing, after), pick(is_open, constant * velocity, terminal + nothing), pick(is_open,
-            nothing, drawn), per_square_effort, pick(is_open, nothing, beyond), pick(is_open, nothing, ohms * square),
-            velocity, given}};
+            nothing, drawn), heating, velocity, given}};
 }
 
 template <class V>
@@ -873,11 +874,11 @@ inline Values<V, 8> losses_prepare(V hysteresis, V eddy, V friction, V viscous, 
 }
 
 template <class V>
-inline Values<V, 9> two_nodes(V effort, V position, V velocity, V dt, V winding_loss, V winding_heat, V flux_heat,
-        V housing_heat, V winding_before, V housing_before, V winding_rest, V housing_rest, V derating, V kept_before,
-        V magnet_before, V magnet_rest, V effort_before, V of_winding, V shared, V of_housing, V to_housing,
-        V to_ambient, V ambient, V loss, V temperature_coefficient, V end, V slope, V share, V spare, V kept,
-        V discretization, V magnet_share, V magnet_gain) {
+inline Values<V, 9> two_nodes(V effort, V position, V velocity, V dt, V winding_loss, V flux_heat, V housing_heat,
+        V winding_before, V housing_before, V winding_rest, V housing_rest, V derating, V kept_before, V magnet_before,
+        V magnet_rest, V effort_before, V of_winding, V shared, V of_housing, V to_housing, V to_ambient, V ambient,
+        V loss, V temperature_coefficient, V end, V slope, V share, V spare, V kept, V discretization, V magnet_share,
+        V magnet_gain) {
     const V winding = started(winding_before, ambient);
     const V housing = started(housing_before, ambient);
     const V growth = splat<V>(1.0f) + temperature_coefficient * (winding - splat<V>(25.0f));
@@ -886,7 +887,7 @@ inline Values<V, 9> two_nodes(V effort, V position, V velocity, V dt, V winding_
     const V inward = (winding - housing) * to_housing;
     const V outward = (housing - ambient) * to_ambient;
     const V heating = pick(discretization > splat<V>(1.5f), effort_before, effort);
-    const V power = heating * heating * per_effort + (winding_heat + flux_heat);
+    const V power = heating * heating * per_effort + flux_heat;
     const V both = shared * (power + housing_heat - outward);
     const auto results_1 = sum_and_rest(winding, winding_rest + (of_winding * (power - inward) + both));
     const V winding_after = results_1.at[0];
@@ -1242,19 +1243,17 @@ inline V shaft_effort(V effort, V position, V velocity) {
 }
 
 template <class V>
-inline V wave(V periods, V position, V phase) {
+inline V ripple(V effort, V position, V velocity, V amplitude, V periods, V phase) {
     const V angle = periods * position + phase;
     const auto far = (magnitude(angle) >= splat<V>(1.6777216e+07f)) & finite(angle);
-    return law_sin(pick(far, splat<V>(0.0f), angle));
+    return effort + effort * (amplitude * pick(far, splat<V>(0.0f), law_cos(pick(far, splat<V>(0.0f), angle))));
 }
 
 template <class V>
-inline V cogging(V effort, V position, V velocity, V amplitude, V periods, V phase, V ripple, V ripple_periods,
-        V ripple_phase) {
-    const V rippled = pick(ripple != splat<V>(0.0f), ripple * wave(ripple_periods, position, ripple_phase +
-            splat<V>(1.5707964f)), splat<V>(0.0f));
-    const V pushed = amplitude * wave(periods, position, phase);
-    return pick(ripple != splat<V>(0.0f), effort + effort * rippled + pushed, effort + pushed);
+inline V cogging(V effort, V position, V velocity, V amplitude, V periods, V phase) {
+    const V angle = periods * position + phase;
+    const auto far = (magnitude(angle) >= splat<V>(1.6777216e+07f)) & finite(angle);
+    return effort + amplitude * law_sin(pick(far, splat<V>(0.0f), angle));
 }
 
 template <class V>
@@ -1994,7 +1993,7 @@ struct ControllerServo {
     // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
-    static constexpr int kAsks[] = {14};
+    static constexpr int kAsks[] = {13};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false, true, false, false};
     // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
@@ -2241,7 +2240,7 @@ struct ElectricalWinding {
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
     static constexpr bool kFollows = false;
-    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 15, kPrepared = 16, kStates = 8, kCurves = 0, kAsked = 9, kArguments = 37, kFirst = 0;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 15, kPrepared = 16, kStates = 6, kCurves = 0, kAsked = 9, kArguments = 35, kFirst = 0;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
@@ -2250,31 +2249,31 @@ struct ElectricalWinding {
     // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
-    static constexpr int kAsks[] = {0, 1, 2, 3, 6, 8, 13, 14, 15};
+    static constexpr int kAsks[] = {0, 1, 2, 3, 6, 8, 12, 13, 14};
     // states that are unknown after a reset
-    static constexpr bool kUnset[] = {false, false, false, false, false, false, true, false};
+    static constexpr bool kUnset[] = {false, false, false, false, true, false};
     // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
     static constexpr bool kHasUsual = true;
     static constexpr bool kHasCostly = true;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN, 0.0f, kNaN, kNaN, kNaN, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
-    static constexpr float kUsualAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, 1.0f};
+    static constexpr float kUsualAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
     static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, 0.0f, 0.0f, 0.0f, 0.0f};
-    static constexpr float kCostlyAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, 1.0f};
+    static constexpr float kCostlyAsked[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, true};
 
     template <class V>
     static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V dt, V inertia, V load,
             V load_is_whole, V coupled_inertia, V temperature, V magnet_temperature, V derating, V supply_voltage,
-            V supply_share, V current, V terminal_voltage, V power, V loss, V heat_before, V losses_before,
-            V previous_velocity, V previous_effort, V cold_constant, V inverse_constant, V cold_resistance,
-            V inductance, V supply, V max_current, V max_current_rate, V temperature_coefficient, V magnet_coefficient,
-            V in_volts, V driver, V as_mujoco, V driver_ohms, V per_square, V corner, V dead_zone) {
+            V supply_share, V current, V terminal_voltage, V power, V loss, V previous_velocity, V previous_effort,
+            V cold_constant, V inverse_constant, V cold_resistance, V inductance, V supply, V max_current,
+            V max_current_rate, V temperature_coefficient, V magnet_coefficient, V in_volts, V driver, V as_mujoco,
+            V driver_ohms, V per_square, V corner, V dead_zone) {
         return winding(effort, position, velocity, dt, inertia, load, load_is_whole, coupled_inertia, temperature,
                 magnet_temperature, derating, supply_voltage, supply_share, current, terminal_voltage, power, loss,
-                heat_before, losses_before, previous_velocity, previous_effort, cold_constant, inverse_constant,
-                cold_resistance, inductance, supply, max_current, max_current_rate, temperature_coefficient,
-                magnet_coefficient, in_volts, driver, as_mujoco, driver_ohms, per_square, corner, dead_zone);
+                previous_velocity, previous_effort, cold_constant, inverse_constant, cold_resistance, inductance,
+                supply, max_current, max_current_rate, temperature_coefficient, magnet_coefficient, in_volts, driver,
+                as_mujoco, driver_ohms, per_square, corner, dead_zone);
     }
     template <class V>
     static inline Values<V, kPrepared> prepare(V torque_constant, V resistance, V inductance, V supply, V max_current,
@@ -2425,7 +2424,7 @@ struct ClampingEnvelope {
     // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
     static constexpr int kOver[] = {1, 1};
     // numbers of the signals that it asks for
-    static constexpr int kAsks[] = {13, 14};
+    static constexpr int kAsks[] = {12, 13};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false};
     // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
@@ -2543,7 +2542,7 @@ struct ThermalTwoNode {
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
     static constexpr bool kFollows = false;
-    static constexpr int kResults = 0, kGives = 0, kLate = 0, kParameters = 14, kPrepared = 16, kStates = 9, kCurves = 0, kAsked = 4, kArguments = 33, kFirst = 0;
+    static constexpr int kResults = 0, kGives = 0, kLate = 0, kParameters = 14, kPrepared = 16, kStates = 9, kCurves = 0, kAsked = 3, kArguments = 32, kFirst = 0;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = true;
@@ -2552,28 +2551,28 @@ struct ThermalTwoNode {
     // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
-    static constexpr int kAsks[] = {9, 10, 11, 12};
+    static constexpr int kAsks[] = {9, 10, 11};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {true, true, false, false, false, false, true, false, false};
     // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
     static constexpr bool kHasUsual = true;
-    static constexpr bool kHasCostly = false;
+    static constexpr bool kHasCostly = true;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, 0.0f, -1.0f};
-    static constexpr float kUsualAsked[] = {kNaN, 0.0f, 0.0f, 0.0f};
-    static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
-    static constexpr float kCostlyAsked[] = {kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN, 0.0f, 0.0f};
+    static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, 0.0f, -1.0f};
+    static constexpr float kCostlyAsked[] = {kNaN, kNaN, kNaN};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, false};
 
     template <class V>
-    static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V dt, V winding_loss,
-            V winding_heat, V flux_heat, V housing_heat, V winding_before, V housing_before, V winding_rest,
-            V housing_rest, V derating, V kept_before, V magnet_before, V magnet_rest, V effort_before, V of_winding,
-            V shared, V of_housing, V to_housing, V to_ambient, V ambient, V loss, V temperature_coefficient, V end,
-            V slope, V share, V spare, V kept, V discretization, V magnet_share, V magnet_gain) {
-        return two_nodes(effort, position, velocity, dt, winding_loss, winding_heat, flux_heat, housing_heat,
-                winding_before, housing_before, winding_rest, housing_rest, derating, kept_before, magnet_before,
-                magnet_rest, effort_before, of_winding, shared, of_housing, to_housing, to_ambient, ambient, loss,
+    static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V dt, V winding_loss, V flux_heat,
+            V housing_heat, V winding_before, V housing_before, V winding_rest, V housing_rest, V derating,
+            V kept_before, V magnet_before, V magnet_rest, V effort_before, V of_winding, V shared, V of_housing,
+            V to_housing, V to_ambient, V ambient, V loss, V temperature_coefficient, V end, V slope, V share, V spare,
+            V kept, V discretization, V magnet_share, V magnet_gain) {
+        return two_nodes(effort, position, velocity, dt, winding_loss, flux_heat, housing_heat, winding_before,
+                housing_before, winding_rest, housing_rest, derating, kept_before, magnet_before, magnet_rest,
+                effort_before, of_winding, shared, of_housing, to_housing, to_ambient, ambient, loss,
                 temperature_coefficient, end, slope, share, spare, kept, discretization, magnet_share, magnet_gain);
     }
     template <class V>
@@ -2603,14 +2602,14 @@ struct SupplyBattery {
     // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
-    static constexpr int kAsks[] = {18, 19, 21};
+    static constexpr int kAsks[] = {17, 18, 20};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {true, false, false, true, false, false};
     // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
     static constexpr bool kHasUsual = true;
     static constexpr bool kHasCostly = false;
     static constexpr float kUsual[] = {kNaN, kNaN, kNaN, kNaN, kNaN, 0.0f, 0.0f, 0.0f, kNaN, kNaN, kNaN, 0.0f, 0.0f, 0.0f, 0.0f};
-    static constexpr float kUsualAsked[] = {kNaN, 0.0f, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN, kNaN, kNaN};
     static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
     static constexpr float kCostlyAsked[] = {kNaN, kNaN, kNaN};
     // effort, position, velocity
@@ -2768,7 +2767,7 @@ struct ShaftFriction {
     // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
-    static constexpr int kAsks[] = {25};
+    static constexpr int kAsks[] = {24};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false, true, true};
     // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
@@ -2810,7 +2809,7 @@ struct ShaftInertia {
     // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
-    static constexpr int kAsks[] = {25};
+    static constexpr int kAsks[] = {24};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {true, true, true};
     // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
@@ -2878,17 +2877,17 @@ struct LinkageShaft {
     static constexpr bool kEnds = false;
 };
 
-struct PassiveCogging {
-    static constexpr const char *kName = "PassiveCogging", *kKind = "passive";
+struct PassiveRipple {
+    static constexpr const char *kName = "PassiveRipple", *kKind = "passive";
     static constexpr bool kLimits = false, kConverts = false;
     static constexpr bool kCouples = false;
     static constexpr bool kFollows = true;
-    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 6, kPrepared = 6, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 10, kFirst = 0;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 7, kFirst = 0;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
     static constexpr bool kTimed = false;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
-    static constexpr int kPasses[] = {0, 1, 2, 3, 4, 5};
+    static constexpr int kPasses[] = {0, 1, 2};
     // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
@@ -2896,24 +2895,64 @@ struct PassiveCogging {
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {false};
     // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
-    static constexpr bool kHasUsual = true;
+    static constexpr bool kHasUsual = false;
     static constexpr bool kHasCostly = false;
-    static constexpr float kUsual[] = {kNaN, kNaN, kNaN, 0.0f, 0.0f, 0.0f};
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN};
     static constexpr float kUsualAsked[] = {kNaN};
-    static constexpr float kCostly[] = {kNaN, kNaN, kNaN, kNaN, kNaN, kNaN};
+    static constexpr float kCostly[] = {kNaN, kNaN, kNaN};
     static constexpr float kCostlyAsked[] = {kNaN};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, true, false};
 
     template <class V>
     static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V, V amplitude, V periods,
-            V phase, V ripple, V ripple_periods, V ripple_phase) {
-        return {{cogging(effort, position, velocity, amplitude, periods, phase, ripple, ripple_periods, ripple_phase)}};
+            V phase) {
+        return {{ripple(effort, position, velocity, amplitude, periods, phase)}};
     }
     template <class V>
-    static inline Values<V, kPrepared> prepare(V amplitude, V periods, V phase, V ripple, V ripple_periods,
-            V ripple_phase, V) {
-        return {{amplitude, periods, phase, ripple, ripple_periods, ripple_phase}};
+    static inline Values<V, kPrepared> prepare(V amplitude, V periods, V phase, V) {
+        return {{amplitude, periods, phase}};
+    }
+    static constexpr bool kFelt = false;
+    static constexpr bool kTicks = false;
+    static constexpr bool kEnds = false;
+};
+
+struct PassiveCogging {
+    static constexpr const char *kName = "PassiveCogging", *kKind = "passive";
+    static constexpr bool kLimits = false, kConverts = false;
+    static constexpr bool kCouples = false;
+    static constexpr bool kFollows = true;
+    static constexpr int kResults = 1, kGives = 1, kLate = 0, kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 7, kFirst = 0;
+    static constexpr bool kPrepares = false;
+    // whether what is prepared depends on the time step
+    static constexpr bool kTimed = false;
+    // the parameter that each prepared number is as it stands, -1 for one that is derived
+    static constexpr int kPasses[] = {0, 1, 2};
+    // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
+    static constexpr int kOver[] = {-1};
+    // numbers of the signals that it asks for
+    static constexpr int kAsks[] = {-1};
+    // states that are unknown after a reset
+    static constexpr bool kUnset[] = {false};
+    // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
+    static constexpr bool kHasUsual = false;
+    static constexpr bool kHasCostly = false;
+    static constexpr float kUsual[] = {kNaN, kNaN, kNaN};
+    static constexpr float kUsualAsked[] = {kNaN};
+    static constexpr float kCostly[] = {kNaN, kNaN, kNaN};
+    static constexpr float kCostlyAsked[] = {kNaN};
+    // effort, position, velocity
+    static constexpr bool kReads[] = {true, true, false};
+
+    template <class V>
+    static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V, V amplitude, V periods,
+            V phase) {
+        return {{cogging(effort, position, velocity, amplitude, periods, phase)}};
+    }
+    template <class V>
+    static inline Values<V, kPrepared> prepare(V amplitude, V periods, V phase, V) {
+        return {{amplitude, periods, phase}};
     }
     static constexpr bool kFelt = false;
     static constexpr bool kTicks = false;
@@ -3122,7 +3161,7 @@ struct ImplicitEffort {
     // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
-    static constexpr int kAsks[] = {0, 1, 2, 3, 4, 5, 24};
+    static constexpr int kAsks[] = {0, 1, 2, 3, 4, 5, 23};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {true, true, false, false};
     // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
@@ -3174,7 +3213,7 @@ struct FeedbackEncoder {
     // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
-    static constexpr int kAsks[] = {23};
+    static constexpr int kAsks[] = {22};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {true, true, false};
     // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
@@ -3220,7 +3259,7 @@ struct DelayTimed {
     // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
     static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
-    static constexpr int kAsks[] = {22};
+    static constexpr int kAsks[] = {21};
     // states that are unknown after a reset
     static constexpr bool kUnset[] = {true, false, false};
     // values that are compiled as constants, NaN for none: all usual ones, or the costly ones alone
@@ -3335,7 +3374,7 @@ struct CommandLag {
 
 using Functions = List<FunctionExp, FunctionLog, FunctionSqrt, FunctionTanh, FunctionSin, FunctionCos, FunctionPow, FunctionDecay, FunctionStribeck>;
 using Controllers = List<ControllerPD, ControllerPID, ControllerGearedPD, ControllerGearedPID, ControllerSlewedPID, ControllerServo, ControllerStartupPD, ControllerStepper>;
-using EffortStages = List<RateHold, EffortDelayTimed, EffortLagFirstOrder, ElectricalWinding, ClampingDCMotor, ClampingDCMotorCutoff, ClampingPositionBased, ClampingEnvelope, ClampingMaxEffort, LossesOfMotor, ThermalTwoNode, SupplyBattery, TransmissionGear, TransmissionElastic, ShaftFriction, ShaftInertia, LinkageShaft, PassiveCogging, PassiveFriction, PassiveFrictionCurve, PassiveLuGreFriction, PassiveBrake, ImplicitEffort>;
+using EffortStages = List<RateHold, EffortDelayTimed, EffortLagFirstOrder, ElectricalWinding, ClampingDCMotor, ClampingDCMotorCutoff, ClampingPositionBased, ClampingEnvelope, ClampingMaxEffort, LossesOfMotor, ThermalTwoNode, SupplyBattery, TransmissionGear, TransmissionElastic, ShaftFriction, ShaftInertia, LinkageShaft, PassiveRipple, PassiveCogging, PassiveFriction, PassiveFrictionCurve, PassiveLuGreFriction, PassiveBrake, ImplicitEffort>;
 using Feedbacks = List<FeedbackEncoder, DelayTimed, CommandWrap, CommandLag>;
 
 }  // namespace ACTUATORS_VARIANT

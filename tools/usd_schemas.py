@@ -64,7 +64,7 @@ def _type(config: type[Config]) -> dict[str, Any]:
 
 def _class(config: type[Config]) -> str:
     # arguments and exceptions of a constructor only apply to Python
-    text = re.split(r"\n\n(?:Args|Raises):\n", inspect.cleandoc(config.__doc__ or ""))[0]
+    text = re.split(r"\n\n(?:Args:\n|Raises:\n|Units: )", inspect.cleandoc(config.__doc__ or ""))[0].rstrip()
     said = _docstrings(config)
     body = "\n\n".join(_property(config, said[name], one) for name, one in parameters_of(config).items())
     if config is SupplyConfig:

@@ -457,7 +457,7 @@ def assert_right(law: Law, table: np.ndarray, results: np.ndarray) -> None:
     if law.kind == "electrical":
         # of a power, what flows: the loss, and what the velocities at both ends of the step would take
         after = expected[:, 0] * table[:, names.index("velocity")]
-        moved[:, 3] += 2.0**-22 * (np.abs(after) + np.abs(expected[:, 6]))
+        moved[:, 3] += 2.0**-22 * (np.abs(after) + np.abs(expected[:, 4] * expected[:, 0] ** 2))
     if "dry_effort" in law.state:
         # the dry friction is taken from a load that is estimated, and added to it again
         told = "load_is_whole" in names

@@ -60,7 +60,6 @@ def test_driver_has_a_resistance() -> None:
     current = VOLTS / 0.3
     assert plant.effort[0] == pytest.approx(K * current, rel=1e-6)
     assert plant.state("power")[0] == pytest.approx(VOLTS * current, rel=1e-6)
-    assert plant.state("winding_losses")[0] == pytest.approx(0.3 * current**2, rel=1e-6)
     # its loss acts from the second step on
     assert plant.state("temperature")[0] == pytest.approx(25.0 + 1.0 * R * current**2 / 5.0, rel=1e-4)
 
@@ -96,6 +95,17 @@ def test_saturated_motor_runs_up_as_an_integration_says() -> None:
     assert abs(errors[-1]) < 2e-3 * expected
     # a straight line through the last two is 0 at dt = 0
     assert abs(2 * errors[2] - errors[1]) < 2e-5 * expected, errors
+
+
+def test_ripple_grows_with_the_torque() -> None:
+    """A share of the effort at each position, which is none over a turn."""
+    turns = np.linspace(0.0, math.tau, 721)[:-1].astype(np.float32)[:, None].copy()
+    stages = [aa.PDControlConfig(0.0, 0.0), aa.RippleConfig(0.1, 12.0, 0.4)]
+    arrays = aa.ActuatedArrays(["j"], {"j": stages}, num_robots=len(turns))
+    zero = np.zeros_like(turns)
+    found = arrays.step(turns, zero, zero, 0.001, feedforward=zero - 5.0)
+    np.testing.assert_allclose(found, -5.0 * (1 + 0.1 * np.cos(12.0 * turns.astype(float) + 0.4)), rtol=2e-6)
+    assert found.mean() == pytest.approx(-5.0, rel=1e-5)
 
 
 @pytest.mark.parametrize(

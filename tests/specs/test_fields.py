@@ -272,3 +272,10 @@ def test_table_has_a_largest_size(kind) -> None:
     with pytest.raises(ValueError, match="100000 of them at most") as caught:
         configs.PositionBasedClampingConfig(more, more)
     assert len(str(caught.value)) < 1000
+
+
+def test_help_has_units() -> None:
+    """Of each field with a unit, after what the class does."""
+    text = inspect.getdoc(configs.ThermalConfig) or ""
+    assert text.startswith("The heat of a motor")
+    assert "Units: `winding_capacity` [J/K], `winding_resistance` [K/W]" in text and "`magnet_time` [s]." in text

@@ -275,11 +275,17 @@ def felt_by_rotor(
 
 
 @law_of("PassiveCogging")
-def cogging_law(effort, q, _qd, _dt, amplitude, periods, phase, ripple, ripple_periods, ripple_phase):
-    """Cogging with the sign of MuJoCo's `dcmotor`, and ripple; angles that float32 does not resolve are none."""
-    angle, other = periods * q + phase, ripple_periods * q + ripple_phase + np.pi / 2
-    pushed, rippled = (np.sin(np.where(np.abs(one) < 2.0**24, one, 0)) for one in (angle, other))
-    return (effort * (1 + ripple * rippled) + amplitude * pushed,)
+def cogging_law(effort, q, _qd, _dt, amplitude, periods, phase):
+    """Cogging with the sign of MuJoCo's `dcmotor`; angles that float32 does not resolve are none."""
+    angle = periods * q + phase
+    return (effort + amplitude * np.sin(np.where(np.abs(angle) < 2.0**24, angle, 0)),)
+
+
+@law_of("PassiveRipple")
+def ripple_law(effort, q, _qd, _dt, amplitude, periods, phase):
+    """The effort times one and a wave; angles that float32 does not resolve have none."""
+    angle = periods * q + phase
+    return (effort * (1 + np.where(np.abs(angle) < 2.0**24, amplitude * np.cos(angle), 0)),)
 
 
 @motor_of("TransmissionGear")
@@ -301,7 +307,7 @@ def rotor_signals(q, qd, q_target, qd_target, feedforward, th, thd, _qd_before, 
 @law_of("ElectricalWinding")
 def winding_law(effort, _q, qd, h, inertia, load, whole, coupled, T, T_m, derating, supply, portion, i, *others):
     """Winding at a constant voltage over a step, current-regulated within the supply."""
-    _volts, _power, _loss, _heat, _losses, qd_before, u_before, K, R, L, *rest = others
+    _volts, _power, _loss, qd_before, u_before, K, R, L, *rest = others
     config_supply, most, rate, of_copper, of_magnet, in_volts, driver, as_mujoco, R_on, knee, bandwidth, dead = rest
     R25, K, R_w = R, K * np.maximum(1 - of_magnet * (T_m - 25), 0.01), R * np.maximum(1 + of_copper * (T - 25), 0.01)
     R = R_w + R_on
@@ -374,12 +380,12 @@ def winding_law(effort, _q, qd, h, inertia, load, whole, coupled, T, T_m, derati
     spread = np.where((as_mujoco > 0.5) | cut, 0, spread)
     total = K_used * mean
     power = volts * mean - total * np.where(implicit, free + a * total - qd, 0) / 2 + np.where(lags, R * spread, 0)
-    squares = mean**2 + spread
-    beyond = R_w * (spread + mean**2 * (1 - (K_used / K) ** 2))
+    around = np.where(is_late & (mean**2 > 0), np.clip(spread / np.where(mean**2 > 0, mean**2, 1), 0, 3), 0)
     is_open = (driver > 0.5) & (driver < 1.5)
-    found = (total, after, volts, power, beyond, R * squares), (0, 0, K * qd, 0, 0, 0)
+    loss = R_w / np.where(np.isfinite(knee), K_used, K) ** 2 * (1 + np.where(is_open, 0, around))
+    found = (total, after, volts, power), (0, 0, K * qd, 0)
     given, *states = (np.where(is_open, off, on) * good for on, off in zip(*found, strict=True))
-    return given, *states[:3], R_w / K / K * good, *states[3:], qd, given
+    return given, *states, loss * good, qd, given
 
 
 @law_of("LossesOfMotor")
@@ -392,7 +398,7 @@ def losses_law(effort, _q, qd, _h, _power, _housing, _flux, k_h, k_e, F, b, gear
 
 
 @law_of("ThermalTwoNode")
-def two_node_law(effort, _q, _qd, h, published, extra, flux, P_h, T_w, T_h, rest_w, rest_h, *others):
+def two_node_law(effort, _q, _qd, h, published, flux, P_h, T_w, T_h, rest_w, rest_h, *others):
     """Winding and housing as two nodes, by the eigenvalues of the symmetric form of the network, exact over the step.
 
     The rounding errors of the two temperatures are those of float32, so they are NaN here, for no comparison.
@@ -403,7 +409,7 @@ def two_node_law(effort, _q, _qd, h, published, extra, flux, P_h, T_w, T_h, rest
     power = np.where(discretization > 1.5, before, effort) ** 2 * np.where(
         np.isfinite(K), np.maximum(1 + a * (T_w - 25), 0) / K**2, published
     )
-    power = power + extra + flux
+    power = power + flux
     q = (T_w - T_h) / R_w
     flows = np.stack([power - q, q + P_h - (T_h - T_a) / R_h], axis=-1)
     # C^-1/2 times the conductances times C^-1/2

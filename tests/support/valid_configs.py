@@ -1,5 +1,7 @@
 """Valid configs of any class, whose numbers tell their parameters apart."""
 
+import itertools
+
 from isaacsim.core.experimental.actuators.specs.fields import Parameter, conflicts, parameters_of
 
 
@@ -23,7 +25,7 @@ def numbered(config_type: type, first: float = 10.0):
     """A config with the number `first` as its first parameter, and other numbers as the others."""
     described = parameters_of(config_type)
     # the numbers fall, or rise where a law wants that
-    for step in (-0.1, 2.0, -0.3):
+    for leaves_out, step in itertools.product((False, True), (-0.1, 2.0, -0.3)):
         numbers = {name: first * (1.0 + step * at) for at, name in enumerate(described)}
         values = {name: valid(one, numbers[name]) if one.of_law else one.fallback for name, one in described.items()}
         # a linkage has coefficients, or this table
@@ -32,7 +34,7 @@ def numbered(config_type: type, first: float = 10.0):
             config = config_type(**values)
         except ValueError:
             continue
-        config = config_type(**values | left_out(config))
+        config = config_type(**values | left_out(config)) if leaves_out else config
         if not conflicts(config, ""):
             return config
     raise AssertionError(f"{config_type.__name__} takes none of the numbers that are tried here")

@@ -53,6 +53,7 @@ from .laws.passive_cogging import PassiveCogging as PassiveCogging
 from .laws.passive_friction import PassiveFriction as PassiveFriction
 from .laws.passive_friction_curve import PassiveFrictionCurve as PassiveFrictionCurve
 from .laws.passive_lu_gre_friction import PassiveLuGreFriction as PassiveLuGreFriction
+from .laws.passive_ripple import PassiveRipple as PassiveRipple
 from .laws.rate_hold import RateHold as RateHold
 from .laws.shaft_friction import ShaftFriction as ShaftFriction
 from .laws.shaft_inertia import ShaftInertia as ShaftInertia
@@ -101,6 +102,7 @@ from .specs.configs import PDControlConfig as PDControlConfig
 from .specs.configs import PIDControlConfig as PIDControlConfig
 from .specs.configs import PositionBasedClampingConfig as PositionBasedClampingConfig
 from .specs.configs import RateConfig as RateConfig
+from .specs.configs import RippleConfig as RippleConfig
 from .specs.configs import ServoControlConfig as ServoControlConfig
 from .specs.configs import ShaftFrictionConfig as ShaftFrictionConfig
 from .specs.configs import ShaftInertiaConfig as ShaftInertiaConfig
@@ -255,11 +257,13 @@ __all__ = [
     "PassiveFriction",
     "PassiveFrictionCurve",
     "PassiveLuGreFriction",
+    "PassiveRipple",
     "PhysicsBus",
     "PositionBasedClampingConfig",
     "RateConfig",
     "RateHold",
     "Recording",
+    "RippleConfig",
     "RobotStability",
     "Saturation",
     "SaturationTable",

@@ -18,7 +18,7 @@ from typing import Final
 import numpy as np
 
 OF_STATES: Final = (
-    *("currents", "terminal_voltages", "electrical_power", "winding_losses", "loss_power", "housing_heat"),
+    *("currents", "terminal_voltages", "electrical_power", "loss_power", "housing_heat"),
     *("winding_temperatures", "housing_temperatures", "magnet_temperatures"),
     *("supply_voltages", "brake_power", "charges"),
     *("rotor_positions", "rotor_velocities"),
@@ -45,7 +45,7 @@ KINDS: dict[str, np.dtype] = {
 
 DERIVED: Final[dict[str, tuple[str, ...]]] = {
     "power": ("applied_efforts", "velocities"),
-    "losses": ("winding_losses", "loss_power"),
+    "losses": ("electrical_power", "loss_power", "motor_efforts", "velocities"),
     "shaft_positions": ("positions",),
     "shaft_velocities": ("velocities",),
     "shaft_efforts": ("motor_efforts",),

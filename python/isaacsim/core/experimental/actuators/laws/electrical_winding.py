@@ -32,8 +32,8 @@ where the driver does not regulate, it is that of the current i of before. The d
 the K of small currents.
 Energy: power·h = R·h·mean(i²) + ½·L·(i⁺² − i²) + effort⁺·h·(v + v⁺)/2; mean(i²) = ī² + (i − i∞)²·m·(½·(2 − s) − m).
 R and K keep at least a hundredth of R25 and K25. With a resistance of 0, which no winding has, the effort is unchanged.
-The state holds i⁺, V, power, and for the thermal law R_w/K², the loss per square of the effort, and the heat beyond
-it, R_w·mean(i²) − effort⁺²·R_w/K²; the losses of winding and driver, R·mean(i²); and v and effort⁺.
+The state holds i⁺, V, power, and R_w·mean(i²)/effort⁺², the loss per square of the effort, for the thermal law, at most
+four times that of the mean current; and v and effort⁺.
 Edges: parameters out of range give NaN, which the plan's guard turns into zero and a fault; so does a bandwidth beside
 an inductance, and with MuJoCo's step all that MuJoCo has not.
 Source: the exact step of a first-order system at constant voltage and velocity; N. Mohan, Electric Machines and Drives,
@@ -175,8 +175,6 @@ def winding(
     terminal_voltage: float,
     power: float,
     loss: float,
-    heat_before: float,
-    losses_before: float,
     previous_velocity: float,
     previous_effort: float,
     cold_constant: float,
@@ -196,7 +194,7 @@ def winding(
     corner: float,
     dead_zone: float,
 ):
-    """Return the effort [N·m or N], and the state: current, voltage, power, heat, losses, velocity and effort."""
+    """Return the effort [N·m or N], and the state: current, voltage, power, loss per effort², velocity and effort."""
     weakening = growth(-magnet_coefficient, magnet_temperature)
     constant = cold_constant * weakening
     per_constant = inverse_constant / weakening
@@ -270,9 +268,9 @@ def winding(
     mean = after if as_mujoco > 0.5 else mean
     # as demanded, to the last bit
     is_free = regulated and not is_open_loop and wp.abs(asked) <= most and wp.abs(asked - current) <= change
-    is_free = is_free and not is_saturated and wanted == asked
     used = regulated_constant if regulated and is_saturated else local
-    total = effort if (is_free and in_volts < 0.5 and start == 0.0) or ohms == 0.0 else used * mean
+    is_demanded = is_free and not is_saturated and wanted == asked and in_volts < 0.5 and start == 0.0
+    total = effort if is_demanded or ohms == 0.0 else used * mean
     is_open = driver > 0.5 and driver < 1.5
     # a zero that is NaN for signals that are not finite
     nothing = 0.0 * effort + 0.0 * velocity
@@ -281,7 +279,6 @@ def winding(
     apart = current - settled
     spread = apart * apart * variance if lasts and as_mujoco < 0.5 else 0.0
     spread = 0.0 if by_driver and not regulated else spread
-    square = mean * mean + spread
     # of a voltage: a mean of what it and the load would lead to
     of_volts = (ohms * free + gain * applied) / own_impedance
     of_late = (ohms * (free + gain * old) + gain * rise * applied) * per_impedance
@@ -291,19 +288,17 @@ def winding(
     gains = arrived - velocity if is_stepped else 0.0
     terminal = ohms * (mean if by_driver else settled) + used * arrived if is_cut else applied
     drawn = terminal * mean - 0.5 * (total * gains) + (ohms * spread if by_driver else 0.0)
-    per_square_effort = winding_ohms * per_constant * per_constant
-    # of the current that saturation takes more of than the effort tells
-    saturating = mean_wanted if regulated else current
-    saturating = saturating * saturating * per_square
-    beyond = winding_ohms * (spread + mean * mean * (saturating / (1.0 + saturating)))
+    # heat per square of the effort, also of the current around its mean, where that is not next to nothing
+    square = mean * mean
+    around = within(spread / square, 0.0, 3.0) if lasts and square > 0.0 and not is_open else 0.0
+    of_effort_alone = winding_ohms / (used * used) if is_saturated else winding_ohms * per_constant * per_constant
+    heating = of_effort_alone * (1.0 + around)
     return (
         given,
         nothing if is_open else after,
         constant * velocity if is_open else terminal + nothing,
         nothing if is_open else drawn,
-        per_square_effort,
-        nothing if is_open else beyond,
-        nothing if is_open else ohms * square,
+        heating,
         velocity,
         given,
     )
@@ -335,59 +330,36 @@ class ElectricalWinding(Electrical):
     """
 
     PARAMETERS: ClassVar[tuple[str, ...]] = (
-        "torque_constant",
-        "resistance",
-        "inductance",
-        "voltage",
-        "max_current",
-        "max_current_rate",
-        "temperature_coefficient",
-        "magnet_coefficient",
-        "command",
-        "driver",
-        "discretization",
-        "driver_resistance",
-        "saturation_current",
-        "bandwidth",
-        "dead_zone",
+        *("torque_constant", "resistance", "inductance", "voltage", "max_current", "max_current_rate"),
+        *("temperature_coefficient", "magnet_coefficient", "command", "driver", "discretization"),
+        *("driver_resistance", "saturation_current", "bandwidth", "dead_zone"),
     )
     # a winding without resistance changes no effort
     NEUTRAL: ClassVar[tuple[float, ...]] = (1.0, 0.0, 0.0, *[math.inf] * 3, *[0.0] * 6, math.inf, math.inf, 0.0)
     STATE: ClassVar[tuple[str, ...]] = (
-        *("current", "terminal_voltage", "power", "winding_loss", "winding_heat", "winding_losses"),
+        *("current", "terminal_voltage", "power", "winding_loss"),
         *("previous_velocity", "previous_effort"),
     )
     START: ClassVar[Mapping[str, float]] = {"previous_velocity": UNSET}
-    ADDED: ClassVar[Collection[str]] = ("previous_velocity", "previous_effort", "winding_heat", "winding_losses")
-    PUBLISHES: ClassVar[Mapping[str, str]] = {
-        "power": "power",
-        "winding_loss": "winding_loss",
-        "winding_heat": "winding_heat",
-    }
+    ADDED: ClassVar[Collection[str]] = ("previous_velocity", "previous_effort")
+    PUBLISHES: ClassVar[Mapping[str, str]] = {name: name for name in ("power", "winding_loss")}
     RECORDED: ClassVar[Mapping[str, str]] = {
         "currents": "current",
         "terminal_voltages": "terminal_voltage",
         "electrical_power": "power",
-        "winding_losses": "winding_losses",
     }
     ASKS: ClassVar[tuple[str, ...]] = (
         *("inertia", "load", "load_is_whole", "coupled_inertia"),
         *("temperature", "magnet_temperature", "derating", "supply_voltage", "supply_share"),
     )
-    USUAL: ClassVar[Mapping[str, float]] = {
-        "inductance": 0.0,
-        "temperature_coefficient": 0.0,
-        "magnet_coefficient": 0.0,
-        "in_volts": 0.0,
-        "driver": 0.0,
-        "as_mujoco": 0.0,
-        "supply_share": 1.0,
-        "driver_ohms": 0.0,
-        "per_square": 0.0,
-        "corner": 0.0,
-        "dead_zone": 0.0,
-    }
-    COSTLY: ClassVar[tuple[str, ...]] = ("supply_share", "driver_ohms", "per_square", "corner", "dead_zone")
+    USUAL: ClassVar[Mapping[str, float]] = dict.fromkeys(
+        (
+            *("inductance", "temperature_coefficient", "magnet_coefficient", "in_volts", "driver", "as_mujoco"),
+            *("driver_ohms", "per_square", "corner", "dead_zone"),
+        ),
+        0.0,
+    )
+    COSTLY: ClassVar[tuple[str, ...]] = ("driver_ohms", "per_square", "corner", "dead_zone")
     PREPARE = winding_prepare
     LAW = winding
 

@@ -191,9 +191,7 @@ class SupplyBattery(Supply):
     START: ClassVar[Mapping[str, float]] = {"supply_voltage": UNSET, "charge_left": UNSET, "supply_share": 1.0}
     ADDED: ClassVar[Collection[str]] = STATE[2:]
     PUBLISHES: ClassVar[Mapping[str, str]] = {
-        "supply_voltage": "supply_voltage",
-        "effort_magnitude": "effort_magnitude",
-        "supply_share": "supply_share",
+        name: name for name in ("supply_voltage", "effort_magnitude", "supply_share")
     }
     RECORDED: ClassVar[Mapping[str, str]] = {
         "supply_voltages": "supply_voltage",
@@ -201,10 +199,9 @@ class SupplyBattery(Supply):
         "charges": "charge_left",
     }
     ASKS: ClassVar[tuple[str, ...]] = ("robot_power", "robot_losses", "robot_effort")
-    USUAL: ClassVar[Mapping[str, float]] = {
-        **dict.fromkeys(("max_voltage", "loading", "max_power", "max_current"), 0.0),
-        **dict.fromkeys(("robot_losses", "per_capacity", "steep", "flat"), 0.0),
-    }
+    USUAL: ClassVar[Mapping[str, float]] = dict.fromkeys(
+        ("max_voltage", "loading", "max_power", "max_current", "per_capacity", "steep", "flat"), 0.0
+    )
     PREPARE = battery_prepare
     LAW = battery
 

@@ -6,8 +6,8 @@
     P = effort²/K²·(1 + a·(T_w − 25 °C))       K motor constant; else effort² times the loss that the winding publishes
     derating = share + λ·(1 − share),    λ = clip((T_max − T_w⁺)/(T_max − T_1), 0, 1)
 
-P has besides the heat that the winding publishes beyond that of its effort, and that of a weak field; P_h is the heat
-of the housing, of iron and friction, all of the step before. P and P_h are frozen over the step h, so it is exact:
+P has besides the heat of a weak field; P_h is that of the housing, of iron and friction, both of the step before. P and
+P_h are frozen over the step h, so it is exact:
 
     T_w⁺ = T_w + α·(P − q) + β·(P + P_h − s)         α = R_w·(1 − E₁₁)
     T_h⁺ = T_h + γ·(q + P_h − s) + β·(P + P_h − s)   γ = R_w·E₂₁,   β = M₂₁/C_w
@@ -166,7 +166,6 @@ def two_nodes(
     velocity: float,
     dt: float,
     winding_loss: float,
-    winding_heat: float,
     flux_heat: float,
     housing_heat: float,
     winding_before: float,
@@ -203,7 +202,7 @@ def two_nodes(
     inward = (winding - housing) * to_housing
     outward = (housing - ambient) * to_ambient
     heating = effort_before if discretization > 1.5 else effort
-    power = heating * heating * per_effort + (winding_heat + flux_heat)
+    power = heating * heating * per_effort + flux_heat
     both = shared * (power + housing_heat - outward)
     winding_after, winding_error = sum_and_rest(winding, winding_rest + (of_winding * (power - inward) + both))
     gained = of_housing * (inward + housing_heat - outward) + both
@@ -255,43 +254,17 @@ class ThermalTwoNode(Thermal):
     """
 
     PARAMETERS: ClassVar[tuple[str, ...]] = (
-        "winding_capacity",
-        "winding_resistance",
-        "housing_capacity",
-        "housing_resistance",
-        "ambient",
-        "motor_constant",
-        "temperature_coefficient",
-        "derating_start",
-        "max_temperature",
-        "continuous_share",
-        "reset",
-        "discretization",
-        "magnet_share",
-        "magnet_time",
+        *("winding_capacity", "winding_resistance", "housing_capacity", "housing_resistance", "ambient"),
+        *("motor_constant", "temperature_coefficient", "derating_start", "max_temperature", "continuous_share"),
+        *("reset", "discretization", "magnet_share", "magnet_time"),
     )
     NEUTRAL: ClassVar[tuple[float, ...]] = (
-        1.0,
-        1.0,
-        math.inf,
-        math.inf,
-        25.0,
-        math.inf,
-        0.0,
-        math.inf,
-        math.inf,
-        *[0.0] * 5,
+        *(1.0, 1.0, math.inf, math.inf, 25.0, math.inf, 0.0, math.inf, math.inf),
+        *(0.0, 0.0, 0.0, 0.0, 0.0),
     )
     STATE: ClassVar[tuple[str, ...]] = (
-        "temperature",
-        "housing_temperature",
-        "temperature_rest",
-        "housing_rest",
-        "derating",
-        "kept",
-        "magnet_temperature",
-        "magnet_rest",
-        "effort_before",
+        *("temperature", "housing_temperature", "temperature_rest", "housing_rest", "derating", "kept"),
+        *("magnet_temperature", "magnet_rest", "effort_before"),
     )
     START: ClassVar[Mapping[str, float]] = {
         **dict.fromkeys(("temperature", "housing_temperature", "magnet_temperature"), UNSET),
@@ -306,19 +279,17 @@ class ThermalTwoNode(Thermal):
         "magnet_temperatures": "magnet_temperature",
     }
     PUBLISHES: ClassVar[Mapping[str, str]] = {
-        "temperature": "temperature",
-        "housing_temperature": "housing_temperature",
-        "magnet_temperature": "magnet_temperature",
-        "derating": "derating",
+        name: name for name in ("temperature", "housing_temperature", "magnet_temperature", "derating")
     }
     UNSET_AS: ClassVar[Mapping[str, str]] = dict.fromkeys(
         ("temperature", "housing_temperature", "magnet_temperature"), "ambient"
     )
-    ASKS: ClassVar[tuple[str, ...]] = ("winding_loss", "winding_heat", "flux_heat", "housing_heat")
+    ASKS: ClassVar[tuple[str, ...]] = ("winding_loss", "flux_heat", "housing_heat")
     USUAL: ClassVar[Mapping[str, float]] = {
-        **dict.fromkeys(("winding_heat", "flux_heat", "housing_heat", "magnet_share"), 0.0),
+        **dict.fromkeys(("flux_heat", "housing_heat", "magnet_share"), 0.0),
         "magnet_gain": -1.0,
     }
+    COSTLY: ClassVar[tuple[str, ...]] = ("magnet_share", "magnet_gain")
     PREPARE = two_node_prepare
     LAW = two_nodes
 

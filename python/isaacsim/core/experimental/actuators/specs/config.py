@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import Field
 from itertools import pairwise
 from typing import ClassVar, Literal
 
@@ -20,6 +21,12 @@ class Config:
     KIND: ClassVar[str]
     COORDINATES: ClassVar[str] = ""
     """`"joint"` for a law that acts at the joint although its kind acts at the motor; empty for the others."""
+
+    def __init_subclass__(cls) -> None:
+        """Units of its fields end its documentation: `help` shows no text of fields."""
+        found = {name: one.metadata.get("parameter") for name, one in vars(cls).items() if isinstance(one, Field)}
+        units = [f"`{name}` [{one.unit}]" for name, one in found.items() if one is not None and one.unit]
+        cls.__doc__ = f"{cls.__doc__}\n\n    Units: {', '.join(units)}.\n" if units else cls.__doc__
 
     @classmethod
     def stem(cls) -> str:

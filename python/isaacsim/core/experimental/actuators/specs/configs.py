@@ -534,41 +534,36 @@ class LuGreFrictionConfig(PassiveConfig):
 class CoggingConfig(PassiveConfig):
     """Cogging, an effort that repeats with the position, `amplitude·sin(periods·q + phase)`, added after all limits.
 
-    Its sign is that of MuJoCo's `dcmotor`. With `ripple`, the torque of the motor repeats, too:
-    `effort·ripple·cos(ripple_periods·q + ripple_phase)` is added. The schema is our own.
+    Its sign is that of MuJoCo's `dcmotor`. The schema is our own.
     """
 
     SCHEMA: ClassVar[str] = "ActuatorCoggingAPI"
     IS_FRICTION: ClassVar[bool] = False
 
-    amplitude: float = parameter(
-        0.0, attribute="actuator:cogging:amplitude", type="float", unit="N·m or N", fallback=0.0, lower=0.0
-    )
+    amplitude: float = parameter(0.0, **described("cogging", "amplitude", "N·m or N", 0.0, lower=0.0))
     """Largest effort [N·m or N]."""
-    periods: float = parameter(
-        0.0, attribute="actuator:cogging:periods", type="float", unit="1/rad or 1/m", fallback=0.0
-    )
+    periods: float = parameter(0.0, **described("cogging", "periods", "1/rad or 1/m", 0.0))
     """Periods per turn of the joint; of a joint that slides, 2π over the length of a period [1/rad or 1/m]."""
-    phase: float = parameter(0.0, attribute="actuator:cogging:phase", type="float", unit="rad", fallback=0.0)
+    phase: float = parameter(0.0, **described("cogging", "phase", "rad", 0.0))
     """Phase at position zero [rad]."""
-    ripple: float = parameter(
-        0.0, attribute="actuator:cogging:ripple", type="float", unit="", fallback=0.0, lower=0.0, upper=1.0
-    )
-    """Ripple of the torque: largest change of the effort of the motor, as a share of it."""
-    ripple_periods: float = parameter(
-        0.0, attribute="actuator:cogging:ripplePeriods", type="float", unit="1/rad or 1/m", fallback=0.0
-    )
-    """Its periods per turn of the joint [1/rad or 1/m], such as 6 times the pole pairs times the gear ratio."""
-    ripple_phase: float = parameter(
-        0.0, attribute="actuator:cogging:ripplePhase", type="float", unit="rad", fallback=0.0
-    )
-    """Its phase at position zero [rad]."""
 
-    def idle(self) -> dict[str, str]:
-        """A ripple without periods."""
-        if isinstance(self.ripple, float) and self.ripple > 0.0 and self.ripple_periods == 0.0:
-            return {"ripple": "0 periods make it a constant factor. Author actuator:cogging:ripplePeriods."}
-        return {}
+
+@dataclass
+class RippleConfig(PassiveConfig):
+    """Ripple of the torque, in proportion to it: `effort·amplitude·cos(periods·q + phase)` is added after all limits.
+
+    The schema is our own.
+    """
+
+    SCHEMA: ClassVar[str] = "ActuatorRippleAPI"
+    IS_FRICTION: ClassVar[bool] = False
+
+    amplitude: float = parameter(0.0, **described("ripple", "amplitude", "", 0.0, lower=0.0, upper=1.0))
+    """Largest change of the effort of the motor, as a share of it."""
+    periods: float = parameter(0.0, **described("ripple", "periods", "1/rad or 1/m", 0.0))
+    """Periods per turn of the joint [1/rad or 1/m], such as 6 times the pole pairs times the gear ratio."""
+    phase: float = parameter(0.0, **described("ripple", "phase", "rad", 0.0))
+    """Phase at position zero [rad]."""
 
     @classmethod
     def of_detents(cls, count: float, effort: float, at: float = 0.0) -> Self:

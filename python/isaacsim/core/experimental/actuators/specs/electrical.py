@@ -126,12 +126,12 @@ class ElectricalConfig(Config):
         own = {"driver_resistance": 0.0, "saturation_current": math.inf, "bandwidth": math.inf, "dead_zone": 0.0}
         loop = ("bandwidth", "dead_zone")
         given = {name: value for name, none in own.items() if not _is(value := getattr(self, name), none)}
-        if self.discretization in ("mujoco", 1) and given:
+        if _says(self.discretization, "mujoco") and given:
             return [
                 f"{name} = {value!r}: must be left out with the step of MuJoCo, which has none. Leave out either."
                 for name, value in given.items()
             ]
-        if self.command in ("voltage", 1):
+        if _says(self.command, "voltage"):
             return [
                 f"{name} = {given[name]!r}: must be left out where the command is a voltage. Leave it out, or command "
                 "efforts."
@@ -144,6 +144,11 @@ class ElectricalConfig(Config):
                 "either is the lag of the current. Leave one out."
             ]
         return []
+
+
+def _says(value: object, word: str) -> bool:
+    # the second choice of two, as a word or its place
+    return value == word if isinstance(value, str) else isinstance(value, numbers.Real) and float(value) == 1.0
 
 
 def _is(value: object, none: float) -> bool:

@@ -47,26 +47,8 @@ _HEAT = ("housing_resistance", "winding_resistance", "winding_time", "motor_time
 class MotorDataSheet:
     """Figures of a rotor, before the gear, at one voltage; None for a figure that the data sheet does not have.
 
-    Args:
-        voltage: Nominal voltage V [V].
-        torque_constant: Kt [N·m/A]; 60/(2π·Kv) of a speed constant Kv [rpm/V].
-        resistance: Between terminals, at 25 °C [Ω].
-        stall_torque: [N·m].
-        stall_current: [A].
-        no_load_speed: [rad/s]; 2π/60 times one in rpm.
-        no_load_current: [A].
-        inductance: [H].
-        max_current: Of the driver [A].
-        gear_ratio: Turns of the rotor per turn of the joint.
-        rotor_inertia: [kg·m²]; 1e-7 times one in g·cm².
-        gear_efficiency: Of the gear, in (0, 1].
-        no_load_split: Share of the no-load torque that grows with speed, as of eddy currents, 0 … 1.
-        housing_resistance: R_th1, housing to ambient [K/W].
-        winding_resistance: R_th2, winding to housing [K/W].
-        winding_time: τ_w, thermal time constant of the winding [s].
-        motor_time: τ_m, thermal time constant of the motor [s].
-        max_temperature: T_max of the winding [°C].
-        ambient: T_a [°C].
+    Units: V, A, Ω, H, N·m, N·m/A, kg·m² (1e-7 times g·cm²), rad/s (2π/60 times rpm), K/W, s and °C; Kt is 60/(2π·Kv) of
+    a speed constant Kv [rpm/V].
 
     Raises:
         ValueError: A figure is out of range, or torque constant and resistance do not follow from the figures.

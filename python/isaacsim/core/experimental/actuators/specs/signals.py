@@ -66,7 +66,6 @@ SIGNALS: Final[dict[str, Signal]] = {
         Signal("housing_temperature", "°C", 25.0, "temperature of the housing of the motor"),
         Signal("magnet_temperature", "°C", 25.0, "temperature of the magnets"),
         Signal("winding_loss", "W/(N·m)² or W/N²", 0.0, "heat of the winding per square of the effort, 0 if not known"),
-        Signal("winding_heat", "W", 0.0, "heat of the winding beyond that of its effort"),
         Signal("flux_heat", "W", 0.0, "heat of the winding by the current that weakens the field"),
         Signal("housing_heat", "W", 0.0, "heat of the housing: of iron and friction"),
         Signal("derating", "", 1.0, "share of the effort that the temperature leaves"),

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self, Unpack, cast
 from ..base.errors import shown
 from .config import Config
 from .electrical import ElectricalConfig
-from .fields import Description, described, parameter
+from .fields import Description, choice_of, described, parameter
 from .stages import Staged
 
 COPPER = 0.00393
@@ -68,22 +68,10 @@ class ThermalConfig(Config):
     """Temperature of the winding at which the continuous share of the effort is left [°C]; inf for no derating."""
     continuous_share: float = parameter(0.0, **_heat("continuousShare", "", 0.0, lower=0.0, upper=1.0))
     """Share of the peak effort that is left at `max_temperature`: continuous effort over peak effort."""
-    reset: str = parameter(
-        "ambient",
-        attribute="actuator:thermal:reset",
-        type="token",
-        unit="",
-        fallback="ambient",
-        choices=("ambient", "kept"),
-    )
+    reset: str = parameter("ambient", **choice_of("thermal", "reset", "ambient", "kept"))
     """Temperatures after a reset: `"ambient"`, or `"kept"` for a motor that stays as warm as it was."""
     discretization: str = parameter(
-        "exact",
-        attribute="actuator:thermal:discretization",
-        type="token",
-        unit="",
-        fallback="exact",
-        choices=("exact", "mujoco", "mujoco_inductance"),
+        "exact", **choice_of("thermal", "discretization", "exact", "mujoco", "mujoco_inductance")
     )
     """Step: `"exact"`; that of MuJoCo's `dcmotor`, `"mujoco"`; or of one with an inductance, `"mujoco_inductance"`."""
 

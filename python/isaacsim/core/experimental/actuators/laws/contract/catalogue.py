@@ -44,6 +44,7 @@ from ...specs.configs import (
     PIDControlConfig,
     PositionBasedClampingConfig,
     RateConfig,
+    RippleConfig,
     ServoControlConfig,
     ShaftFrictionConfig,
     ShaftInertiaConfig,
@@ -183,6 +184,7 @@ LAWS = (
     Law(ShaftInertiaConfig, "ShaftInertia"),
     Law(LinkageConfig, "LinkageShaft"),
     # friction is of the effort with all that else acts on the joint
+    Law(RippleConfig, "PassiveRipple"),
     Law(CoggingConfig, "PassiveCogging"),
     Law(FrictionConfig, "PassiveFriction"),
     Law(FrictionCurveConfig, "PassiveFrictionCurve"),

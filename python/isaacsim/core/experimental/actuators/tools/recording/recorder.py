@@ -36,7 +36,7 @@ from .tape import NativeTape, Tape
 _DELAYED = {"delayed_position_targets": 0, "delayed_velocity_targets": 1}
 _OBSERVED = {"computed_efforts", "motor_efforts", "limited_by"}
 # signals that need the velocity after each step
-_OF_MOTION = {"power", "passive_power", "sticking"}
+_OF_MOTION = {"power", "losses", "passive_power", "sticking"}
 
 
 class Recorder(NotCopied):
@@ -312,11 +312,13 @@ class _Reader:
             return self._at_voltage_limit()
         if name in OF_TRANSMISSIONS:
             return self._on_shaft(name)
-        if name == "losses":
-            return self._tape.read("winding_losses") + self._tape.read("loss_power")
         before, after = self._motion()
         if name == "sticking":
             return at_rest(before, after) & self._is_dry
+        if name == "losses":
+            drawn = self._tape.read("electrical_power")
+            work = mean_power(self._tape.read("motor_efforts"), before, after)
+            return np.where(self._is_wound, drawn - work, np.float32(0.0)) + self._tape.read("loss_power")
         efforts = self._tape.read("applied_efforts") if name == "power" else self._passive_efforts()
         return mean_power(efforts, before, after)
 

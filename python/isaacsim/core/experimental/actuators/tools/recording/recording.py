@@ -225,17 +225,12 @@ class Recording:
 
     @property
     def losses(self) -> np.ndarray:
-        """Losses of the motors [W]: `winding_losses` and `loss_power`.
+        """Electrical power less the mechanical power of the motor [W], and `loss_power`.
 
-        Electrical power, with `loss_power`, less the mechanical power of `motor_efforts`, computed like `power`, and
-        less the change of the magnetic energy of a winding, is as much where the simulator gives inertias.
+        It is the heat of winding and driver where the simulator gives inertias, and includes the change of magnetic
+        energy of a winding with inductance. Mechanical power is that of `motor_efforts`, computed like `power`.
         """
         return self._get("losses")
-
-    @property
-    def winding_losses(self) -> np.ndarray:
-        """Heat of windings and their drivers [W], resistance times the mean square of the current in each step."""
-        return self._get("winding_losses")
 
     @property
     def loss_power(self) -> np.ndarray:

@@ -1,0 +1,50 @@
+"""Ripple of the torque of a motor, which repeats with the position and grows with the current.
+
+    effort⁺ = effort·(1 + amplitude·cos(periods·q + phase))
+
+At a constant effort its work over a whole period is zero. A motor with p pole pairs before a gear of ratio N has ripple
+of 6·p·N periods: of the six steps of block commutation, or of harmonics of its back-EMF. Edges: angles from 2²⁴ rad on,
+where floats are 2 rad apart, have no place in a period: they count as a quarter of one, without ripple.
+Source: D. C. Hanselman, Brushless Permanent Magnet Motor Design, 2003, ch. 9.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import warp as wp
+
+from ..specs.configs import RippleConfig
+from .contract.base import Passive, resolved_scalars
+from .contract.functions import cos
+
+
+@wp.func
+def ripple(effort: float, position: float, velocity: float, amplitude: float, periods: float, phase: float) -> float:
+    """Return `effort` [N·m or N] with its ripple."""
+    angle = periods * position + phase
+    far = (wp.abs(angle) >= 16777216.0) and wp.isfinite(angle)
+    return effort + effort * (amplitude * (0.0 if far else cos(0.0 if far else angle)))
+
+
+class PassiveRipple(Passive):
+    """Ripple of the torque at `N` joints.
+
+    Args:
+        amplitude: Largest change of the effort, as a share of it, shape `(N,)`.
+        periods: Periods per turn of the joint, which are radians per radian or per metre, shape `(N,)`.
+        phase: Phase at position zero [rad], shape `(N,)`.
+
+    Raises:
+        TypeError: An array is missing.
+        ValueError: The arrays differ in shape.
+    """
+
+    PARAMETERS: ClassVar[tuple[str, ...]] = ("amplitude", "periods", "phase")
+    NEUTRAL: ClassVar[tuple[float, ...]] = (0.0, 0.0, 0.0)
+    LAW = ripple
+
+    @classmethod
+    def resolve_arguments(cls, args: dict[str, object]) -> dict[str, object]:
+        """Fill each value with its default where absent and check it."""
+        return resolved_scalars(RippleConfig, args)
