@@ -71,7 +71,8 @@ def main() -> int:
     closed, opened = log.positions[half - 1, 0], log.positions[-1, 0]
     print(log.saturation())
     print(
-        "last joints of the fingers, closed and open again [rad]:", closed.round(2).tolist(), opened.round(2).tolist()
+        "last joints of the fingers, closed and open again [rad]:",
+        *(one.astype(float).round(2).tolist() for one in (closed, opened)),
     )
     good = contacts[half - 1] >= 6 and contacts[-1] == 0
     # slack is what opening asks for, and no cable ever pushes

@@ -355,6 +355,8 @@ def all_joints(seed: int = 0) -> tuple[Joint, ...]:
     )
     motor = aa.PDControlConfig(3.0, 0.2), aa.MaxEffortClampingConfig(1.5), cable
     found.append(Joint("tendon", (motor, (idle,))))
+    rope = aa.ShaftFrictionConfig(0.1, 0.02, 0.2, assumed_inertia=0.2), aa.ShaftInertiaConfig(0.3, 0.2)
+    found.append(Joint("tendon with rotor", ((*motor, *rope), (idle,))))
     return *found, Joint("law of a user", ((of_user,),)), Joint("law of arrays", ((of_arrays,),))
 
 

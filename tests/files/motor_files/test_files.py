@@ -285,6 +285,7 @@ def test_every_law_of_the_package_has_a_name() -> None:
         "thermal": ["thermal"],
         "supply": ["supply"],
         "transmission": ["transmission", "elastic"],
+        "shaft": ["shaft_friction", "shaft_inertia"],
         "linkage": ["linkage"],
         "passive": ["friction", "friction_curve", "lu_gre_friction", "cogging"],
         "delay": ["delay", "timed_delay"],
@@ -342,7 +343,7 @@ def test_unknown_keys_are_refused_with_a_suggestion() -> None:
         }
     ) == [
         "'a' has 'clampings': must be one of feedback, controller, rate, effort_delay, electrical, clamping, thermal, "
-        "supply, transmission, linkage, passive, effort_mode, delay, "
+        "supply, transmission, shaft, linkage, passive, effort_mode, delay, "
         "armature, friction, viscous_friction, intervals. Did you mean clamping?",
         "'b'.controller has 'kq': must be one of law, kp, kd, const_effort. Did you mean kp?",
         "'c'.controller.law = 'pdd': must be one of pd, pid, geared_pd, geared_pid, neural, slewed_pid, servo, "

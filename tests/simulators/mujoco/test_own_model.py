@@ -443,3 +443,26 @@ def test_batch_of_an_older_mujoco_is_told(monkeypatch) -> None:
     model = arm()
     with pytest.raises(HostError, match=r"data is a batch of MuJoCo .*: must be of MuJoCo 4 or later. Run"):
         aa.MujocoSimulation(model, Batch(model, 2, 1))
+
+
+@pytest.mark.parametrize("follows", [False, True])
+@pytest.mark.parametrize("batched", [False, pytest.param(True, marks=needs_mujoco_4)])
+def test_stability_knows_what_follows_a_joint(follows: bool, batched: bool) -> None:
+    """Mass matrices are those of the model; with an equality of two arms, the inertia of a joint is that of both."""
+    arms = "".join(
+        f'<body name="{name}"><joint name="{name}" axis="0 1 0"/><geom size=".02" pos=".1 0 0" mass="1"/></body>'
+        for name in ("first", "second")
+    )
+    equality = '<equality><joint joint1="second" joint2="first" solref="0.004 1" solimp="0.999 0.999 1"/></equality>'
+    text = f"<mujoco><worldbody>{arms}</worldbody>{equality * follows}</mujoco>"
+    model = mujoco.MjModel.from_xml_string(text)
+    data = Batch(model, 2) if batched and Batch is not None else mujoco.MjData(model)
+    alone = 0.01 + 0.4 * 0.02**2
+    with aa.MujocoSimulation(model, data) as sim, driven("first" if not batched else "envs/.*/first", GAINS) as arm:
+        paths = "envs/.*/first" if batched else "first"
+        np.testing.assert_allclose(sim.articulation(paths).get_mass_matrices().numpy(), alone, rtol=1e-5)
+        joint = arm.stability().joints[0]
+        assert joint.inertia == pytest.approx((1 + follows) * alone, rel=0.01)
+
+
+GAINS = {"first": aa.MotorConfig(aa.PDControlConfig(40.0, 1.0))}

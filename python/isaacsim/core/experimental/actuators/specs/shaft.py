@@ -55,4 +55,4 @@ class ShaftInertiaConfig(Config):
     inertia: float = parameter(0.0, **_of("shaftInertia", "inertia", "kg·m² or kg"))
     """Inertia at the shaft [kg·m² or kg]."""
     assumed_inertia: float = parameter(0.0, **_of("shaftInertia", "assumedInertia", "kg·m² or kg"))
-    """As that of `ShaftFrictionConfig`."""
+    """Inertia of the joints as the shaft moves them [kg·m² or kg], as that of `ShaftFrictionConfig`."""

@@ -28,6 +28,7 @@ from ..opened import enter, leave
 from ..port import Buffers, JointViews
 from ..transfer import Item, transfer, warp_copy
 from .address import address_of, mujoco
+from .dynamics import admittance
 from .fields import KNOWN, follow_step, harden, read_property, write_properties
 from .joint_signals import JointSignals, mass_entries
 from .model_actuators import drives_by_joint, followers_of_model, own_actuators, read_motors, warn_of
@@ -95,6 +96,18 @@ class OwnArticulation(DofProperties):
             env, first = divmod(self._robots[robot].offset, host.width)
             found.append(host.mass_matrix(env, host.columns("velocities")[first : first + count]))
         return warp_copy(np.array(found, np.float32))
+
+    def dof_admittances(self, indices: Indices) -> np.ndarray | None:
+        """As `MujocoArticulation.dof_admittances`: with the equalities of the model, None in one without."""
+        self._live()
+        host, count, found = self._backend, self._at.shape[1], list[np.ndarray]()
+        if not host.model.neq:
+            return None
+        for robot in resolve_indices(indices, len(self._robots), "robot"):
+            env, first = divmod(self._robots[robot].offset, host.width)
+            dofs = host.columns("velocities")[first : first + count]
+            found.append(admittance(host.model, host.data_at(env))[np.ix_(dofs, dofs)])
+        return np.array(found)
 
     def silence_drives(self, silent: bool, *, indices: Indices = None, dof_indices: Indices = None) -> None:
         """Keep the model's own actuators of some joints from acting, or let them act again."""
@@ -424,6 +437,15 @@ class MujocoSimulation(NotCopied):
             self._signals.bind(self.data.blocks)
             self.update_signals()
         return {name: self._signals.arrays[name].reshape(-1) for name in names if name in self._signals.arrays}
+
+    def data_at(self, env: int) -> mujoco.MjData:
+        """Data at the state of an environment, with all that `mj_forward` computes."""
+        found = mujoco.MjData(self.model)
+        for name in ("qpos", "qvel", "eq_active"):
+            start, block = next(one for one in reversed(self.data.blocks(name)) if one[0] <= env)
+            getattr(found, name)[:] = block[env - start]
+        mujoco.mj_forward(self.model, found)
+        return found
 
     def mass_matrix(self, env: int, dofs: np.ndarray) -> np.ndarray:
         """Mass matrix of an environment, of the coordinates of the trees of some, which are the last."""
