@@ -144,8 +144,12 @@ def test_option_without_what_it_changes_is_refused() -> None:
 def test_each_smooth_law_has_the_arguments_of_the_other() -> None:
     """It takes its place; laws that step no dry friction have none."""
     found = {law.name: smooth_law(law.component) for law in catalogue.laws() if law.name is not None}
-    assert {name for name, smooth in found.items() if smooth} == {"PassiveFriction", "PassiveFrictionCurve"}
-    for hard in (aa.PassiveFriction, aa.PassiveFrictionCurve):
+    assert {name for name, smooth in found.items() if smooth} == {
+        "PassiveBrake",
+        "PassiveFriction",
+        "PassiveFrictionCurve",
+    }
+    for hard in (aa.PassiveBrake, aa.PassiveFriction, aa.PassiveFrictionCurve):
         smooth = smooth_law(hard)
         assert smooth is not None and smooth is smooth_law(hard)
         assert (smooth.STATE, smooth.ASKS, smooth.PARAMETERS) == (hard.STATE, hard.ASKS, hard.PARAMETERS)
