@@ -65,6 +65,8 @@ RANGES = {
     "stribeck_velocity": (0.5, 2.0),
     "stribeck_exponent": (1.5, 2.5),
     "assumed_inertia": (0.001, 0.01),
+    "load": (0.1, 0.5),
+    "inertia": (0.001, 0.02),
     "motor_load": (0.05, 0.2),
     "external_load": (0.05, 0.2),
     "stribeck_motor_load": (0.05, 0.2),

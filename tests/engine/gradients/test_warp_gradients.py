@@ -237,7 +237,7 @@ def test_gradients_are_the_cores(law, special, monkeypatch) -> None:
     """For special values, in place and not: no gradient by an infinite limit, none on a fault."""
     if native.core is None:
         pytest.skip("the native core was not built")
-    if getattr(actuators, law).KIND in ("passive", "electrical", "transmission"):
+    if getattr(actuators, law).KIND in ("passive", "shaft", "electrical", "transmission"):
         # what cancels in products of three parameters has to be small beside the rest
         special = min(special, 1e3) if special < np.inf else special
     # where rotor and joint have no inertia, as no config says, gradients of Warp are NaN: numbers without such joints
@@ -254,7 +254,7 @@ def test_gradients_are_the_cores(law, special, monkeypatch) -> None:
     # a slope of a large number has the size of that number, and so has its rounding
     odd = np.any([value == np.float32(special) for value in values.values()], axis=0) & (special > 1)
     # the laws of controllers and limits keep to the tighter bound
-    odd &= getattr(actuators, law).KIND == "passive"
+    odd &= getattr(actuators, law).KIND in ("passive", "shaft")
     weights = rng.normal(size=(3, STEPS, N)).astype(np.float32)
     for states in ("swapped", "in place"):
         expected = rolled_out(laws, values, states, weights)

@@ -19,6 +19,7 @@ from isaacsim.core.experimental.actuators.tools.export.robot import ExportedJoin
 
 PD = aa.PDControlConfig(80.0, 2.0)
 MOST = aa.MaxEffortClampingConfig(45.0)
+ROPE = [aa.ShaftFrictionConfig(0.4, 0.2, 0.1, assumed_inertia=0.05), aa.ShaftInertiaConfig(0.08, 0.05)]
 AT_MOTOR = [aa.PDControlConfig(0.9, 0.03), aa.DCMotorClampingConfig(4.1, 60.0, 3.0)]
 NOISY = aa.EncoderConfig.from_bits(12, noise=0.003, latency=0.0071, seed=5)
 FRICTION = aa.FrictionConfig(1.1, 0.3, 2.0, 0.07, assumed_inertia=0.02, motor_load=0.1, external_load=0.05)
@@ -59,7 +60,7 @@ LINKED: dict[str, dict[str, list[Config]]] = {
     "rate": {"a": [PD, NOISY, aa.RateConfig(decimation=3), WRIST[0]], "b": [PD, aa.RateConfig(decimation=2), WRIST[1]]},
     "three": {"a": [PD, THREE[0], MOST], "b": [PD, aa.DelayConfig(1), THREE[2]], "c": [PD, NOISY, THREE[1], FRICTION]},
     "tendons": {
-        "a": [PD, MOST, dataclasses.replace(THREE[0], unilateral=True)],
+        "a": [PD, MOST, *ROPE, dataclasses.replace(THREE[0], unilateral=True)],
         "b": [aa.LinkageConfig(["a", "c", "b"], [0.3, 0.2, -1.0]), FRICTION],
         "c": [PD, NOISY, THREE[1]],
     },

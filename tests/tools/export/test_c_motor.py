@@ -46,6 +46,7 @@ MOTORS = {
     "winding": [PD, aa.ElectricalConfig(0.6, 0.9, 2e-3, voltage=24.0, max_current=38.0), MOST],
     "cogging": [PD, MOST, aa.CoggingConfig(0.4, 21.0, 0.3)],
     "lu_gre": [PD, MOST, aa.LuGreFrictionConfig(900.0, 3.0, 0.2, 1.0, 1.7, 0.08, assumed_inertia=0.03)],
+    "cable": [PD, MOST, aa.ShaftFrictionConfig(1.1, 0.3, 0.1, 0.02), aa.ShaftInertiaConfig(0.05, 0.02)],
     "as_mujoco": [PD, MOST, aa.LuGreFrictionConfig(900.0, 3.0, 0.2, 1.0, 1.7, 0.08, mujoco_discretization=True)],
     "without_controller": [FRICTION, aa.CoggingConfig(0.4, 21.0, 0.3)],
     "geared": [*AT_MOTOR, GEAR],

@@ -1,6 +1,6 @@
 import pytest
 from hidden_motors import ARM, known_motor
-from isaacsim.core.experimental.actuators import FrictionConfig, MotorConfig, PDControlConfig
+from isaacsim.core.experimental.actuators import FrictionConfig, LinkageConfig, MotorConfig, PDControlConfig
 from isaacsim.core.experimental.actuators.tools.identification.given_motors import given_motors
 
 
@@ -21,3 +21,13 @@ def test_the_first_pattern_counts_and_friction_is_a_stage() -> None:
 def test_a_joint_without_a_control_law_is_refused() -> None:
     with pytest.raises(ValueError, match="extension: no motor with a control law"):
         given_motors(ARM, {"shoulder": known_motor(), "extension": MotorConfig()}, ["shoulder", "extension"])
+
+
+def test_a_motor_of_several_joints_is_refused() -> None:
+    """Of the joints in the logs alone: another joint's motor may have a linkage."""
+    tendon = MotorConfig(PDControlConfig(9.0, 1.0), others=[LinkageConfig.tendon({"shoulder": 1.0, "extension": 2.0})])
+    with pytest.raises(ValueError, match="shoulder: motors move several joints, by a linkage"):
+        given_motors(ARM, {"shoulder": tendon}, ["shoulder"])
+    assert set(given_motors(ARM, {"shoulder": tendon, "extension": known_motor()}, ["extension"])) == {
+        *("shoulder", "extension")
+    }

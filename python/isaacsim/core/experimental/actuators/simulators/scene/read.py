@@ -16,6 +16,7 @@ from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics
 from ...base.errors import UnsupportedSceneError, listed
 from ...files.usd.authored import authored, authored_number, instance_for
 from ...files.usd.mujoco_properties import mjc_prims
+from ...files.usd.schema import applied_schemas
 from ...files.usd.units import DEGREE, StageUnits, units_of
 from ...files.usd.usd_errors import reports_usd_errors
 from .frames import HERE, Frame, Places
@@ -248,6 +249,18 @@ def _read_states(tree: _Tree) -> None:
 
 def _tendons(tree: _Tree, axes: Mapping[Sdf.Path, list[Axis]]) -> list[Tendon]:
     """The tendons; actuators of MuJoCo become drives of the axes. A warning names those that cannot."""
+    of_physx = [
+        f"<{path}> ({schema.partition(':')[2]})"
+        for path in axes
+        for schema in applied_schemas(tree.stage.GetPrimAtPath(path))
+        if schema.startswith("PhysxTendonAxisRootAPI:")
+    ]
+    if of_physx:
+        warnings.warn(
+            f"fixed tendons of PhysX are left out, whose efforts MuJoCo's have not: {listed(of_physx)}. Open the file "
+            "with engine='physx', or author MjcTendon prims.",
+            stacklevel=3,
+        )
     of_joints, along = mjc_prims(tree.stage)
     if not of_joints and not along:
         return []

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from ...simulators.authoring import motors_of_robot
 from ...simulators.simulation import Simulation
 from ...specs.motors import MotorConfig, with_friction_stage
+from ...specs.stages import is_linked
 
 
 def given_motors(
@@ -28,5 +29,10 @@ def given_motors(
         raise ValueError(
             f"{robot}: {', '.join(missing)}: no motor with a control law: must have one, for identification starts "
             "from its gains. Describe the motors in a file, and give it."
+        )
+    if coupled := [name for name in joints if is_linked(chosen[name])]:
+        raise ValueError(
+            f"{robot}: {', '.join(coupled)}: motors move several joints, by a linkage: must be left out of the logs, "
+            "for identification fits joints one by one. Identify such a motor on a bench, as the joint of its shaft."
         )
     return chosen
