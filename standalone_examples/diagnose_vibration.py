@@ -4,6 +4,7 @@
 """
 
 import argparse
+import warnings
 from pathlib import Path
 
 import isaacsim.core.experimental.actuators as ea
@@ -45,6 +46,8 @@ def vibration(stage: Usd.Stage, rate: int) -> float:
         motors = [ea.ActuatorConfig(ea.ControllerPD(*gains), clamping=[limit]) for limit in limits]
         _actuators = ea.ArticulationActuators.from_actuators(ARM, list(zip(motors, arm.dof_names, strict=True)))
         sim.play()
+        # the first warning says it
+        warnings.filterwarnings("ignore", ".* will vibrate at dt")
         for _ in range(rate):
             sim.step()
             speeds.append(np.abs(arm.get_dof_velocities().numpy()).max())
