@@ -69,11 +69,9 @@ def main() -> int:
     for row in rows[:10]:
         table.add_row(*[f"{value:.3f}" for value in row])
     Console().print(table)
-    # by effort limit, damping and stiffness
-    grid = rows[np.lexsort(rows[:, :3].T)].reshape(4, 12, 12, -1)
+    grid, limits = rows[np.lexsort(rows[:, :3].T)].reshape(4, 12, 12, -1), ["4 N·m", "6 N·m", "9 N·m", "20 N·m"]
     drawn, (panel,) = style.panels(9, 5, "Stiffer motors settle sooner, and need more than 4 N·m from 12 N·m/rad on")
     panel.set(xlabel="stiffness [N·m/rad]", ylabel="settled after, at the best damping [s]")
-    limits = [f"{limit:.0f} N·m" for limit in grid[:, 0, 0, 2]]
     style.lines(panel, grid[0, 0, :, 0], np.nanmin(grid[..., 3], axis=1).T, limits)
     style.save(drawn, options.plot)
     kp, kd, _, _, overshoot, _ = rows[rows[:, 5] == 0].T
