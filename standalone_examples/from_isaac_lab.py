@@ -68,7 +68,7 @@ def main() -> int:
     for line in lost:
         print(f"only in the file's attribute: {line}")
     shown = style.until_rest(time := np.arange(STEPS) / 240, by_file)
-    drawn, (panel,) = style.panels(9, 5, "The same motion with Isaac Lab groups and from the file")
+    drawn, (panel,) = style.panels(9, 5, "Groups of Isaac Lab and the file made of them move the arm alike")
     panel.set(xlabel="time [s]", ylabel="position [rad]")
     style.lines(panel, time[shown], by_groups[shown], **style.BROAD)
     style.lines(panel, time[shown], by_file[shown], names, linewidth=style.THIN)

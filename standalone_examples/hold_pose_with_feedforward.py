@@ -60,11 +60,10 @@ def main() -> int:
     drawn, (left, right) = style.panels(11, 4.5, told, columns=2)
     worst = np.stack([np.rad2deg(np.abs(deviations)).max(axis=1) for _, deviations in results.values()], axis=1)
     shown = style.until_rest(time := (np.arange(STEPS) + 1) / 240, worst[:, :1])
-    for number, sag in enumerate(sags.values()):
-        right.bar(np.arange(7) + 0.28 * (number - 1), sag, 0.28, color=style.COLORS[number])
-    right.set_xticks(range(7), [name.removeprefix("panda_") for name in names], rotation=30)
+    right.bar(range(7), sags["PD alone"], 0.6, color=style.BLUE)
+    right.set_xticks(range(7), [name.removeprefix("panda_joint") for name in names])
     left.set(xlabel="time [s]", ylabel="deviation of the worst joint [deg]")
-    right.set(ylabel=f"deviation after {STEPS / 240:g} s [deg]")
+    right.set(xlabel="joint", ylabel=f"deviation with PD alone after {STEPS / 240:g} s [deg]")
     style.lines(left, time[shown], worst[shown], list(results))
     style.save(drawn, picture)
 

@@ -69,10 +69,10 @@ def main() -> int:
     for row in rows[:10]:
         table.add_row(*[f"{value:.3f}" for value in row])
     Console().print(table)
-    drawn, panels = style.panels(12, 4.5, "By stiffness [N·m/rad]; a line ends where motors never settle", columns=4)
-    for panel, part in zip(panels, rows[np.lexsort(rows[:, :3].T)].reshape(4, 12, 12, -1), strict=True):
-        panel.set(xlabel="damping [N·m·s/rad]", ylabel=f"settled after [s], at {part[0, 0, 2]:g} N·m")
-        style.lines(panel, part[:, 0, 1], part[..., 3], [f"{kp:.0f}" for kp in part[0, :, 0]], style.shades(12))
+    grid, limits = rows[np.lexsort(rows[:, :3].T)].reshape(4, 12, 12, -1), ["4 N·m", "6 N·m", "9 N·m", "20 N·m"]
+    drawn, (panel,) = style.panels(9, 5, "Stiffer motors settle sooner, and need more than 4 N·m from 12 N·m/rad on")
+    panel.set(xlabel="stiffness [N·m/rad]", ylabel="settled after, at the best damping [s]")
+    style.lines(panel, grid[0, 0, :, 0], np.nanmin(grid[..., 3], axis=1).T, limits)
     style.save(drawn, options.plot)
     kp, kd, _, _, overshoot, _ = rows[rows[:, 5] == 0].T
     off = abs(overshoot - np.exp(-np.pi / np.tan(np.arccos(np.minimum(kd / np.sqrt(4 * kp * INERTIA), 0.999))))).max()

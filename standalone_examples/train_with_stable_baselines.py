@@ -25,8 +25,7 @@ def main() -> int:
     steps, margin = QUICK if options.quick else WHOLE
     with needs("This example", "baselines", SystemExit):
         import gymnasium
-        from isaacsim.core.experimental.actuators.tools.environments.stable_baselines import StableBaselinesEnv
-        from learning.ppo import learn, learner, returns
+        from learning.ppo import StableBaselinesEnv, learn, learner, returns
     # docs: begin make
     quadrupeds = gymnasium.make_vec("actuators/Quadruped-v0", ROBOTS, seconds=SECONDS, autoreset="SameStep")
     robots = StableBaselinesEnv(quadrupeds)

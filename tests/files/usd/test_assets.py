@@ -1,6 +1,7 @@
 """Which files a stage may name, and that nothing else is read."""
 
 import os
+import re
 import sys
 import warnings
 from pathlib import Path
@@ -303,6 +304,14 @@ def test_permitted_folder_is_open_to_any_stage_while_it_is(asset, tmp_path) -> N
         assert "must lie in the folder of the layer" in issue(file) and "allow_checkpoints" in issue(file)
     with aa.allow_checkpoints([tmp_path / "asset-other"]):
         assert "must lie in the folder of the layer" in issue(file)
+
+
+def test_the_call_in_the_message_permits_it(asset, tmp_path) -> None:
+    """One that can be copied: files that Isaac Lab wrote name networks in the folder for temporary files."""
+    file = robot_file(asset / "robot.usda", str(tmp_path / "outside" / "knee.safetensors"))
+    (call,) = re.findall(r"or permit it: (allow_checkpoints\(.*?\))\.", issue(file))
+    with eval(call, {"allow_checkpoints": aa.allow_checkpoints}):
+        assert found(file).metadata == {}
 
 
 def test_what_is_not_recognised_is_told_with_prim_file_and_remedy(asset, run_by_torch) -> None:

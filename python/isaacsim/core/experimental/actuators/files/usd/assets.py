@@ -80,7 +80,7 @@ def allowed(layer: Sdf.Layer, path: str, roots: Iterable[str | os.PathLike[str]]
         where = "a layer in memory has no folder" if layer.anonymous else f"must lie in {tree}, links resolved"
         raise ValueError(
             f"leads to {real}: {where}. Move the file beside the layer, author it with add_actuator, "
-            f"or permit its folder by allow_checkpoints."
+            f"or permit it: allow_checkpoints({os.path.dirname(real)!r})."
         )
     if not os.path.lexists(real):
         raise ValueError(f"no such file, {real}. Correct the path or deactivate the prim.")
