@@ -54,7 +54,6 @@ TESTED_IN = {
     # a façade, and what is met through one
     "": "test_imports.py",
     "simulators.authoring": "files/usd/test_author.py",
-    "base.errors": "extension/test_attachment.py",
     # rooms whose modules are tested by what holds for all of them
     "laws.*": "test_all_laws.py",
     "laws.contract.*": "test_all_laws.py",

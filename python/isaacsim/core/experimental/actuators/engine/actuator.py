@@ -238,18 +238,7 @@ class Actuator(Staged, NotCopied):
                 if array.shape != indices.shape:
                     raise ValueError(f"{name} shape {array.shape} must match indices shape {indices.shape}.")
         clamps = [] if clamping is None else clamping
-        require_type("clamping", clamps, Sequence, "a list of limits")
-        require_type("others", others, Sequence, "a list of stages")
-        # components of newton become ours, in place
-        for component in (*(one for one in (self.controller, delay) if one is not None), *clamps, *others):
-            if not callable(getattr(newton_classes.adopt(component), "finalize", None)):
-                raise TypeError(f"{shown(component)}: must be a component, a controller, delay or clamp. Make one.")
-        for component in clamps:
-            if kind_of(component) not in (None, "clamping"):
-                raise TypeError(
-                    f"clamping has {type(component).__name__}, of kind {kind_of(component)}: must be an effort limit. "
-                    "Pass it in others."
-                )
+        _adopt_components([self.controller, delay], clamps, others)
         self.indices, self.delay, self.clamping, self.others = indices, delay, list(clamps), list(others)
         self.pos_indices = indices if pos_indices is None else pos_indices
         self.target_pos_indices = target_pos_indices
@@ -580,6 +569,21 @@ class PlannedActuator(Actuator):
     """An actuator that a plan of several steps: it compiles no step of its own when it is made."""
 
     _is_planned = True
+
+
+def _adopt_components(single: Sequence[object], clamping: Sequence[object], others: Sequence[object]) -> None:
+    """Convert components of newton to ours in place; reject objects that are no components."""
+    require_type("clamping", clamping, Sequence, "a list of limits")
+    require_type("others", others, Sequence, "a list of stages")
+    for component in (*(one for one in single if one is not None), *clamping, *others):
+        if not callable(getattr(newton_classes.adopt(component), "finalize", None)):
+            raise TypeError(f"{shown(component)}: must be a component, a controller, delay or clamp. Make one.")
+    for component in clamping:
+        if kind_of(component) not in (None, "clamping"):
+            raise TypeError(
+                f"clamping has {type(component).__name__}, of kind {kind_of(component)}: must be an effort limit. "
+                "Pass it in others."
+            )
 
 
 def _tape_now() -> wp.Tape | None:

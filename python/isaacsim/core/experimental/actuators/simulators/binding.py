@@ -204,9 +204,11 @@ def _in_place_problem(array: object, shape: tuple[int, int], device: wp.DeviceLi
     }
     if problem := next((text for text, holds in problems.items() if holds), ""):
         return problem
-    if 0 in shape:
-        return ""
-    strides: tuple[Any, ...] = tuple(array.strides)
+    return "" if 0 in shape else _layout_problem(address, tuple(array.strides), shape, written)
+
+
+def _layout_problem(address: int, strides: tuple[Any, ...], shape: tuple[int, int], written: bool) -> str:
+    """Why the memory layout of an array does not serve; empty if it does."""
     number, (rows, columns), (pitch, step) = 4, shape, strides
     if columns > 1 and step != number:
         return f"has numbers {step} bytes apart within a row: must be {number}, one after the other"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import re
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from ..base.errors import shown
@@ -52,26 +52,30 @@ def assigned(
     whys = {pattern: pattern_problem(pattern) for pattern in patterns}
     matchers = {pattern: re.compile(pattern) for pattern, why in whys.items() if not why}
     found = {joint: [pattern for pattern, one in matchers.items() if one.fullmatch(joint)] for joint in joints}
-    problems = [f"{shown(pattern)} {why}" for pattern, why in whys.items() if why]
+    problems = _problems(whys, found, every)
+    once = {joint: matching[0] for joint, matching in found.items() if len(matching) == 1}
+    return once, [f"{subject}: {problem}" for problem in problems]
+
+
+def _problems(whys: Mapping[str, str | None], found: Mapping[str, Sequence[str]], every: bool) -> Iterator[str]:
+    """Yield invalid patterns, patterns without a joint, joints with several and, if `every` needs one, without."""
+    yield from (f"{shown(pattern)} {why}" for pattern, why in whys.items() if why)
     matched = {pattern for matching in found.values() for pattern in matching}
-    problems += [
-        f"{pattern!r} matches no joint: must match the whole name of at least one of {', '.join(found)}. "
-        "Correct or remove it."
-        for pattern in matchers
-        if pattern not in matched
-    ]
-    problems += [
-        f"{joint} is matched by {' and '.join(map(repr, matching))}: must be matched once. Narrow one of them."
-        for joint, matching in found.items()
-        if len(matching) > 1
-    ]
+    for pattern, why in whys.items():
+        if not why and pattern not in matched:
+            yield (
+                f"{pattern!r} matches no joint: must match the whole name of at least one of {', '.join(found)}. "
+                "Correct or remove it."
+            )
+    for joint, matching in found.items():
+        if len(matching) > 1:
+            several = " and ".join(map(repr, matching))
+            yield f"{joint} is matched by {several}: must be matched once. Narrow one of them."
     if bare := [joint for joint, matching in found.items() if every and not matching]:
-        problems.append(
+        yield (
             f"{', '.join(bare)} {'is' if len(bare) == 1 else 'are'} matched by none of "
             f"{', '.join(map(repr, whys)) or 'no patterns'}: each joint must be matched once. Add a pattern."
         )
-    once = {joint: matching[0] for joint, matching in found.items() if len(matching) == 1}
-    return once, [f"{subject}: {problem}" for problem in problems]
 
 
 def by_joint(value: object, joints: Sequence[str], subject: str) -> list[Any]:

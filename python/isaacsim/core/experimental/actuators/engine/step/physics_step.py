@@ -5,6 +5,7 @@ Both count in periods of the controller, where it has a rate.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -15,7 +16,7 @@ from ...specs.stages import KINDS
 
 if TYPE_CHECKING:
     from ...laws.networks.network_law import NetworkLaw
-    from ..plan import Plan, PlannedStage, StatefulLaw
+    from ..plan import PlannedStage, StatefulLaw
     from .interface import Step
 
 # part of a step that rounding may add
@@ -34,7 +35,9 @@ def checks_of(step: Step) -> list[Check]:
     """Return what checks the physics steps of a plan."""
     plan = step.plan
     trained = [TrainedStep(step, one) for one in plan.networks if one.law.sample_dt is not None]
-    return [*trained, *([KeptDelays(step)] if _late_stages(plan) else [])]
+    # the built-in stages whose results act late
+    late = [stage for stage in (*plan.stages, *plan.feedback) if stage.depth and hasattr(stage.law, "SECONDS")]
+    return [*trained, *([KeptDelays(step, late)] if late else [])]
 
 
 class TrainedStep:
@@ -56,14 +59,14 @@ class TrainedStep:
 class KeptDelays:
     """Requires steps for which the past is kept for all delays; a shorter step makes a delay in seconds longer."""
 
-    def __init__(self, step: Step) -> None:
-        self._step, self._known = step, 0.0
+    def __init__(self, step: Step, late: Sequence[PlannedStage]) -> None:
+        self._step, self._late, self._known = step, late, 0.0
 
     def require_dt(self, dt: float | None) -> None:
         """Raise for a shorter step; the same step is checked once."""
         if dt is None or dt == self._known:
             return
-        for stage in _late_stages(self._step.plan):
+        for stage in self._late:
             self._require(stage, dt if KINDS[stage.law.KIND].takes_effort else dt * periods_of(self._step, dt))
         self._known = dt
 
@@ -88,8 +91,3 @@ def periods_of(step: Step, dt: float) -> np.ndarray | float:
             decimation, frequency = (step.values(stage.rows[name]) for name in ("decimation", "frequency"))
             return steps_in_period(decimation, frequency, dt)
     return 1.0
-
-
-def _late_stages(plan: Plan) -> list[PlannedStage]:
-    """Return the built-in stages of a plan whose results act late."""
-    return [stage for stage in (*plan.stages, *plan.feedback) if stage.depth and hasattr(stage.law, "SECONDS")]
