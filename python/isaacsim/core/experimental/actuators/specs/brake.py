@@ -11,7 +11,7 @@ from .fields import described, parameter
 
 @dataclass
 class BrakeConfig(PassiveConfig):
-    """Holding brake at the joint: engaged, it holds any effort up to `torque`, and slows a joint that moves by it.
+    """Holding brake at the joint: engaged, it holds any effort up to its torque, and slows a joint that moves by it.
 
     `ArticulationActuators.engage()` and `release()` switch it at run time, joint by joint and robot by robot; a reset
     keeps the switch. Behind a gear, `torque` is that of the brake times the ratio. The schema is our own. The law

@@ -28,7 +28,7 @@ class StepperControlConfig(ControlConfig):
     )
     """Largest effort of the field at the rated current [N·m or N]."""
     steps: float = parameter(**described("stepper", "steps", "1/rad or 1/m", None, lower=0.0, above=True))
-    """Full steps per turn, 200 for 1.8°; of a joint that slides, 2π over the length of a full step [1/m]."""
+    """Full steps per turn, 200 for 1.8°; of a joint that slides 2π over the length of a step [1/rad or 1/m]."""
     kd: float = parameter(0.0, **described("stepper", "kd", "N·m·s/rad or N·s/m", 0.0, lower=0.0))
     """Damping of field and driver [N·m·s/rad or N·s/m]; a stepper alone has little."""
 
