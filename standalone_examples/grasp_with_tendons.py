@@ -62,18 +62,14 @@ def main() -> int:
     style.lines(top, log.time, angles, ["FFJ2", "FFJ1"])
     style.lines(bottom, log.time, np.transpose([asked, pulled]), ["asked for", "pulls"], [style.GREY, style.BLUE])
     for panel in (top, bottom):
-        panel.fill_between(
-            log.time, 0, 1, where=is_slack, color=style.RED, alpha=0.15, transform=panel.get_xaxis_transform()
-        )
+        across = panel.get_xaxis_transform()
+        panel.fill_between(log.time, 0, 1, where=is_slack, color=style.RED, alpha=0.15, transform=across)
     style.key(bottom, {}, {"slack": style.RED})
     style.save(drawn, picture := parser.parse_args().plot)
     half = len(angles) // 2
     closed, opened = log.positions[half - 1, 0], log.positions[-1, 0]
     print(log.saturation())
-    print(
-        "last joints of the fingers, closed and open again [rad]:",
-        *(one.astype(float).round(2).tolist() for one in (closed, opened)),
-    )
+    print("last joints of the fingers, closed and open again [rad]:", closed.round(2), opened.round(2))
     good = contacts[half - 1] >= 6 and contacts[-1] == 0
     # slack is what opening asks for, and no cable ever pushes
     good &= closed.min() > 0.5 and np.abs(opened).max() < 0.1

@@ -19,6 +19,7 @@ NEEDING = {
     "FrictionCurveConfig": aa.FrictionCurveConfig([0.0, 1.0], [0.2, 0.3]),
     "LuGreFrictionConfig": aa.LuGreFrictionConfig(bristle_stiffness=1e3, coulomb=0.2, static=0.2),
     "ElasticTransmissionConfig": aa.ElasticTransmissionConfig(ratio=2.0, stiffness=100.0, rotor_inertia=1e-3),
+    "BrakeConfig": aa.BrakeConfig(torque=0.2, engaged=True),
     "ShaftFrictionConfig": aa.ShaftFrictionConfig(coulomb=0.2),
     "ShaftInertiaConfig": aa.ShaftInertiaConfig(0.1),
     "ImplicitConfig": aa.ImplicitConfig(),

@@ -57,7 +57,7 @@ def test_duty_times_battery_is_the_voltage_at_the_winding() -> None:
     np.testing.assert_allclose(duty, [kp * error_gain * 0.1, -kp * error_gain * 0.2, 1.0], rtol=1e-6)
     np.testing.assert_allclose(state_of(arrays, "terminal_voltage"), 7.5 * duty, rtol=1e-6)
     given = {name: np.full(3, 6.0 if name == "supply_voltage" else 0.0) for name in arrays._assembly.signals}
-    tell(arrays, given | {"derating": np.ones(3)})
+    tell(arrays, given | {"derating": np.ones(3), "supply_share": np.ones(3)})
     np.testing.assert_allclose(duties(arrays, [0.1, -0.2, 3.0]), duty, rtol=1e-6)
     np.testing.assert_allclose(state_of(arrays, "terminal_voltage"), 6.0 * duty, rtol=1e-6)
 

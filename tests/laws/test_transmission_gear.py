@@ -77,6 +77,9 @@ def sample(config: type[Config]) -> Config:
             values[name] = min(max(0.9 + 0.07 * at, one.lower), 0.95 * one.upper)
         elif one.type == "float[]":
             values[name] = [0.3 + 0.05 * at, 0.5 + 0.05 * at, 0.6 + 0.05 * at]
+    if config is aa.ServoControlConfig:
+        # in seconds
+        values["kd"] = 0.02
     return config(**values)
 
 

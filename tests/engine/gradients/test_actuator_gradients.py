@@ -81,6 +81,11 @@ RANGES = {
     "torque_constant": (0.5, 2.0),
     "resistance": (0.5, 2.0),
     "inductance": (0.001, 0.01),
+    "driver_resistance": (0.05, 0.2),
+    "saturation_current": (5.0, 50.0),
+    # beside an inductance there is none
+    "bandwidth": (np.inf, np.inf),
+    "dead_zone": (0.0, 0.01),
     "max_current": (20.0, 40.0),
     "max_current_rate": (1e3, 2e3),
     "rotor_inertia": (0.01, 0.1),
@@ -146,7 +151,9 @@ class Rollout:
         }
         for law in laws:
             for name in getattr(actuators, law).PARAMETERS:
-                self.values[f"{law} {name}"] = rng.uniform(*RANGES[name], N).astype(np.float32)
+                low, high = RANGES[name]
+                drawn = np.full(N, low) if low == high else rng.uniform(low, high, N)
+                self.values[f"{law} {name}"] = drawn.astype(np.float32)
             for name in getattr(actuators, law).STATE:
                 self.values[f"{law} before: {name}"] = rng.normal(0, 0.02, N).astype(np.float32)
         self.weights = rng.normal(0, 1, (steps, N)).astype(np.float32)

@@ -137,7 +137,9 @@ def test_option_without_what_it_changes_is_refused() -> None:
     with pytest.raises(ValueError, match=r"smooth_stick = True: must be with requires_grad = True"):
         aa.Actuator(indices, law, smooth_stick=True)
     clamp = aa.ClampingMaxEffort(array(np.ones(N)))
-    with pytest.raises(ValueError, match=r"leg: smooth_stick = True: must be with PassiveFriction, PassiveFrictionC"):
+    with pytest.raises(
+        ValueError, match=r"leg: smooth_stick = True: must be with ShaftFriction, PassiveFriction, Pass"
+    ):
         aa.Actuator(indices, law, clamping=[clamp], requires_grad=True, smooth_stick=True, label="leg")
 
 
@@ -148,8 +150,9 @@ def test_each_smooth_law_has_the_arguments_of_the_other() -> None:
         "PassiveBrake",
         "PassiveFriction",
         "PassiveFrictionCurve",
+        "ShaftFriction",
     }
-    for hard in (aa.PassiveBrake, aa.PassiveFriction, aa.PassiveFrictionCurve):
+    for hard in (aa.PassiveBrake, aa.PassiveFriction, aa.PassiveFrictionCurve, aa.ShaftFriction):
         smooth = smooth_law(hard)
         assert smooth is not None and smooth is smooth_law(hard)
         assert (smooth.STATE, smooth.ASKS, smooth.PARAMETERS) == (hard.STATE, hard.ASKS, hard.PARAMETERS)

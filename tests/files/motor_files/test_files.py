@@ -276,18 +276,31 @@ def test_every_law_of_the_package_has_a_name() -> None:
     """The names are those of the config classes; all laws of the table are included, except the user's own."""
     assert {kind: list(laws) for kind, laws in LAWS.items()} == {
         "feedback": ["encoder"],
-        "controller": ["pd", "pid", "geared_pd", "geared_pid", "neural", "slewed_pid", "servo", "startup_pd"],
+        "command": ["wrap", "command_lag"],
+        "controller": [
+            "pd",
+            "pid",
+            "geared_pd",
+            "geared_pid",
+            "neural",
+            "slewed_pid",
+            "servo",
+            "startup_pd",
+            "stepper",
+        ],
         "rate": ["rate"],
         "effort_delay": ["effort_delay"],
+        "effort_lag": ["effort_lag"],
         "effort_mode": ["implicit"],
         "electrical": ["electrical"],
         "clamping": ["max_effort", "dc_motor", "dc_motor_cutoff", "position_based", "envelope"],
+        "losses": ["losses"],
         "thermal": ["thermal"],
         "supply": ["supply"],
         "transmission": ["transmission", "elastic"],
         "shaft": ["shaft_friction", "shaft_inertia"],
         "linkage": ["linkage"],
-        "passive": ["friction", "friction_curve", "lu_gre_friction", "cogging"],
+        "passive": ["friction", "friction_curve", "lu_gre_friction", "cogging", "ripple", "brake"],
         "delay": ["delay", "timed_delay"],
     }
     named = {config for laws in LAWS.values() for config in laws.values()}
@@ -342,14 +355,14 @@ def test_unknown_keys_are_refused_with_a_suggestion() -> None:
             "g": {"delay": {"law": "timed"}},
         }
     ) == [
-        "'a' has 'clampings': must be one of feedback, controller, rate, effort_delay, electrical, clamping, thermal, "
-        "supply, transmission, shaft, linkage, passive, effort_mode, delay, "
+        "'a' has 'clampings': must be one of feedback, command, controller, rate, effort_delay, effort_lag, "
+        "electrical, clamping, losses, thermal, supply, transmission, shaft, linkage, passive, effort_mode, delay, "
         "armature, friction, viscous_friction, intervals. Did you mean clamping?",
         "'b'.controller has 'kq': must be one of law, kp, kd, const_effort. Did you mean kp?",
         "'c'.controller.law = 'pdd': must be one of pd, pid, geared_pd, geared_pid, neural, slewed_pid, servo, "
-        "startup_pd. Did you mean pd?",
+        "startup_pd, stepper. Did you mean pd?",
         "'d'.controller has no law: must be one of pd, pid, geared_pd, geared_pid, neural, slewed_pid, servo, "
-        "startup_pd. Use one of these or remove it.",
+        "startup_pd, stepper. Use one of these or remove it.",
         "'e'.delay has 'second': must be one of law, delay_steps. Use one of these or remove it.",
         "'f'.feedback has 'law': must be one of resolution, bias, noise, latency, latency_steps, velocity, "
         "velocity_resolution, velocity_filter, seed, side, max_steps. Use one of these or remove it.",

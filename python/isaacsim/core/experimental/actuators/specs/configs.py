@@ -547,6 +547,22 @@ class CoggingConfig(PassiveConfig):
     phase: float = parameter(0.0, **described("cogging", "phase", "rad", 0.0))
     """Phase at position zero [rad]."""
 
+    @classmethod
+    def of_detents(cls, count: float, effort: float, at: float = 0.0) -> Self:
+        """Return detents: positions that a joint falls into, as those of a knob, or of a stepper without current.
+
+        Args:
+            count: Detents per turn; of a joint that slides, 2π over the distance of two [1/m].
+            effort: Largest effort that a detent holds [N·m or N].
+            at: Position of one of them [rad or m].
+
+        Example:
+            >>> knob = CoggingConfig.of_detents(24, 0.02)
+            >>> round(knob.amplitude * math.sin(knob.periods * 0.01 + knob.phase), 6)
+            -0.004754
+        """
+        return cls(effort, count, math.remainder(math.pi - count * at, 2.0 * math.pi))
+
 
 @dataclass
 class RippleConfig(PassiveConfig):
@@ -564,22 +580,6 @@ class RippleConfig(PassiveConfig):
     """Periods per turn of the joint [1/rad or 1/m], such as 6 times the pole pairs times the gear ratio."""
     phase: float = parameter(0.0, **described("ripple", "phase", "rad", 0.0))
     """Phase at position zero [rad]."""
-
-    @classmethod
-    def of_detents(cls, count: float, effort: float, at: float = 0.0) -> Self:
-        """Return detents: positions that a joint falls into, as those of a knob, or of a stepper without current.
-
-        Args:
-            count: Detents per turn; of a joint that slides, 2π over the distance of two [1/m].
-            effort: Largest effort that a detent holds [N·m or N].
-            at: Position of one of them [rad or m].
-
-        Example:
-            >>> knob = CoggingConfig.of_detents(24, 0.02)
-            >>> round(knob.amplitude * math.sin(knob.periods * 0.01 + knob.phase), 6)
-            -0.004754
-        """
-        return cls(effort, count, math.remainder(math.pi - count * at, 2.0 * math.pi))
 
 
 @dataclass

@@ -32,18 +32,20 @@ class Quadrupeds(gymnasium.vector.VectorEnv):
     Args:
         num_envs: Number of robots.
         seconds: Length of an episode.
-        vary: Parameters of the motors to randomize in each episode; `from_identified` has those of identified motors.
-        motors: By pattern of joints. With an `EncoderConfig`, observations are measured, and `truth` has the true ones.
+        vary: Parameters of the motors to randomize in each episode, `VARY` for None; `from_identified` has those of
+            identified motors.
+        motors: By pattern of joints; `MOTORS` for None. With an `EncoderConfig`, observations are measured, and
+            `truth` has the true ones.
         autoreset: Step that resets a finished episode. "SameStep" returns the last observation as `final_obs`.
     """
 
-    def __init__(self, num_envs=1, seconds=3.0, vary: Any = VARY, motors: Any = MOTORS, autoreset="NextStep") -> None:
+    def __init__(self, num_envs=1, seconds=3.0, vary: Any = None, motors: Any = None, autoreset="NextStep") -> None:
         self.metadata = {"autoreset_mode": gymnasium.vector.AutoresetMode(autoreset)}
-        self.num_envs, self.max_steps, self._vary = num_envs, round(seconds / (DT * DECIMATION)), vary
+        self.num_envs, self.max_steps, self._vary = num_envs, round(seconds / (DT * DECIMATION)), vary or VARY
         self.single_observation_space, self.single_action_space = Box(-100.0, 100.0, (35,)), Box(-1.0, 1.0, (12,))
         self.observation_space, self.action_space = Box(-100.0, 100.0, (num_envs, 35)), Box(-1.0, 1.0, (num_envs, 12))
         self._sim = Simulation(ROBOT, DT, num_envs)
-        self._robots, self._motors = Articulation(ANYMAL), ArticulationActuators.from_configs(ANYMAL, motors)
+        self._robots, self._motors = Articulation(ANYMAL), ArticulationActuators.from_configs(ANYMAL, motors or MOTORS)
         self._sim.play()
         self._state, self._done = self._robots.buffers(), np.zeros(num_envs, bool)
         self._stance, self._steps = self._state.positions[0].copy(), np.zeros(num_envs, int)

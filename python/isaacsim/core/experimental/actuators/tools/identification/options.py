@@ -20,11 +20,11 @@ _REMEDY = "Correct it."
 class FitOptions:
     """Options of `identify`: the parameters to fit, their ranges, and the method.
 
-    The parameters are `armature`, `delay`, `encoder_bias`, `kp`, `kd`, `torque_constant`, `resistance`,
-    `supply_resistance`, `max_effort`, `viscous`, `coulomb`, `breakaway` (by how much the static level exceeds the
-    Coulomb level), `stribeck_velocity`, `startup`, those of a spring with backlash, `rotor_inertia`, `stiffness`,
-    `spring_damping` and `backlash`, and shares of loads that add to dry friction: `load_friction` (of motor and joint
-    alike), `motor_load`, `external_load`, `stribeck_motor_load`, `stribeck_external_load`,
+    The parameters are `armature`, `delay`, `command_lag`, `effort_lag`, `encoder_bias`, `kp`, `kd`, `torque_constant`,
+    `resistance`, `supply_resistance`, `max_effort`, `viscous`, `coulomb`, `breakaway` (by how much the static level
+    exceeds the Coulomb level), `stribeck_velocity`, `startup`, those of a spring with backlash, `rotor_inertia`,
+    `stiffness`, `spring_damping` and `backlash`, and shares of loads that add to dry friction: `load_friction` (of
+    motor and joint alike), `motor_load`, `external_load`, `stribeck_motor_load`, `stribeck_external_load`,
     `quadratic_motor_load` and `quadratic_external_load`. A name can also be the kind and the field of a stage, such as
     `electrical.inductance`, which then needs bounds. `knee_.*/viscous` is the parameter of the joints of that pattern.
     If several entries name the same parameter, the first one that matches a joint applies.
