@@ -41,11 +41,12 @@ class Quadrupeds(gymnasium.vector.VectorEnv):
 
     def __init__(self, num_envs=1, seconds=3.0, vary: Any = None, motors: Any = None, autoreset="NextStep") -> None:
         self.metadata = {"autoreset_mode": gymnasium.vector.AutoresetMode(autoreset)}
-        self.num_envs, self.max_steps, self._vary = num_envs, round(seconds / (DT * DECIMATION)), vary or VARY
+        vary, motors = VARY if vary is None else vary, MOTORS if motors is None else motors
+        self.num_envs, self.max_steps, self._vary = num_envs, round(seconds / (DT * DECIMATION)), vary
         self.single_observation_space, self.single_action_space = Box(-100.0, 100.0, (35,)), Box(-1.0, 1.0, (12,))
         self.observation_space, self.action_space = Box(-100.0, 100.0, (num_envs, 35)), Box(-1.0, 1.0, (num_envs, 12))
         self._sim = Simulation(ROBOT, DT, num_envs)
-        self._robots, self._motors = Articulation(ANYMAL), ArticulationActuators.from_configs(ANYMAL, motors or MOTORS)
+        self._robots, self._motors = Articulation(ANYMAL), ArticulationActuators.from_configs(ANYMAL, motors)
         self._sim.play()
         self._state, self._done = self._robots.buffers(), np.zeros(num_envs, bool)
         self._stance, self._steps = self._state.positions[0].copy(), np.zeros(num_envs, int)
