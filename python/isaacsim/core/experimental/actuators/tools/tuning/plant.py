@@ -34,7 +34,7 @@ from ..stability.timing import Timing
 from ..trials.trial import room_of
 
 LATER: Final = 1.28
-"""Factor of the gains that are stable with one more step of latency: for inertias 20 % smaller, and other poses."""
+"""Factor of the gains that are stable with one more step of latency, for inertias 20 % smaller."""
 LEFT: Final = 0.1
 """Share of the effort limit that gravity may leave at least."""
 

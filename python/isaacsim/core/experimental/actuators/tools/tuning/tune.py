@@ -43,6 +43,8 @@ PHASE_MARGIN: Final = 45.0
 _CHATTER = 0.05
 # most of the frequency of a held rotor on its spring that a motor can damp
 _OF_SPRING = 0.5
+# factor of the gains that are stable a step later with all loops closed, for other poses
+_UNSEEN = 1.06
 # poses over which inertias are taken, at least, and rounds in which gains are lowered, at most
 _POSES, _ROUNDS = 200, 16
 # sets of gains that are tried for better ones, at most, times joints
@@ -191,9 +193,8 @@ def _later(loop: Loop, dt: float) -> np.ndarray:
     Efforts of the end of the step are not late.
     """
     late = loop.timing.later(np.where(loop.implicit.mask, 0.0, dt))
-    after, _, _, used = Loop(loop.inverse, LATER * loop.gains, loop.weight, late, loop.implicit, loop.viscous).opened(
-        dt
-    )
+    gains = _UNSEEN * LATER * loop.gains
+    after, _, _, used = Loop(loop.inverse, gains, loop.weight, late, loop.implicit, loop.viscous).opened(dt)
     values, modes = np.linalg.eig(after)
     growing, growth = np.abs(values) > 1.0 + _LATE, np.ones(len(loop.inertias))
     # the velocities, by energy

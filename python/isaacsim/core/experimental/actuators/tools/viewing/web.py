@@ -11,6 +11,7 @@ import logging
 import math
 import threading
 import time
+import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from http import HTTPStatus
@@ -634,9 +635,12 @@ def _checking(own: str, allowed: set[str]) -> Iterator[list[object]]:
         module.serve = serve
 
 
-def _quietly() -> contextlib.redirect_stdout[io.StringIO]:
-    """Suppress the output of viser, which ignores its own option."""
-    return contextlib.redirect_stdout(io.StringIO())
+@contextlib.contextmanager
+def _quietly() -> Iterator[None]:
+    """Suppress the output of viser, which ignores its own option, and its warning of pages that were closed."""
+    with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".* on a closed connection")
+        yield
 
 
 def _place(frame: viser.FrameHandle, pose: np.ndarray) -> None:
