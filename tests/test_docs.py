@@ -108,10 +108,14 @@ def test_there_are_snippets() -> None:
 # pages show robots that vibrate, too, and what is lost of a file
 @pytest.mark.filterwarnings("ignore:.*will vibrate at dt", "ignore:.*USD has no place for")
 @pytest.mark.parametrize("code", SNIPPETS)
-def test_snippet_runs(code, tmp_path, launched, capsys) -> None:
-    """A snippet runs as it stands, from the repository's root; Isaac Sim is launched with this version."""
+def test_snippet_runs(code, tmp_path, launched, capsys, monkeypatch) -> None:
+    """A snippet runs as it stands, in a folder with what the repository's root has, and writes nothing into that; Isaac
+    Sim is launched with this version."""
     if missing := [library for words, library in NEEDS.items() if words in code and find_spec(library) is None]:
         pytest.skip(f"{missing[0]} is not installed")
+    for there in REPOSITORY.iterdir():
+        (tmp_path / there.name).symlink_to(there)
+    monkeypatch.chdir(tmp_path)
     script = tmp_path / "snippet.py"
     script.write_text(code)
     runpy.run_path(str(script))
