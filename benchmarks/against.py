@@ -210,7 +210,7 @@ def _build(tree: Path) -> None:
     _require_compiler_packages()
     _run([sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"], tree)
     # the core is optional there, so a failed build is not an error
-    if not list((tree / PACKAGE / "native").glob("core.*")):
+    if not list((tree / PACKAGE).glob("**/native/core.*")):
         raise TreeError(f"{tree}: the native core was not built, see above. Build it elsewhere and give --tree.")
 
 

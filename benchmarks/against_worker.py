@@ -30,7 +30,12 @@ class Worker:
     def origin(self) -> tuple[Path, bool]:
         """Return the file of the measured package, and True if its native core exists."""
         import isaacsim.core.experimental.actuators as package
-        from isaacsim.core.experimental.actuators.base.native import core
+
+        try:
+            from isaacsim.core.experimental.actuators.base.native import core
+        except ModuleNotFoundError:
+            # where it was in 1.0
+            from isaacsim.core.experimental.actuators.native import core  # pyright: ignore[reportMissingImports]
 
         return Path(str(package.__file__)), core is not None
 
