@@ -467,8 +467,8 @@ def followers(spec: mujoco.MjSpec) -> set[str]:
     active = [one for one in spec.equalities if one.active]
     on_joints = {one.target for one in spec.actuators if mujoco.mjtTrn(one.trntype).name in _ON_JOINTS}
     acting = {one.target for one in spec.actuators if mujoco.mjtTrn(one.trntype).name == "mjTRN_TENDON"}
-    holding = {name for one in active if one.type == _TENDONS for name in (one.name1, one.name2)}
-    found = {one.name1 for one in active if one.type == _JOINTS}
+    holding = {name for one in active if one.type == mujoco.mjtEq.mjEQ_TENDON for name in (one.name1, one.name2)}
+    found = {one.name1 for one in active if one.type == mujoco.mjtEq.mjEQ_JOINT}
     for one in spec.tendons:
         joints = {part.target.name for part in one.path if part.type == mujoco.mjtWrap.mjWRAP_JOINT}
         holds = one.name in holding or np.ravel(one.stiffness)[0] > 0.0 or bool(np.any(one.range))
@@ -481,9 +481,9 @@ def followers_of_model(model: mujoco.MjModel) -> set[str]:
     active = model.eq_active0 != 0
     on_joints, kinds = {*actuators_by_joint(model)}, np.array(model.actuator_trntype)
     acting = model.actuator_trnid[kinds == int(mujoco.mjtTrn.mjTRN_TENDON), 0]
-    tied = active & (model.eq_type == int(_TENDONS))
+    tied = active & (model.eq_type == int(mujoco.mjtEq.mjEQ_TENDON))
     holding = {*model.eq_obj1id[tied], *model.eq_obj2id[tied]}
-    found = {*model.eq_obj1id[active & (model.eq_type == int(_JOINTS))]}
+    found = {*model.eq_obj1id[active & (model.eq_type == int(mujoco.mjtEq.mjEQ_JOINT))]}
     for tendon in range(model.ntendon):
         holds = tendon in holding or np.ravel(model.tendon_stiffness[tendon])[0] > 0.0
         holds |= bool(model.tendon_limited[tendon])
@@ -491,7 +491,6 @@ def followers_of_model(model: mujoco.MjModel) -> set[str]:
     return {element_name(model, "joint", joint) for joint in found}
 
 
-_JOINTS, _TENDONS = mujoco.mjtEq.mjEQ_JOINT, mujoco.mjtEq.mjEQ_TENDON
 _Joint = TypeVar("_Joint", int, str)
 
 

@@ -28,7 +28,6 @@ from ..opened import enter, leave
 from ..port import Buffers, JointViews
 from ..transfer import Item, transfer, warp_copy
 from .address import address_of, mujoco
-from .dynamics import admittance
 from .fields import KNOWN, follow_step, harden, read_property, write_properties
 from .joint_signals import JointSignals, mass_entries
 from .model_actuators import drives_by_joint, followers_of_model, own_actuators, read_motors, warn_of
@@ -99,6 +98,9 @@ class OwnArticulation(DofProperties):
 
     def dof_admittances(self, indices: Indices) -> np.ndarray | None:
         """As `MujocoArticulation.dof_admittances`: with the equalities of the model, None in one without."""
+        # imported here: Kit, which has these names as well, has no MuJoCo
+        from .dynamics import admittance
+
         self._live()
         host, count, found = self._backend, self._at.shape[1], list[np.ndarray]()
         if not host.model.neq:
