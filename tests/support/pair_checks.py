@@ -203,7 +203,7 @@ def _calm(joints: Sequence[Joint], robots: int, binding: Binding) -> list[Record
 
 WARP_PLANS = 60
 """How many plans Warp compiles at most."""
-_SIZE, THREES = 26, 6
+_SIZE, THREES = 30, 6
 """Number of joints of a plan, and of the plans for joints of three stages."""
 
 
