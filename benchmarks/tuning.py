@@ -29,7 +29,7 @@ import numpy as np
 from isaacsim.core.experimental.actuators import Tuned, tune
 from isaacsim.core.experimental.actuators.tools.stability.frequency import closed_margins
 from isaacsim.core.experimental.actuators.tools.stability.loop import Loop
-from isaacsim.core.experimental.actuators.tools.tuning.plant import opened
+from isaacsim.core.experimental.actuators.tools.tuning.plant import default_step, opened
 from isaacsim.core.experimental.actuators.tools.tuning.steps import OVERSHOOT
 from isaacsim.core.experimental.actuators.tools.tuning.tune import GAIN_MARGIN, PHASE_MARGIN
 from isaacsim.core.experimental.actuators.tools.tuning.tuned import TunedJoint
@@ -75,11 +75,6 @@ def is_stable_later(loop: Loop, dt: float) -> bool:
     return all(Loop(loop.inverse / heavier, *rest).is_stable(dt) for heavier in HEAVIER)
 
 
-def step_of(row: TunedJoint) -> float:
-    """Return the step of a joint that must not saturate, `tune`'s default [rad or m]."""
-    return 0.05 if row.turns else 0.005
-
-
 def itae(robot: Path, motors: Any, joint: str, step: float) -> float:
     """Return the integral of time times error of a step of a joint, against where it comes to rest, over poses."""
     with opened(robot, motors, None, POSES, SEED) as (simulation, robots, _):
@@ -105,7 +100,7 @@ def pairs_of(robot: Path, tuned: Tuned, row: TunedJoint) -> list[dict[str, Any]]
     # in these poses, those of `tune` may have a little less
     margins = np.minimum(_margins(loops, dt), [[GAIN_MARGIN], [PHASE_MARGIN]])
     for stiffer in FACTORS:
-        if stiffer * row.kp * step_of(row) > row.effort_limit - row.gravity:
+        if stiffer * row.kp * default_step(bool(row.turns)) > row.effort_limit - row.gravity:
             continue
         for damped in FACTORS:
             gains = loops[0].gains.copy()
@@ -150,7 +145,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             tuned = tune(path, verify=False)
             for row in tuned.joints:
                 each = [
-                    itae(path, motors, row.joint, step_of(row))
+                    itae(path, motors, row.joint, default_step(bool(row.turns)))
                     for motors in (tuned.motors, *pairs_of(path, tuned, row))
                 ]
                 mine, least = each[0], min(each)

@@ -262,7 +262,12 @@ class Plant:
 
     def step(self, joint: int, wanted: float | None) -> float:
         """Return the step that must not saturate, the default if none is wanted [rad or m]."""
-        return (0.05 if self.turns[joint] else 0.005) if wanted is None else wanted
+        return default_step(self.turns[joint]) if wanted is None else wanted
+
+
+def default_step(turns: bool) -> float:
+    """Return the step of a joint that must not saturate, without a wish [rad or m]."""
+    return 0.05 if turns else 0.005
 
 
 @contextlib.contextmanager
