@@ -20,11 +20,7 @@ from step_bench import FeedbackSkewed
 # a whole block of the core, and one with room left
 N, DT = 45, 0.02
 SIGNALS = ("joint_q", "joint_qd", "joint_target_q", "joint_target_qd", "joint_act")
-CONTROLLERS = {
-    "mlp": aa.ControllerNeuralMLP,
-    "lstm": aa.ControllerNeuralLSTM,
-    "gru": aa.ControllerNeuralGRU,
-}
+CONTROLLERS = {"mlp": aa.ControllerNeuralMLP, "lstm": aa.ControllerNeuralLSTM, "gru": aa.ControllerNeuralGRU}
 COLUMNS = ["velocity_error", "position", "target_velocity", "position_error", "target_position", "velocity"]
 
 

@@ -510,10 +510,7 @@ def test_robots_of_many_blocks_have_what_they_have_alone(rng: np.random.Generato
     arrays = aa.ActuatedArrays(names, motors, num_robots=robots)
     found = [step(arrays, signals), step(arrays, [signals[0], *signals[1:4][::-1], signals[4]])]
     faulty = {(one.robot, one.dof_name) for one in arrays.faults}
-    assert faulty == {
-        *((77, f"joint_{k}") for k in (0, 2, 4, 9)),
-        *((78, f"joint_{k}") for k in (1, 3)),
-    }
+    assert faulty == {*((77, f"joint_{k}") for k in (0, 2, 4, 9)), *((78, f"joint_{k}") for k in (1, 3))}
     for robot in (0, 76, 77, 78, 79, robots - 1):
         own = [one[robot : robot + 1].copy() for one in signals]
         alone = aa.ActuatedArrays(names, motors, num_robots=1)

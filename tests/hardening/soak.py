@@ -292,11 +292,7 @@ class OwnGo1:
         self.model, self.data = model, mujoco.MjData(model)
         self.simulation = aa.MujocoSimulation(model, self.data)
         path = "/World/Go1/Geometry/trunk"
-        motors = {
-            ".*hip_joint": JOINTS["knee"],
-            ".*thigh_joint": JOINTS["neck"],
-            ".*calf_joint": JOINTS["jaw"],
-        }
+        motors = {".*hip_joint": JOINTS["knee"], ".*thigh_joint": JOINTS["neck"], ".*calf_joint": JOINTS["jaw"]}
         self.robot, self.actuators = (
             self.simulation.articulation(path),
             aa.ArticulationActuators.from_configs(path, motors),

@@ -276,15 +276,7 @@ def test_friction_sees_states_once(has_mode) -> None:
     ],
     ids=["PD", "PID", "friction", "friction of loads"],
 )
-def test_one_sweep_solves_what_stages_do_one_by_one(
-    law,
-    friction,
-    limits,
-    robots,
-    in_engine,
-    rng,
-    monkeypatch,
-) -> None:
+def test_one_sweep_solves_what_stages_do_one_by_one(law, friction, limits, robots, in_engine, rng, monkeypatch) -> None:
     """Efforts, states and faults, to the bit; a recording asks for the stages one by one."""
     # as with a simulator
     monkeypatch.setattr(actuated, "require_no_damping_in_engine", lambda entries: None)

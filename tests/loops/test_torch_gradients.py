@@ -142,10 +142,7 @@ def test_swing_of_geared_joints(core, torch, monkeypatch) -> None:
     """By where it starts, by targets, and by gains, limits and gears; the knee has targets of its motor."""
     if not core:
         monkeypatch.setattr(native, "core", None)
-    common = [
-        aa.PIDControlConfig(0.4, 0.3, 0.05, integral_max=0.5),
-        aa.DCMotorClampingConfig(1.0, 20.0, 0.7),
-    ]
+    common = [aa.PIDControlConfig(0.4, 0.3, 0.05, integral_max=0.5), aa.DCMotorClampingConfig(1.0, 20.0, 0.7)]
     motors = {
         "hip": [*common, aa.TransmissionConfig(6.0, 0.3)],
         "knee": [*common, aa.TransmissionConfig(-5.0, -0.2, targets="motor")],

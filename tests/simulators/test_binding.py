@@ -93,13 +93,7 @@ class Legs:
         return self.give(self.gains[0]), self.give(self.gains[1])
 
     def set_dof_gains(
-        self,
-        stiffnesses=None,
-        dampings=None,
-        *,
-        indices=None,
-        dof_indices=None,
-        update_default_gains: bool = True,
+        self, stiffnesses=None, dampings=None, *, indices=None, dof_indices=None, update_default_gains: bool = True
     ) -> None:
         assert not update_default_gains
         for gains, values in zip(self.gains, (stiffnesses, dampings), strict=True):

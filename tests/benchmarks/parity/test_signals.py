@@ -4,12 +4,7 @@ from itertools import islice
 
 import numpy as np
 
-from benchmarks.parity.signals import (
-    COMMANDS,
-    LARGEST_ERROR,
-    Edges,
-    random_signals,
-)
+from benchmarks.parity.signals import COMMANDS, LARGEST_ERROR, Edges, random_signals
 
 
 def test_edges_occur(rng) -> None:

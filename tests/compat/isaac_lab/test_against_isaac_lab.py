@@ -21,11 +21,7 @@ from places import REPOSITORY
 
 ENVS, JOINTS, STEPS = 5, ["hip", "knee", "ankle"], 120
 COMMON = {"joint_names_expr": [".*"], "stiffness": {"hip": 90.0, "knee|ankle": 60.0}, "damping": 2.5}
-MOTOR = {
-    "saturation_effort": 60.0,
-    "velocity_limit": 4.0,
-    "effort_limit": {"hip|knee": 25.0, "ankle": 40.0},
-}
+MOTOR = {"saturation_effort": 60.0, "velocity_limit": 4.0, "effort_limit": {"hip|knee": 25.0, "ankle": 40.0}}
 TABLE = [[-1.0, 1.0, 60.0], [-0.2, 1.0, 10.0], [0.4, 1.1, 5.0], [0.4, 1.0, 30.0], [1.5, 1.0, 80.0]]
 NET = {"joint_names_expr": [".*"], **MOTOR}
 MLP = {"pos_scale": 0.8, "vel_scale": 0.4, "torque_scale": 30.0, "input_idx": [0, 2, 5]}

@@ -82,11 +82,7 @@ else:
     assert (leg.name, leg.kind) == ("other.Cfg", "Cfg")
     assert leg.fields == {"kp": {"x": 20}, "kd": 2, "names": ["a", "c"]}
     assert other.fields["kp"] == {"x": 21}
-    assert (third.fields["kp"], third.fields["kd"], third.fields["new"].fields["kd"]) == (
-        {"x": 2, "y": 3},
-        7,
-        None,
-    )
+    assert (third.fields["kp"], third.fields["kd"], third.fields["new"].fields["kd"]) == ({"x": 2, "y": 3}, 7, None)
     assert found["KD"] == 12
     assert (found["FOURTH"].fields["kp"], found["FOURTH"].fields["kd"]) == ({"x": 2, "y": 3}, 8)
     assert (found["FIFTH"].fields["kp"], found["FIFTH"].fields["kd"]) == ({"x": 3, "y": 3}, 8)

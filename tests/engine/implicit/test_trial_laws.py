@@ -102,7 +102,4 @@ def test_controllers_limits_and_delays_are_let_pass() -> None:
 
     assert [
         trial_laws.overrides_preparation(kind(floats([1.0]), floats([1.0]))) for kind in (ControllerPD, Prepared)
-    ] == [
-        False,
-        True,
-    ]
+    ] == [False, True]

@@ -488,12 +488,7 @@ def by_index(at: int = 0, array="good", index="good", which=one):
 
 def between(at: int, given):
     """Hand over, one array of which is another."""
-    arrays = [
-        *(floats((2, 3)) for _ in range(5)),
-        np.zeros((2, 3), np.int32),
-        floats((2, 3)),
-        floats((2, 3)),
-    ]
+    arrays = [*(floats((2, 3)) for _ in range(5)), np.zeros((2, 3), np.int32), floats((2, 3)), floats((2, 3))]
     arrays[at] = given
     return gave("hand_over", arrays[:5], *arrays[5:])
 

@@ -33,14 +33,7 @@ def full(count: int, value, dtype=wp.float32) -> wp.array:
 class Legs:
     """Equal robots whose joints all have the same actuator: kp = 1, and what a test adds."""
 
-    def __init__(
-        self,
-        robots: int,
-        joints: int = 1,
-        clamps=(),
-        delay=None,
-        law: type = aa.ControllerPD,
-    ) -> None:
+    def __init__(self, robots: int, joints: int = 1, clamps=(), delay=None, law: type = aa.ControllerPD) -> None:
         self.names = [f"joint_{number}" for number in range(joints)]
         self.host = ArraysHost(self.names, robots)
         made = None if delay is None else aa.Delay(full(robots, delay[0], wp.int32), delay[1])

@@ -154,13 +154,7 @@ def make_stage() -> Usd.Stage:
 
 def author(stage: Usd.Stage, **changes) -> Usd.Prim:
     """`add_actuator` with good arguments, some of them changed."""
-    arguments = {
-        "articulation_root": ROOT,
-        "target_names": "hip",
-        "name": "act",
-        "controller": PD,
-        "stage": stage,
-    }
+    arguments = {"articulation_root": ROOT, "target_names": "hip", "name": "act", "controller": PD, "stage": stage}
     return add_actuator(**(arguments | changes))
 
 

@@ -10,11 +10,7 @@ import isaacsim.core.experimental.actuators as aa
 import mujoco
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators.simulators.mujoco.urdf import (
-    UrdfTransmission,
-    stages_of,
-    transmissions_of,
-)
+from isaacsim.core.experimental.actuators.simulators.mujoco.urdf import UrdfTransmission, stages_of, transmissions_of
 
 BODY = '<inertial><mass value="1"/><inertia ixx="{ixx}" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial>'
 CUBE = [(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)]

@@ -138,12 +138,7 @@ MOTORS = {
     "driver": [
         PD,
         aa.ElectricalConfig(
-            *(0.6, 0.9),
-            voltage=30.0,
-            driver_resistance=0.1,
-            saturation_current=20.0,
-            bandwidth=90.0,
-            dead_zone=0.5,
+            *(0.6, 0.9), voltage=30.0, driver_resistance=0.1, saturation_current=20.0, bandwidth=90.0, dead_zone=0.5
         ),
     ],
     "heat_and_gear": [*AT_MOTOR, WINDING, aa.ThermalConfig.i2t(0.4, 1.5, 0.3), GEAR, FRICTION],
