@@ -62,7 +62,6 @@ def test_a_compiled_function_steps_actuators(before, between, compiled) -> None:
 
 
 def test_the_call_stands_between_graphs_and_says_so() -> None:
-    """Where a function has to be one graph."""
     torch = pytest.importorskip("torch")
     leg, q = legs(), torch.zeros(SHAPE)
     whole = torch.compile(lambda q: leg.step(q, q, q, DT), backend="eager", fullgraph=True)
@@ -72,7 +71,6 @@ def test_the_call_stands_between_graphs_and_says_so() -> None:
 
 @pytest.mark.filterwarnings("ignore:The .grad attribute:UserWarning")  # Torch's own, of its compiler
 def test_gradients_go_through_a_compiled_function() -> None:
-    """The same as without."""
     torch = pytest.importorskip("torch")
     leg = ActuatedArrays(["knee"], {"knee": [PDControlConfig(80.0, 2.0)]}, requires_grad=True)
     q = torch.zeros(1, requires_grad=True)
@@ -82,7 +80,6 @@ def test_gradients_go_through_a_compiled_function() -> None:
 
 
 def test_a_model_of_isaac_lab_within_a_compiled_function() -> None:
-    """With its action, whose attributes it replaces."""
     torch = pytest.importorskip("torch")
     cfg = isaac_lab.IdealPDActuatorCfg(joint_names_expr=[".*"], stiffness=80.0, damping=2.0, actuator_effort_limit=50.0)
     model = cfg.class_type(cfg, ["hip", "knee"], slice(None), SHAPE[0], "cpu")
@@ -100,8 +97,6 @@ def test_a_model_of_isaac_lab_within_a_compiled_function() -> None:
 
 
 def test_a_mark_is_no_call_more() -> None:
-    """Functions stay those they are."""
-
     def function() -> int:
         return 1
 
