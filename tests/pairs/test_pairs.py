@@ -44,7 +44,6 @@ def _native() -> Iterator[None]:
 
 
 def require_none(*tallies: Tally) -> None:
-    """Nothing differs, and something was compared."""
     assert all(tally.ran for tally in tallies)
     assert not any(tally.differ for tally in tallies), "\n".join(map(str, tallies))
 
@@ -53,7 +52,6 @@ def require_none(*tallies: Tally) -> None:
 
 
 def test_every_law_and_kind_is_in() -> None:
-    """One that is in no joint is named; each choice of a law has a joint, too."""
     stages = [one for joint in all_joints() for axis in joint.axes for one in axis]
     missing = [
         law.config.__name__
@@ -86,7 +84,6 @@ def test_joints_are_in_every_mode_that_they_can_have() -> None:
 @pytest.mark.slow
 @pytest.mark.spread(3)
 def test_kind_that_no_file_knows_is_in(monkeypatch) -> None:
-    """A line of the table of kinds and one of the table of laws are enough."""
     add_to_table(monkeypatch, MADE_UP, made_up_law(MADE_UP))
     every = all_joints.__wrapped__()
     names = {joint.name for joint in every}
@@ -102,8 +99,6 @@ def test_kind_that_no_file_knows_is_in(monkeypatch) -> None:
 
 
 def test_what_leaks_is_found() -> None:
-    """One rounding more beside another joint, or in another robot."""
-
     class Leaky(Arrays):
         def __init__(self, joints: Sequence, robots: int) -> None:
             super().__init__(joints, robots)
