@@ -85,7 +85,6 @@ def moves(path: Path) -> bool:
 
 
 def plain(name: str) -> str:
-    """A name with nothing but letters and digits."""
     return re.sub(r"\W", "_", name)
 
 

@@ -93,7 +93,6 @@ class Second:
         return apart
 
     def lets_touch(self, a: str, b: str) -> bool:
-        """Whether two prims with shapes may touch."""
         if not {a, b} <= self._shapes.keys():
             return False
         return tuple(sorted((self._shapes[a], self._shapes[b]))) not in self._apart

@@ -91,7 +91,6 @@ def table(place: Path, *options: str) -> tuple[dict[str, dict], str]:
 
 @pytest.mark.slow
 def test_a_robot_behaves_as_its_original_and_another_does_not(tmp_path) -> None:
-    """The second arm differs from the original beside it in all that is compared."""
     usd, xml = ((ROBOTS / f"arm_2dof.{end}").read_text() for end in ("usda", "xml"))
     other = xml.replace('mass="2"', 'mass="3"').replace('range="0 0.4"', 'range="0 0.5" damping="1"')
     coupled = '<equality><joint joint1="extension" joint2="shoulder" polycoef="0.2 0 0 0 0"/></equality>'
