@@ -53,7 +53,6 @@ def test_rows_that_are_found_are_those_that_are_passed(name, variant, rng, monke
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_positions_that_are_not_finite_give_no_effort(variant, monkeypatch) -> None:
-    """And disturb no other."""
     monkeypatch.setenv("ACTUATORS_ISA", variant)
     q = np.array([[np.nan, np.inf, -np.inf], [0.5, 0.5, 0.5]], np.float32)
     found = efforts(np.linspace(0.0, 1.0, 101), np.linspace(0.0, 10.0, 101), q, 2)
