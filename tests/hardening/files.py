@@ -123,7 +123,6 @@ def networks(folder: Path) -> list[Path]:
 
 
 def _about(inputs: int, kind: str) -> dict:
-    """Metadata of a network of so many inputs."""
     return {"input_idx": list(range(inputs // 2)), "pos_scale": 0.5} if kind == "mlp" else {"effort_scale": 2.0}
 
 
@@ -153,7 +152,6 @@ def originals(kind: str, folder: Path) -> list[Path]:
 
 
 def broken(rng: np.random.Generator, data: bytes, kind: str) -> bytes:
-    """The bytes with one or a few things turned."""
     text = ((0.6, _turn_meaning), (0.85, _turn_text))
     ways = {"usda": text, "graph": text, "onnx": ((0.5, _turn_network), (0.85, _turn_fields))}.get(kind, ())
     for _ in range(int(rng.choice([1, 1, 1, 1, 2, 2, 4, 16]))):
@@ -268,7 +266,6 @@ def _turn_fields(rng: np.random.Generator, data: bytes) -> bytes:
 
 
 def _messages(message) -> Iterator:
-    """A message of protobuf and all those in it."""
     yield message
     for field, value in message.ListFields():
         if field.message_type is not None:
@@ -281,7 +278,6 @@ def _is_list(value) -> bool:
 
 
 def _zero(field):
-    """Something of the type of a field."""
     known = {field.TYPE_STRING: "", field.TYPE_BYTES: b"", field.TYPE_FLOAT: 0.0, field.TYPE_DOUBLE: 0.0}
     return known.get(field.type, 0)
 
@@ -403,7 +399,6 @@ def _turn_meaning(rng: np.random.Generator, data: bytes) -> bytes:
 
 
 def tasks(file: Path, kind: str) -> Iterator[tuple[str, Callable[[], object]]]:
-    """What is done with a file, by name."""
     from isaacsim.core.experimental.actuators import (
         ActuatedArrays,
         ArticulationActuators,
@@ -486,8 +481,6 @@ def child(file: Path, kind: str, out: int) -> None:
 
 
 class Child:
-    """A process that opens one file."""
-
     def __init__(self, file: Path, kind: str, number: int) -> None:
         self.file, self.number = file, number
         self.read, write = os.pipe()
@@ -587,7 +580,6 @@ def run_kind(kind: str, count: int, seed: int, only: int | None) -> Counter[str]
 
 
 def main() -> int:
-    """Run what the command line says."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=2000, help="variants of each kind (default %(default)s)")
     parser.add_argument("--seed", type=int, default=int(time.time()), help="default: another one each time")

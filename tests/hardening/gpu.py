@@ -63,7 +63,6 @@ def pipelines() -> dict[str, Motors]:
 
 
 def motors_of(joint: Joint) -> Motors:
-    """The joint in the place of each, or of as many as it has axes."""
     stages = joint.motors(JOINTS[: len(joint.axes)], ROBOTS)
     return {".*": stages[0]} if len(stages) == 1 and not joint.is_linkage else dict(zip(JOINTS, stages, strict=False))
 
@@ -144,7 +143,6 @@ class Engines:
 
     @property
     def all(self) -> list[ActuatedArrays]:
-        """All of them."""
         return [self.gpu, *self.others.values()]
 
     def give(self, bad: bool = False) -> None:
@@ -177,7 +175,6 @@ class Engines:
             self.compared[name].add(found, right, f"{what}, {name}", same=self.same)
 
     def step(self) -> None:
-        """Step all and compare the efforts."""
         found = self.step_gpu().numpy()
         self.compare(found, self.step_others(), "efforts")
 
@@ -227,7 +224,6 @@ def signals_of(made: ActuatedArrays) -> dict[str, np.ndarray]:
 
 
 def components(made: ActuatedArrays):
-    """Every component with the names of its parameters."""
     for actuator in made.actuators:
         for component in actuator.stages:
             yield from ((component, name) for name in component.PARAMETERS)
@@ -237,12 +233,10 @@ def components(made: ActuatedArrays):
 
 
 def steps(engines: Engines) -> None:
-    """One step after the other."""
     engines.run(40)
 
 
 def bad_inputs(engines: Engines) -> None:
-    """Faults in a fiftieth of the numbers, then none."""
     engines.run(8, bad=True)
     engines.run(8)
 
@@ -259,7 +253,6 @@ def resets(engines: Engines) -> None:
 
 
 def written_parameters(engines: Engines) -> None:
-    """Every parameter read, and scaled robot by robot."""
     engines.run()
     for every in zip(*map(components, engines.all), strict=True):
         component, name = every[-1]
@@ -435,7 +428,6 @@ Row = tuple[str, str, list[str], str]
 
 
 def tried(name: str, motors: Motors, device: str) -> list[Row]:
-    """All trials of a pipeline."""
     rows = []
     for trial in TRIALS:
         if is_skipped(trial, name, device):

@@ -72,7 +72,6 @@ class Commands:
         self.wanted = np.zeros((3, model.nv), np.float32)
 
     def draw(self) -> np.ndarray:
-        """Return new controls."""
         model, self.wanted[:] = self._model, 0.0
         controls = np.zeros(model.nu)
         for actuator in range(model.nu):
@@ -124,7 +123,6 @@ def motion(model: mujoco.MjModel, motors: dict[str, Any] | None, dtype: type = f
 
 
 def check(path: Path) -> tuple[str, bool]:
-    """A line about a file, and whether it is good."""
     model = load(path)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -82,13 +82,11 @@ def run(command: list[str]) -> str:
 
 
 def tool(*names: str, remedy: str) -> str:
-    """The first of some programs that is there."""
     found = next(filter(None, map(shutil.which, names)), None)
     return found or sys.exit(f"{' or '.join(names)}: not found. {remedy}")
 
 
 def zig() -> list[str]:
-    """Clang with the headers of other systems."""
     if importlib.util.find_spec("ziglang"):
         return [sys.executable, "-m", "ziglang", "c++"]
     return [tool("zig", remedy="pip install ziglang."), "c++"]
@@ -130,7 +128,6 @@ def macros(variant: str) -> list[str]:
 
 
 def self_test(name: str, compiler: list[str], before: list[str], flags: list[str]) -> str:
-    """What the self-test prints as built by a compiler."""
     program = PLACE / f"self_test-{name}"
     common = [*setup.flags_of("linux"), "-DACTUATORS_HAS_BASELINE", *macros("baseline"), f"-I{NATIVE}", *flags]
     run([*compiler, *common, str(SELF_TEST), *(str(NATIVE / unit) for unit in TESTED), "-o", str(program)])
