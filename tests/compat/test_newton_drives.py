@@ -74,7 +74,6 @@ def with_saved_motors(stage) -> None:
 
 
 def written(folder: Path, robot: str, edit: Callable) -> Path:
-    """A shipped robot, edited, as a file."""
     file = folder / f"{robot}.usda"
     stage = open_stage(ROBOTS / f"{robot}.usda")
     flat = type(stage).Open(stage.Flatten())
@@ -84,7 +83,6 @@ def written(folder: Path, robot: str, edit: Callable) -> Path:
 
 
 def require_same(file: Path, joints: int) -> None:
-    """newton drives what we drive, all of the joints, and each does something."""
     found = compare_with_newton(file)
     assert found.newtons == found.ours and len(found.ours) == joints
     assert found.efforts.min() > 1.0
@@ -111,7 +109,6 @@ def test_shipped_robots(robot, joints) -> None:
 
 
 def test_no_shipped_robot_is_left_out() -> None:
-    """A new one is tested too."""
     (mark,) = (mark for mark in test_shipped_robots.pytestmark if mark.name == "parametrize")
     assert {robot for robot, _ in mark.args[1]} == {file.stem for file in ROBOTS.glob("*.usda")}
 
@@ -163,7 +160,6 @@ def test_a_motor_that_is_cut_off_is_limited(stall, tmp_path) -> None:
 
 
 def one_prim(stage) -> None:
-    """All joints are targets of one actuator."""
     names = [prim.GetName() for prim in stage.GetPrimAtPath(f"{ANYMAL}/Actuators").GetChildren()]
     stage.RemovePrim(f"{ANYMAL}/Actuators")
     aa.add_actuator(

@@ -70,7 +70,6 @@ def network_file(torch, kind: str, folder: Path) -> str:
 
 
 def of_version(lab, fields: dict) -> dict:
-    """Fields with the names of the version."""
     return fields if lab.version == "2.3" else {EARLIER.get(name, name): value for name, value in fields.items()}
 
 
@@ -189,7 +188,6 @@ GIVEN = (None, 20.0, 12.0, {"hip": 12.0}, {"hip|knee": 12.0, "ankle": 20.0})
 
 
 def _collection(lab, torch, cfg):
-    """The group in a collection of Isaac Lab, and what it writes to the solver."""
     from isaaclab.utils.warp import ProxyArray
 
     shape, written = (ENVS, len(JOINTS)), {}
@@ -258,7 +256,6 @@ def test_values_of_groups_are_those_of_3_0(what, kind) -> None:
 
 
 def _reset_both(torch, reference, model, ids) -> None:
-    """Reset, with the delays that ours draws."""
     model.reset(ids)
     reference.reset(slice(None) if ids is None else ids)
     for name in ("positions", "velocities", "efforts"):

@@ -32,7 +32,6 @@ GROUPS = {"shoulder": IMPLICIT, "forearm": EXPLICIT}
 
 
 def solver(robot) -> dict[str, np.ndarray]:
-    """What the solver has, of the first robot."""
     stiffness, damping = robot.get_dof_gains()
     static, dynamic, viscous = robot.get_dof_friction_properties()
     found = {
@@ -139,7 +138,6 @@ def test_implicit_groups_never_act_twice() -> None:
 
 
 def test_explicit_groups_are_what_their_configs_are() -> None:
-    """A group of DC motors drives as the same motors given one by one."""
     cfg = DCMotorCfg(
         joint_names_expr=["panda_joint[1-4]", "panda_joint[5-7]"],
         stiffness={"panda_joint[1-4]": 80.0, "panda_joint[5-7]": 30.0},
@@ -177,7 +175,6 @@ def host():
 
 
 def test_delays_are_drawn_anew_at_each_reset(host) -> None:
-    """One for all joints of a robot, from the range of the group, by the seed."""
     cfg = DelayedPDActuatorCfg(
         joint_names_expr=[".*"], stiffness=1.0, damping=0.0, min_delay=2, max_delay=5, actuator_effort_limit=9.0
     )
@@ -315,7 +312,6 @@ def panda_of_nine(folder: Path) -> Path:
 
 
 def documented_lines() -> list[str]:
-    """The cells of the documentation's table, line by line."""
     lines: list[str] = []
     for group, cfg in DOCUMENTED.items():
         joints = [
@@ -376,7 +372,6 @@ def test_the_table_of_the_documentation(tmp_path, caplog) -> None:
 
 
 def test_a_wrapper_without_groups_has_no_table(host) -> None:
-    """It says how to make one that has."""
     assert host.arrays() is not None
     with pytest.warns(UserWarning, match="no actuator found"):
         made = aa.ArticulationActuators("/Robot_.*")

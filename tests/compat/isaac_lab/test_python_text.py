@@ -110,7 +110,6 @@ else:
     ],
 )
 def test_what_cannot_be_read_matters_where_it_is_used(tmp_path, text, why) -> None:
-    """With the line and the text of the expression."""
     found = read(tmp_path, f"def made(x):\n    return x\nX = {text}\nY = 1")
     assert found["Y"] == 1
     unread = found["X"]
@@ -142,7 +141,6 @@ def test_statements_that_may_change_a_cfg_are_refused(tmp_path, statement) -> No
 
 
 def test_statements_that_change_nothing_are_left_out(tmp_path) -> None:
-    """And what other modules have is none of ours; a name that such a statement assigns is not known."""
     found = read(
         tmp_path,
         """
@@ -167,7 +165,6 @@ LEG.missing.path = "x"
 
 
 def test_nothing_runs(tmp_path) -> None:
-    """Neither imports nor calls nor bodies of classes."""
     mark = tmp_path / "mark"
     (tmp_path / "other.py").write_text(f"open({str(mark)!r}, 'w')")
     text = f"import other\nopen({str(mark)!r}, 'w')\nclass A:\n    open({str(mark)!r}, 'w')\nX = other.f(a=1)\n"

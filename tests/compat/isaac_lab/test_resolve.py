@@ -71,7 +71,6 @@ def test_limits_of_implicit_models(which, limit, sim, rules) -> None:
 
 
 def test_a_motor_of_a_drive_has_a_limit_of_its_own_by_3_0_alone() -> None:
-    """The drive is cut at the joint's, and speeds of the motor do not reach the solver."""
     cfg = ImplicitActuatorCfg(
         **PD, actuator_effort_limit=10.0, joint_effort_limit=20.0, actuator_velocity_limit=2.5, joint_velocity_limit=8.0
     )
@@ -192,8 +191,6 @@ def test_cfgs_of_orbit_and_cfgs_that_lack_fields() -> None:
     """A class of that name with the fields of 2023 is enough; it is not changed."""
 
     class DCMotorCfg:
-        """As Orbit had it."""
-
         joint_names_expr = (".*",)
         stiffness, damping = 200.0, None
         effort_limit, velocity_limit, saturation_effort = 60.0, 50.0, 100.0

@@ -26,7 +26,6 @@ NAMES = ["elbow", "wrist"]
 
 
 def resolved(cfg):
-    """The group of two joints of one robot."""
     robot = {name: np.full((1, 2), value, np.float32) for name, value in DEFAULTS.items()}
     return resolve_groups({"arm": cfg}, NAMES, robot, "cpu", "documentation")
 
@@ -65,7 +64,6 @@ def test_effort_of_a_servo() -> None:
 
 
 def test_limit_and_delay_of_the_cfg() -> None:
-    """A given limit counts, and a range of delays is drawn as that of other cfgs."""
     groups = resolved(SERVO.replace(actuator_effort_limit=0.3, min_delay=1, max_delay=4))
     actuator = groups.actuators[0][0]
     assert actuator.clamping[0].max_effort == pytest.approx(0.3) and actuator.delay.buf_depth == 4
@@ -136,7 +134,6 @@ def test_cfg_of_isaac_lab(motor) -> None:
     ],
 )
 def test_what_is_not_run_is_refused(values, message) -> None:
-    """Each by name, with a remedy."""
     with pytest.raises(ValueError) as error:
         resolved(SERVO.replace(**values))
     assert message in str(error.value)
@@ -151,7 +148,6 @@ def test_play_that_is_a_joint_is_refused() -> None:
 
 
 def test_into_a_stage_and_back() -> None:
-    """Prims have the whole servo, and the cfg is read as it was."""
     stage = stage_of(ROBOTS / "pendulum.usda")
     cfg = SERVO.replace(joint_names_expr=["hinge"], armature=0.004, max_delay=2)
     lost = isaac_lab.to_usd({"servo": cfg}, stage, "/World/Pendulum", overwrite_existing=True)
