@@ -48,7 +48,6 @@ def test_motors_hold_and_move_it(robot) -> None:
 
 
 def test_fingers_are_coupled() -> None:
-    """The left finger has no motor and mirrors the right one."""
     with Simulation(FOLDER / "i2rt_yam.usda") as sim:
         articulation = Articulation("/World/Yam")
         _actuators = ArticulationActuators("/World/Yam")
@@ -66,7 +65,6 @@ def test_fingers_are_coupled() -> None:
 
 @every_robot
 def test_it_says_where_it_comes_from(robot) -> None:
-    """File, prims and page name licence and sources."""
     stage = Usd.Stage.Open(str(FOLDER / f"{robot}.usda"))
     said = stage.GetRootLayer().documentation
     assert "Apache-2.0" in said or "BSD-3-Clause" in said
