@@ -38,7 +38,6 @@ def run(actuator: Actuator, now, after, targets) -> list[list[float]]:
 
 
 def test_assigned_state_goes_on() -> None:
-    """As the one it was copied from, which stays as it is; arrays are those they were."""
     actuator = made()
     now, after = actuator.state(), actuator.state()
     run(actuator, now, after, (1.0, 2.0, 3.0))
@@ -53,8 +52,6 @@ def test_assigned_state_goes_on() -> None:
 
 @dataclass
 class Own(Controller.State):
-    """A state of the user's own."""
-
     value: Any = None
 
 
@@ -63,20 +60,15 @@ class Undecorated(Controller.State):
 
 
 class Assigning(Undecorated):
-    """A state that copies itself."""
-
     def assign(self, other) -> None:
         self.value.assign(other.value)
 
 
 class Tensor:
-    """An array that is none of Warp."""
-
     shape = (2,)
 
 
 def test_own_states_are_copied() -> None:
-    """Dataclasses field by field, others by their own method."""
     for mine, other in (
         (Own(floats(0, 0)), Own(floats(1, 2))),
         (Assigning(value=floats(0, 0)), Assigning(value=floats(1, 2))),
@@ -113,7 +105,6 @@ def test_states_that_do_not_fit_are_refused(mine, other, kind, said) -> None:
 
 
 def test_states_of_clamps_are_copied_too() -> None:
-    """One by one; as many have to be there."""
     mine, other = (Actuator.State(clamping_states=(None, Own(floats(v, v)))) for v in (1.0, 2.0))
     mine.assign(other)
     assert mine.clamping_states[1].value.numpy().tolist() == [2.0, 2.0]
@@ -122,5 +113,4 @@ def test_states_of_clamps_are_copied_too() -> None:
 
 
 def test_stateless_actuators_have_nothing_to_assign() -> None:
-    """Their state is None."""
     assert Actuator(wp.array([0], dtype=wp.uint32, device="cpu"), ControllerPD(floats(1), floats(1))).state() is None

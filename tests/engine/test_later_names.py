@@ -16,7 +16,6 @@ def full(value: float) -> wp.array:
 
 
 def test_later_names_are_ours() -> None:
-    """The same classes; in the stub too, which a test of its own compares."""
     renamed = {
         "ClampingBase": "Clamping",
         "DriveBase": "Controller",
@@ -41,7 +40,6 @@ def test_later_names_are_ours() -> None:
 
 
 def test_drive_is_the_controller() -> None:
-    """As keyword, as attribute, and in the state."""
     first, second = package.ControllerPD(full(1.0), full(0.0)), package.ControllerPD(full(3.0), full(0.0))
     actuator = package.Actuator(INDICES, drive=first)
     assert actuator.drive is actuator.controller is first
@@ -71,7 +69,6 @@ def test_one_control_law_is_given(given) -> None:
 
 @pytest.mark.parametrize("given", [{}, {"control_target_pos_attr": None, "control_target_vel_attr": None}])
 def test_targets_have_the_later_names_by_default(given) -> None:
-    """Where both pairs are there, the later one is read."""
     actuator = package.Actuator(INDICES, package.ControllerPD(full(1.0), full(1.0)), **given)
     assert (actuator.control_target_pos_attr, actuator.control_target_vel_attr) == ("joint_target_q", "joint_target_qd")
     state = SimpleNamespace(joint_q=full(0.0), joint_qd=full(0.0))
@@ -84,7 +81,6 @@ def test_targets_have_the_later_names_by_default(given) -> None:
 
 
 def test_later_names_are_keywords_too() -> None:
-    """Of what is parsed and of configs; under both names at once is an error."""
     parsed = package.ActuatorParsed(drive_class=package.ControllerPD, drive_kwargs={"kp": 1.0})
     assert (parsed.controller_class, parsed.controller_kwargs) == (package.ControllerPD, {"kp": 1.0})
     law = package.ControllerPD(full(1.0), full(0.0))
@@ -94,7 +90,6 @@ def test_later_names_are_keywords_too() -> None:
 
 
 def test_explicit_effort_mode_is_the_one_there_is() -> None:
-    """Asking for it changes nothing."""
     actuator = package.Actuator(INDICES, package.ControllerPD(full(1.0), full(0.0)))
     actuator.set_effort_mode_explicit()
     assert actuator.drive is actuator.controller

@@ -25,7 +25,6 @@ ENGINES = [pytest.param(True, id="core"), pytest.param(False, id="warp")]
 
 @pytest.fixture(params=ENGINES)
 def _engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The core, and Warp."""
     if not request.param:
         monkeypatch.setattr(native, "core", None)
 
@@ -188,7 +187,6 @@ def test_engines_agree_to_the_last_bit(
 def test_fault_of_a_requested_signal_is_one_of_all_joints(
     shafts: tuple[aa.LinkageConfig, aa.LinkageConfig], rng: np.random.Generator
 ) -> None:
-    """The motor of one joint has no effort, and both joints are of both motors; the knee has none of them."""
     rubbing = aa.FrictionConfig(0.1, 0.05)
     arrays = aa.ActuatedArrays(NAMES, motors(*shafts, aa.PDControlConfig(3.0, 0.2), rubbing), num_robots=4)
     ((joints, array),) = arrays._assembly.signals["inertia"]
@@ -206,7 +204,6 @@ def test_fault_of_a_requested_signal_is_one_of_all_joints(
 
 @pytest.mark.usefixtures("_engine")
 def test_three_joints_and_robots_alone(rng: np.random.Generator) -> None:
-    """N robots are N times one."""
     rows = [[1.0, 0.5, 0.0], [0.0, 1.0, -0.5], [0.2, 0.0, 1.0]]
     given = {
         name: [aa.PDControlConfig(3.0, 0.1), aa.LinkageConfig(NAMES, row, offset=0.1 * at)]
@@ -224,7 +221,6 @@ def test_three_joints_and_robots_alone(rng: np.random.Generator) -> None:
 
 
 def test_motor_efforts_and_limits_are_told() -> None:
-    """Efforts before the limits are the motor's; those behind are at the joint."""
     given = motors(*DIFFERENTIAL, aa.PDControlConfig(10.0, 0.0), aa.MaxEffortClampingConfig(2.0))
     arrays = aa.ActuatedArrays(NAMES, given)
     arrays._assembly.observe(True)
@@ -287,7 +283,6 @@ def test_gradients_are_refused_by_name() -> None:
 
 @pytest.mark.usefixtures("_engine")
 def test_motors_of_a_linkage_run_in_one_plan(rng: np.random.Generator) -> None:
-    """A law of the user's own at one of them takes the other to its engine."""
     import step_bench
     from isaacsim.core.experimental.actuators import ActuatorConfig, ControllerPD
     from isaacsim.core.experimental.actuators.laws.linkage_shaft import LinkageShaft
@@ -313,7 +308,6 @@ ROWS = {"PIP": [0.0, 1.0, 0.7], "MCP": [1.0, -0.4, 0.2]}
 
 
 def tendon_arrays(rows: dict[str, list[float]], *stages: Any, robots: int = 6, **rest: Any) -> aa.ActuatedArrays:
-    """A finger whose tendons are at some of its joints."""
     shafts = {joint: aa.LinkageConfig(FINGER[:3], row, **rest) for joint, row in rows.items()}
     return aa.ActuatedArrays(FINGER, {joint: [*stages, one] for joint, one in shafts.items()}, num_robots=robots)
 

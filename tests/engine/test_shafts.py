@@ -21,7 +21,6 @@ ENGINES = [pytest.param(True, id="core"), pytest.param(False, id="warp")]
 
 @pytest.fixture(params=ENGINES)
 def _engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The core, and Warp."""
     if not request.param:
         monkeypatch.setattr(native, "core", None)
 

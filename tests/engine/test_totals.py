@@ -70,8 +70,6 @@ def test_a_law_that_gives_nothing_remembers_something() -> None:
 
 
 def test_two_laws_of_a_joint_do_not_publish_the_same_signal() -> None:
-    """Refused by name; on two joints they may, of one class or of two."""
-
     class PassiveMetered(Passive):
         PARAMETERS: ClassVar = ("resistance",)
         STATE: ClassVar = ("drawn",)
@@ -127,12 +125,10 @@ class Spread:
         return self.arrays[5].copy()
 
     def total(self, at: int = 0) -> np.ndarray:
-        """The total that the last step of an assembly read, of each robot."""
         (_, values), *_ = self.assemblies[at].signals["robot_power"]
         return values.numpy()[:, 0]
 
     def drawn(self, *names: str) -> np.ndarray:
-        """The power that joints draw by their states."""
         saved = {name: values for one in self.assemblies for name, values in one.save().items()}
         power = [np.nan_to_num(saved[f"/A/{name}.electrical.drawn"]) for name in names]
         return np.cumsum(power, axis=0, dtype=np.float32)[-1]
@@ -203,8 +199,6 @@ def test_restored_states_begin_a_round(rng) -> None:
 
 
 def test_components_that_compute_arrays_beside_laws(rng) -> None:
-    """They are steps of their own in one wrapper, and a total is that of all; networks and faults do not matter."""
-
     def entries() -> list[ActuatorEntry]:
         given = [heated.entry(name) for name in NAMES]
         given[2].controller = OwnController(*map(array, (40, 0, 1, 0.05)))
@@ -222,7 +216,6 @@ def test_components_that_compute_arrays_beside_laws(rng) -> None:
 
 
 def test_only_steps_with_common_robots_share_totals(rng) -> None:
-    """Steps on other robots do not take part; one on some of them does for those, whatever its rows."""
     for robots in (["d", "e", "f"], ["c", "x", "a"]):
         one, other = Spread([heated.entry("hip")]), Spread([heated.entry("knee", supplied=False)])
         share_totals([(one.assemblies[0], ["a", "b", "c"]), (other.assemblies[0], robots)])
@@ -270,8 +263,6 @@ def pairs(names: Sequence[str], robots: int) -> list[tuple[aa.ActuatorConfig, st
 
 
 class Wrapped:
-    """Robots of one host with wrappers."""
-
     def __init__(self, *spread: Sequence[str], robots: int = ROBOTS) -> None:
         self.host = ArraysHost(NAMES, ROBOTS)
         self.wrappers: list[aa.ArticulationActuators] = []

@@ -108,7 +108,6 @@ def test_huge_position_has_no_gradient_and_the_encoder_goes_on() -> None:
 
 
 def test_encoder_at_the_motor_before_a_transmission_of_ones_own_is_refused() -> None:
-    """By name; without one it is at the joint."""
     ones, indices = array(np.ones(3)), array(np.arange(3), False, wp.uint32)
     encoder = aa.FeedbackEncoder(*[array(np.zeros(3))] * len(aa.FeedbackEncoder.PARAMETERS))
     encoder.side = "motor"
@@ -147,8 +146,6 @@ def test_torch_has_the_gradients_of_differences_also_with_an_effort_of_the_end_o
 
 
 class Recorded:
-    """A recorder of the rest that keeps what it is given."""
-
     def note(self, inputs):
         return inputs.parameters
 

@@ -18,7 +18,6 @@ N = 700
 
 
 def recorder(engine: str, controller, sensor):
-    """Of a controller with a limit, and a sensor."""
     curves = [[], []] + ([[]] if sensor else [])
     if engine == "Warp":
         return WarpGradients(N, PipelineLaws(controller, (ClampingMaxEffort,), sensor), curves, 0, "cpu")

@@ -74,7 +74,6 @@ def test_by_commands_as_by_differences() -> None:
 
 
 def step(now: float, newest: float, ring: list[float], lag: float) -> tuple[float, LateStep]:
-    """What acts of one joint, and the record."""
     result, row, steps, seconds = (np.array([one], np.float32) for one in (now, newest, lag, 0.0))
     rows = np.array(ring, np.float32)[:, None]
     (acting,), late = LateStep.of(DelayTimed, [result], [row, rows], {"steps": steps, "seconds": seconds}, DT)
@@ -115,7 +114,6 @@ def test_first_result_stands_for_the_past() -> None:
 
 
 def test_delay_is_cut_to_what_is_kept() -> None:
-    """The gradient by the delay is zero there, and just below it that of the rows."""
     acting, late = step(7.0, 4.0, [1.0, 2.0, 3.0, 4.0, 5.0], 3.5)
     assert acting == 3.0 and back(late, 8.0, [0.0] * DEPTH)[2] == 0.0
     acting, late = step(7.0, 4.0, [1.0, 2.0, 3.0, 4.0, 5.0], 2.5)
@@ -123,7 +121,6 @@ def test_delay_is_cut_to_what_is_kept() -> None:
 
 
 def test_result_that_is_not_finite_leaves_the_ring() -> None:
-    """And its gradients, and has none itself."""
     acting, late = step(np.nan, 4.0, [1.0, 2.0, 3.0, 4.0, 5.0], 1.0)
     assert np.isnan(acting)
     assert back(late, 8.0, [1.0, 2.0, 3.0, 4.0, 5.0]) == (0.0, [1.0, 2.0, 3.0, 4.0, 5.0], 0.0)

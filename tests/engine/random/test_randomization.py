@@ -124,7 +124,6 @@ def test_what_was_drawn_is_told() -> None:
 
 
 def test_a_reset_draws_for_its_robots_only() -> None:
-    """Values of a robot depend on the number of its resets, not on other robots."""
     actuated, twin = made(20), made(20)
     for one in (actuated, twin):
         one.randomize({"kp": aa.Uniform(1.0, 2.0)}, seed=0)
@@ -250,7 +249,6 @@ def test_values_read_through_an_attribute_are_those_drawn() -> None:
     ids=str,
 )
 def test_what_cannot_be_drawn_is_refused(given, words) -> None:
-    """Before anything is changed."""
     actuated = made(5)
     actuated.randomize({"kp": aa.Uniform(1.0, 2.0)}, seed=0)
     before = kp(actuated, 0)
@@ -277,7 +275,6 @@ def test_every_problem_is_told_at_once() -> None:
 
 
 def test_strength_needs_efforts_that_have_a_factor() -> None:
-    """A table is one for all robots."""
     table = aa.PositionBasedClampingConfig([0.0, 1.0], [10.0, 20.0])
     actuated = made(5, {"hip": [aa.PDControlConfig(1.0, 0.0), table], "knee": [aa.PDControlConfig(1.0, 0.0)]})
     with pytest.raises(ValueError, match=r"strength of hip, .*its limit is a table, one for all robots. Leave"):
@@ -419,8 +416,6 @@ def test_a_mask_on_the_device_draws_too() -> None:
 
 
 class Simulated:
-    """Armatures of a simulator, of two robots with a joint."""
-
     def __init__(self, nominal: float) -> None:
         self.armatures = np.full((2, 1), nominal, np.float32)
 

@@ -24,7 +24,6 @@ ENGINE = {"kind": "warp"}
 
 @pytest.fixture(autouse=True, params=["warp", "native"])
 def _engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The step of the plan."""
     if request.param == "native" and not has_native_core():
         pytest.skip("the native core was not built")
     monkeypatch.setitem(ENGINE, "kind", request.param)
@@ -268,8 +267,6 @@ class Recurrent(aa.Controller):
 
     @dataclass
     class State:
-        """Hidden values and steps."""
-
         ACTUATOR_AXIS: ClassVar = {"hidden": 1}
 
         hidden: wp.array
@@ -304,8 +301,6 @@ class RecurrentAxis(Recurrent):
 
     @dataclass
     class State:
-        """Both have the actuators in the middle."""
-
         hidden: wp.array
         counts: wp.array
 
@@ -388,22 +383,16 @@ class Lost(Recurrent):
 
     @dataclass
     class State:
-        """The last axis does not."""
-
         hidden: wp.array
         counts: wp.array
 
 
 class Beyond(Recurrent):
-    """It names an axis that is not there."""
-
     STATE_AXIS: ClassVar = 3
     State = Lost.State
 
 
 class InNumPy(Recurrent):
-    """It keeps what Warp cannot hold."""
-
     def state(self, num_actuators: int, device):
         made = super().state(num_actuators, device)
         made.counts = np.zeros(num_actuators)
@@ -419,14 +408,11 @@ class InNumPy(Recurrent):
     ],
 )
 def test_a_state_that_cannot_be_held_is_refused(controller, words) -> None:
-    """By name, when the step is made."""
     with pytest.raises(ValueError, match=words):
         recurrent(controller())
 
 
 class Shared(Recurrent):
-    """State shared by all actuators is not restored on a fault."""
-
     @dataclass
     class State:
         """`counts` counts for all."""
@@ -446,7 +432,6 @@ def test_what_no_axis_runs_through_is_left_alone() -> None:
 
 
 def test_a_limit_with_a_state_comes_after_those_that_compute_arrays() -> None:
-    """It runs in the plan, and so it can; before them it is refused by name."""
     slew = ClampingSlew(full(100), full(4))
     entry = ActuatorEntry("/A/knee", ("knee",), aa.ControllerPD(full(9), full(0)), [OwnLimit(full(5)), slew], None)
     step = step_of([entry])

@@ -109,7 +109,6 @@ print("done")
 
 
 def run(code: str, *arguments: str) -> None:
-    """Run code in a process of its own, which ends itself when it blocks."""
     done = warm_python().run(["-c", COMMON + code, *arguments], timeout=120)
     assert done.returncode == 0 and done.stdout.endswith("done\n"), done.stderr
 
@@ -132,6 +131,5 @@ def test_arrays_that_go_away_amid_binding_do_not_block() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 def test_a_forked_process_steps_without_the_second_thread(monkeypatch) -> None:
-    """The helper is a thread of its parent; nobody waits for it there."""
     monkeypatch.setenv("ACTUATORS_HELPER", "1")
     run(FORKED)

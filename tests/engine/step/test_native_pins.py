@@ -69,7 +69,6 @@ def test_lag_beyond_the_largest_acts_as_the_largest(lag, joints, engine_kind) ->
 
 @pytest.mark.parametrize("lag", [-1, -3, -(2**31)])
 def test_lag_below_zero_acts_as_none(lag, engine_kind) -> None:
-    """It reaches neither into the future nor into other rows."""
     legs = Legs(5, 3, delay=(1, 3))
     for actuator in legs.wrapper.actuators:
         actuator.delay.delay_steps.numpy()[2] = lag
@@ -109,7 +108,6 @@ def test_restored_delay_still_waits_for_its_first_command(engine_kind) -> None:
 
 
 def test_step_that_failed_leaves_delays_waiting(engine_kind, monkeypatch) -> None:
-    """A step in which a custom component raises has no effect."""
     legs = Legs(4, 2, delay=(2, 2), law=OwnPD)
     legs.wrapper.disable_auto_step_pre_physics()
     arrays = legs.host.arrays()
@@ -160,7 +158,6 @@ TABLE = [-1.0, -0.25, 0.5, 0.5, 0.5, 2.0], [3.0, 8.0, 5.0, 9.0, 1.0, 4.0]
 
 @pytest.mark.parametrize("joints", [1, 8, 12])
 def test_rows_of_a_table_hold_at_their_positions(joints, engine_kind) -> None:
-    """To the bit, at each row and beside it; where rows share a position, the first of them holds there."""
     rows = np.float32(sorted(set(TABLE[0])))
     positions = np.concatenate([rows, np.nextafter(rows, np.float32(-9)), np.nextafter(rows, np.float32(9)), [-5, 5]])
     legs = Legs(len(positions), joints, [aa.ClampingPositionBased(None, *TABLE)])
@@ -235,7 +232,6 @@ def test_nothing_is_read_beyond_the_last_row(variant) -> None:
 
 
 def test_reset_unlatches_faults_and_counts_anew(engine_kind) -> None:
-    """A joint that faults again after a reset is reported again, with steps counted from that reset."""
     legs = Legs(3, 2)
     bad = np.zeros((3, 2))
     bad[1, 0] = np.nan
@@ -296,7 +292,6 @@ def test_clamp_that_limited_last_is_named(engine_kind) -> None:
 
 
 def test_clamps_of_different_joints_are_distinguished(engine_kind) -> None:
-    """Joints with different clamps share stages; each is named by its own."""
     host = ArraysHost(["a", "b", "c", "d"], 2)
     clamps = {
         "a": [aa.ClampingMaxEffort(full(2, 3.0))],
@@ -332,7 +327,6 @@ class Staggered(aa.ClampingMaxEffort):
 
 @pytest.fixture
 def _forget_registrations():
-    """Registrations of a test end with it."""
     yield
     catalogue._registered.clear()
     schema._foreign.clear()
@@ -340,7 +334,6 @@ def _forget_registrations():
 
 @pytest.mark.usefixtures("_forget_registrations")
 def test_values_that_robots_share_are_those_of_the_first(engine_kind) -> None:
-    """One prim says the same of all robots, whose actuators then have what those of the first robot have."""
     stage = Usd.Stage.CreateInMemory()
     UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim("/Robot", "Xform"))
     for name in ("hip", "knee"):

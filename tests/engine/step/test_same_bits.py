@@ -57,7 +57,6 @@ class Pair:
         self.benches = [Bench(step) for step in self.steps]
 
     def step(self, inputs: np.ndarray) -> None:
-        """Step both, and require the same."""
         found, expected = (bench.step(inputs) for bench in self.benches)
         np.testing.assert_array_equal(found.view(np.uint32), expected.view(np.uint32))
 
@@ -110,7 +109,6 @@ class OneJoint:
             self.step.bind(Columns([0], self.inputs, self.efforts))
 
     def take(self, inputs: np.ndarray) -> bytes:
-        """All observed results of a step, as bits."""
         for array, values in zip(self.inputs, inputs, strict=True):
             array[:] = values
         self.efforts[:] = self.computed[:] = 0
@@ -152,7 +150,6 @@ def test_each_law_gives_the_same_bits(law, limits, delay, kind) -> None:
 @pytest.mark.parametrize(("position", "limit"), [(-1.0, 5), (0.0, 20), (1e-7, 9), (1.0, 10), (2.0, 10), (-3.0, 5)])
 @pytest.mark.parametrize("made", [native, warp])
 def test_where_two_rows_share_a_point_the_first_holds_there(made, position, limit) -> None:
-    """Just beyond it the second does; the end rows hold outside."""
     table = aa.ClampingPositionBased(None, [-1.0, 0.0, 0.0, 1.0], [5.0, 20.0, 9.0, 10.0])
     law = aa.ControllerPD(floats(0, 0, 0), floats(0, 0, 0), floats(1000, 1000, 1000))
     one = OneJoint(made, ActuatorEntry("a", ("a",), law, [table], None), "columns")

@@ -39,8 +39,6 @@ WARP = entries, warp
 
 
 class Whole:
-    """All joints in one step."""
-
     def __init__(self, entries, engine) -> None:
         step = engine(entries())
         self.bench, self.parts = Bench(step), [(list(range(len(NAMES))), step)]
@@ -185,7 +183,6 @@ def test_what_does_not_fit_is_refused_and_changes_nothing(change, words, engine,
 
 
 def test_another_longest_delay_is_refused() -> None:
-    """Its ring has another length."""
     for longest in (3, 4):
         delay = Delay(wp.array([2] * ROBOTS, dtype=wp.int32, device="cpu"), longest)
         step = WarpStep(compile_plan([ActuatorEntry("a", ("a",), ControllerPD(full(1), full(0)), [], delay)], 3), "cpu")
@@ -196,14 +193,12 @@ def test_another_longest_delay_is_refused() -> None:
 
 
 def test_nothing_to_save_is_saved_too() -> None:
-    """An articulation without actuators."""
     saved = state.save([])
     state.restore([], saved)
     assert saved["steps"].tolist() == [0] and saved["faults"].shape == (0, 4)
 
 
 def test_states_of_both_kinds_of_arrays_are_laid_out_alike() -> None:
-    """NumPy for native code, Warp for the rest."""
     plan = mixed_plan()
     native, on_device = state.new_state(plan), state.new_state(plan, "cpu")
     for mine, other in zip(native.arrays(), on_device.arrays(), strict=True):
@@ -216,7 +211,6 @@ def test_states_of_both_kinds_of_arrays_are_laid_out_alike() -> None:
 
 @pytest.mark.parametrize("device", [None, "cpu"])
 def test_states_are_copied_whole(device) -> None:
-    """Every array of every law."""
     plan = mixed_plan()
     source, target = state.new_state(plan, device), state.new_state(plan, device)
     for number, array in enumerate(source.arrays()):
