@@ -63,7 +63,6 @@ def test_robot_that_vanished_is_named_at_play(robots) -> None:
 
 
 def test_robot_removed_is_an_error_at_play(robots) -> None:
-    """It names the wrapper, which can be closed."""
     with aa.Simulation(stage_of(robots / "arm_2dof.usda")) as sim:
         sim.play()
         wrapper = aa.ArticulationActuators("/World/Arm")
@@ -132,7 +131,6 @@ def test_no_effort_pushes_on_when_stepping_ends(leg) -> None:
 
 
 def test_efforts_of_a_step_by_hand_stay(leg) -> None:
-    """A wrapper without automatic stepping is not stopped twice."""
     leg.host.play()
     wrapper = leg.wrap("knee")
     leg.host.arrays().position_targets[:] = 1.0
@@ -149,7 +147,6 @@ def test_efforts_of_a_step_by_hand_stay(leg) -> None:
 
 @pytest.mark.filterwarnings("ignore:.*driven by two actuator wrappers")
 def test_efforts_of_a_joint_that_another_drives_too_stay(leg) -> None:
-    """They are the other's, who may have stepped by hand."""
     leg.host.play()
     first, second = leg.wrap("hip", "knee"), leg.wrap("knee", "ankle")
     second.disable_auto_step_pre_physics()
@@ -229,7 +226,6 @@ class Uses:
         self.count, self.fails_at, self.failed = 0, fails_at, ""
 
     def use(self, what: str) -> None:
-        """Once more."""
         self.count += 1
         if self.count == self.fails_at:
             self.failed = what
@@ -371,7 +367,6 @@ def test_close_does_what_can_be_done(leg, broken, monkeypatch) -> None:
 
 
 def test_close_gives_back_though_the_bus_fails(leg, monkeypatch) -> None:
-    """Callbacks that could not be taken out are taken out by the next close."""
     before = leg.host.bus.num_callbacks
     leg.host.play()
     wrapper = leg.wrap("hip", "knee")
@@ -416,8 +411,6 @@ def test_next_owner_gives_back_what_the_one_before_could_not(leg, monkeypatch) -
 
 
 def fragile(base: type, method: str, uses: Uses):
-    """A component of the user's own, one method of which may fail."""
-
     def call(self, *args, **kwargs):
         uses.use(method)
         return getattr(base, method)(self, *args, **kwargs)
@@ -504,7 +497,6 @@ def test_failure_by_hand_leaves_no_effort(leg) -> None:
 
 
 def test_efforts_that_cannot_be_cleared_are_mentioned(leg) -> None:
-    """The first error stays the one that is raised."""
     uses = Uses()
     leg.host.play()
     with aa.use_host(FragileHost(leg.host, uses)):
@@ -517,7 +509,6 @@ def test_efforts_that_cannot_be_cleared_are_mentioned(leg) -> None:
 
 
 def test_wrapper_of_robots_that_are_gone_can_be_shown(leg) -> None:
-    """Messages about it name them as they were."""
     with aa.use_host(FragileHost(leg.host, Uses())):
         wrapper = leg.wrap("knee")
     wrapper.articulation._without = ("paths", "dof_paths", "dof_names")
@@ -525,7 +516,6 @@ def test_wrapper_of_robots_that_are_gone_can_be_shown(leg) -> None:
 
 
 def test_error_of_one_wrapper_does_not_stop_another(leg) -> None:
-    """Nor does the order they were made in matter."""
     leg.host.play()
     uses, one = Uses(), wp.ones(1, dtype=wp.float32, device="cpu")
     law = aa.ActuatorConfig(fragile(aa.ControllerPD, "compute", uses)(one, one))
@@ -539,7 +529,6 @@ def test_error_of_one_wrapper_does_not_stop_another(leg) -> None:
 
 
 def test_reset_of_the_simulation_clears_an_error(robots) -> None:
-    """Everything starts over, as with the wrapper's own reset."""
     with aa.Simulation(robots / "arm_2dof.usda") as sim:
         sim.play()
         wrapper = aa.ArticulationActuators("/World/Arm")
@@ -584,7 +573,6 @@ actuators.articulation.get_dof_gains = actuators.articulation.set_dof_gains = fa
 @pytest.mark.parametrize("more", ["", IN_A_CIRCLE, ON_A_HOST_THAT_FAILS], ids=["plain", "circle", "failing host"])
 @pytest.mark.slow
 def test_process_ends_quietly_with_a_wrapper_playing(more) -> None:
-    """No close is needed."""
     code = [sys.executable, "-W", "error", "-X", "dev", "-c", IN_A_SIMULATION + more]
     environment = os.environ | {"PYTHONPATH": str(REPOSITORY / "python")}
     done = subprocess.run(code, env=environment, capture_output=True, text=True, check=False)
