@@ -31,7 +31,6 @@ def end_of(file: Path) -> str:
 
 
 def test_networks_are_evaluated_while_they_are_whole(networks) -> None:
-    """Refusals below are then due to the damage."""
     assert {end_of(file) for file in networks} == {"fine"}
 
 

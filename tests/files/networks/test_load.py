@@ -29,7 +29,6 @@ NETWORK = random_network("mlp", 2)
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """A network with metadata."""
     return write_network(tmp_path / "knee.safetensors", NETWORK, {"pos_scale": 2.0, "vel_scale": 3.0})
 
 
@@ -46,7 +45,6 @@ def test_metadata_by_who_says_it(path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"a": 1, "a": 2}', "\xff"])
 def test_json_beside_the_file_is_checked(text: str, path: Path) -> None:
-    """An error names the file, whether or not the network is in use."""
     known = load_checkpoint(path)
     path.with_suffix(".json").write_text(text, "latin-1")
     with pytest.raises(NetworkError, match=r"knee\.safetensors: .*sidecar"):
@@ -55,7 +53,6 @@ def test_json_beside_the_file_is_checked(text: str, path: Path) -> None:
 
 
 def test_same_bytes_are_one_checkpoint_while_it_is_used(path: Path, tmp_path: Path) -> None:
-    """The same bytes at any path give one checkpoint, until it is no longer in use."""
     copy = tmp_path / "copy.safetensors"
     copy.write_bytes(path.read_bytes())
     first = load_checkpoint(path)
@@ -70,7 +67,6 @@ def test_same_bytes_are_one_checkpoint_while_it_is_used(path: Path, tmp_path: Pa
 
 @pytest.mark.skipif(sys.platform == "win32", reason="files of POSIX")
 def test_only_regular_files_of_bounded_size_are_read(tmp_path: Path) -> None:
-    """Pipes do not block, devices are not read, and large files are not loaded."""
     os.mkfifo(tmp_path / "pipe")
     for odd in (tmp_path / "pipe", tmp_path, Path("/dev/zero")):
         with pytest.raises(ValueError, match="must be a regular file"):
@@ -84,7 +80,6 @@ def test_only_regular_files_of_bounded_size_are_read(tmp_path: Path) -> None:
 
 
 def test_link_is_followed_only_if_asked(path: Path, tmp_path: Path) -> None:
-    """Paths given by the program may be links."""
     (tmp_path / "link").symlink_to(path)
     assert read_file(tmp_path / "link") == path.read_bytes()
     with pytest.raises(OSError):
@@ -156,7 +151,6 @@ def test_weights_elsewhere_are_refused(location: str, bytes_of: tuple[int, int],
 
 
 def test_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    """The error is one of networks and one of files."""
     for error in (NetworkError, FileNotFoundError):
         with pytest.raises(error, match=r"gone\.onnx does not exist: must be the path of a network file"):
             load_checkpoint(tmp_path / "gone.onnx")

@@ -31,7 +31,6 @@ def _no_permission_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_folder_and_what_lies_below_it(tmp_path) -> None:
-    """A file beside it whose name begins alike is not trusted."""
     (tmp_path / "nets" / "inner").mkdir(parents=True)
     (tmp_path / "nets-other").mkdir()
     assert not is_trusted(tmp_path / "nets" / "a.pt")
@@ -43,7 +42,6 @@ def test_folder_and_what_lies_below_it(tmp_path) -> None:
 
 
 def test_a_single_path_is_one_path(tmp_path) -> None:
-    """A string is not read as a list of its characters, one of which is the root folder."""
     (tmp_path / "a.pt").touch()
     assert trust_checkpoints(str(tmp_path / "a.pt")).paths == (str(tmp_path / "a.pt"),)
     assert is_trusted(tmp_path / "a.pt") and not is_trusted(tmp_path / "b.pt")
@@ -51,7 +49,6 @@ def test_a_single_path_is_one_path(tmp_path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links of POSIX")
 def test_links_are_resolved(tmp_path) -> None:
-    """Links of a permission are resolved when it is given, links of a file when it is checked."""
     (tmp_path / "nets").mkdir()
     (tmp_path / "outside.pt").touch()
     (tmp_path / "link").symlink_to("nets")
@@ -123,7 +120,6 @@ def test_who_does_not_trust_is_told_what_and_how(name, run_by_torch) -> None:
     ids=["tensors", "truncated", "pickle", "empty", "safetensors"],
 )
 def test_what_torch_cannot_run_either_is_never_handed_to_it(data, run_by_torch) -> None:
-    """The error does not suggest trust."""
     for trusted in (False, True):
         with pytest.raises(NetworkError) as error:
             read_checkpoint(data, "knee", trusted=trusted)
@@ -141,7 +137,6 @@ def test_recognised_file_is_read_as_data_though_trusted(tmp_path, run_by_torch) 
 
 
 def test_what_torch_runs_is_shared_among_those_who_trust_only(tmp_path, run_by_torch) -> None:
-    """The order of calls does not matter."""
     path = unknown_file(tmp_path / "knee.pt")
     refused(NetworkError, lambda: load_checkpoint(path), "ldexp")
     trusted = load_checkpoint(path, trusted=True)
@@ -175,7 +170,6 @@ def test_arguments_of_a_prim_grant_nothing(tmp_path) -> None:
 
 
 def test_who_has_no_torch_is_told(tmp_path, monkeypatch) -> None:
-    """The file is written after the permission."""
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(NetworkError, match=r"knee\.pt: .*needs torch, .*pip install .*\[train\]"):
         load_checkpoint(unknown_file(tmp_path / "knee.pt"), trusted=True)

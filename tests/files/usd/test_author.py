@@ -159,12 +159,10 @@ def author(stage: Usd.Stage, **changes) -> Usd.Prim:
 
 
 def texts(stage: Usd.Stage) -> dict[str, str]:
-    """The text of every layer of the stage."""
     return {layer.identifier: layer.ExportToString() for layer in stage.GetUsedLayers()}
 
 
 def prim_text(stage: Usd.Stage) -> str:
-    """The text of the actuator in the root layer."""
     return stage.GetRootLayer().GetPrimAtPath(PATH).GetAsText()
 
 
@@ -260,7 +258,6 @@ def test_applies_one_schema_per_config(stage, parts, schemas):
 
 
 def test_writes_friction_as_a_stage_of_its_own(stage):
-    """Beside other stages, flags as bool; what is no friction is refused by name."""
     friction = FrictionConfig(coulomb=0.5, stribeck_velocity=0.25, motor_load=0.125, quadratic_when_opposed=True)
     prim = add_actuator(ROOT, "hip", "act", PD, friction=friction, stage=stage)
     assert discover(stage, ROOT, [HIP])[0].stages == (PD, friction)
@@ -271,7 +268,6 @@ def test_writes_friction_as_a_stage_of_its_own(stage):
 
 
 def test_returns_the_prim(stage):
-    """Return the prim of the stage."""
     assert author(stage) == stage.GetPrimAtPath(PATH)
 
 
@@ -295,7 +291,6 @@ def test_writes_steps_as_int(stage, value):
     "path", ["nets/knee.onnx", PurePosixPath("nets/knee.onnx"), PureWindowsPath(r"nets\knee.onnx")]
 )
 def test_writes_the_model_path_as_asset(stage, path):
-    """Write a string as it is and a path object with forward slashes."""
     attribute = author(stage, controller=NeuralControlConfig(path)).GetAttribute("newton:modelPath")
     assert (attribute.GetTypeName(), attribute.Get().path) == ("asset", "nets/knee.onnx")
 
@@ -312,7 +307,6 @@ def test_writes_any_table_as_float_array(stage, table):
 
 
 def test_finds_a_joint_inside_an_instance(stage):
-    """Target a joint that lies in an instanced part of the robot."""
     prim = author(stage, target_names="wheel")
     assert prim.GetRelationship("newton:targets").GetTargets() == [Sdf.Path(f"{ROOT}/arm/hand/wheel")]
 
@@ -321,7 +315,6 @@ def test_finds_a_joint_inside_an_instance(stage):
     "names", [["slide", "hip"], ("slide", "hip"), iter(["slide", "hip"])], ids=["list", "tuple", "iterator"]
 )
 def test_keeps_the_order_of_targets(stage, names):
-    """Write several targets in the order given."""
     prim = author(stage, target_names=names)
     assert prim.GetRelationship("newton:targets").GetTargets() == [Sdf.Path(SLIDE), Sdf.Path(HIP)]
 
@@ -339,7 +332,6 @@ def test_keeps_an_existing_parent(stage):
 
 
 def test_second_actuator_joins_the_first(stage):
-    """Keep the actuators that are there."""
     author(stage)
     author(stage, name="other", target_names="slide")
     assert actuator_paths(stage) == [PATH, f"{ROOT}/Actuators/other"]
@@ -365,12 +357,10 @@ def test_overwrites_the_whole_prim(stage):
 
 
 def test_overwrite_is_free_to_find_nothing(stage):
-    """Author a new prim when there is nothing to overwrite."""
     assert author(stage, overwrite_existing=True).GetPath() == Sdf.Path(PATH)
 
 
 def test_uses_the_current_stage(stage):
-    """The stage of the current host is the default."""
     with use_host(ArraysHost(["hip"], path=ROOT, stage=stage)):
         add_actuator(ROOT, "hip", "act", PD)
     assert actuator_paths(stage) == [PATH]
@@ -378,7 +368,6 @@ def test_uses_the_current_stage(stage):
 
 @pytest.mark.parametrize("host", [nullcontext(), use_host(ArraysHost(["hip"]))], ids=["no host", "host without stage"])
 def test_needs_a_stage(host):
-    """Say what to do when there is no stage."""
     with host, pytest.raises(HostError, match=r"`stage=\.\.\.`.*use_stage\(.*Simulation\(.*use_host\("):
         add_actuator(ROOT, "hip", "act", PD)
 
@@ -410,7 +399,6 @@ every_target = pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
 
 @every_target
 def test_edits_nothing_but_the_edit_target(stage, target):
-    """Change the text of the edit target's layer and of no other."""
     edit_target = target(stage)
     before = texts(stage)
     with Usd.EditContext(stage, edit_target):
@@ -421,7 +409,6 @@ def test_edits_nothing_but_the_edit_target(stage, target):
 
 @every_target
 def test_discovery_finds_what_an_edit_target_holds(stage, target):
-    """Read back the spec, whichever layer holds it."""
     with Usd.EditContext(stage, target(stage)):
         author(stage)
     assert discover(stage, ROOT, [HIP, SLIDE]) == [ActuatorSpec(PATH, (HIP,), PD)]
@@ -429,7 +416,6 @@ def test_discovery_finds_what_an_edit_target_holds(stage, target):
 
 @every_target
 def test_overwrites_in_every_edit_target(stage, target):
-    """Replace a prim that the same edit target holds."""
     with Usd.EditContext(stage, target(stage)):
         author(stage)
         author(stage, controller=PDControlConfig(7, 1), overwrite_existing=True)
@@ -445,7 +431,6 @@ def test_variant_keeps_the_prim_to_itself(stage):
 
 
 def test_writes_targets_in_the_namespace_of_a_referenced_file(stage):
-    """Author into the referenced file such that the reference resolves the target."""
     with Usd.EditContext(stage, reference_target(stage, "/World/Linked")):
         prim = author(stage, articulation_root="/World/Linked", target_names="wheel")
     assert prim.GetRelationship("newton:targets").GetTargets() == [Sdf.Path("/World/Linked/wheel")]
@@ -762,7 +747,6 @@ def test_refusal_names_value_and_remedy(stage, case):
 
 @every_refusal
 def test_refusal_leaves_every_layer_as_it_was(stage, case):
-    """Leave the text of every layer as it was."""
     case.prepare(stage)
     before = texts(stage)
     with pytest.raises(case.error):
@@ -887,7 +871,6 @@ def test_subclass_of_a_config_is_authored_as_that():
     ],
 )
 def test_bad_values_of_every_law_are_refused(config, words):
-    """Name field, value and rule; the stage stays as it was."""
     stage = make_stage()
     before = stage.ExportToString()
     arguments = {"controller": config} if config.KIND == "controller" else {"controller": PD, "clamping": [config]}
@@ -918,7 +901,6 @@ def test_bad_values_of_every_law_are_refused(config, words):
     ],
 )
 def test_bad_table_is_refused_when_made_and_when_authored(positions, efforts, words):
-    """The constructor checks the table; a table changed afterwards is checked again."""
     with pytest.raises(ValueError) as error:
         PositionBasedClampingConfig(positions, efforts)
     assert all(word in str(error.value) for word in words), error.value

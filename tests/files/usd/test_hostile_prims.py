@@ -34,8 +34,6 @@ INF = math.inf
 
 @dataclass
 class Rule:
-    """Valid values of an attribute."""
-
     kind: str
     fallback: Any = None
     low: float = -INF
@@ -43,7 +41,6 @@ class Rule:
     infinite: bool = False
 
     def allows(self, value) -> bool:
-        """Return True if a number is in range."""
         if math.isnan(value):
             return False
         if math.isinf(value):
@@ -111,8 +108,6 @@ NOTHING, BLOCK = object(), object()
 
 @dataclass
 class Opinion:
-    """The opinion of one layer on one property."""
-
     type: str
     default: Any = NOTHING
     samples: bool = False
@@ -278,7 +273,6 @@ def any_prim(rng: np.random.Generator, name: str) -> Prim:
 
 
 def write_opinion(spec: Sdf.PrimSpec, name: str, opinion: Opinion) -> None:
-    """Author one property of one layer."""
     if opinion.relationship:
         Sdf.RelationshipSpec(spec, f"newton:{name}").targetPathList.explicitItems = [Sdf.Path("/Robot/base")]
         return
@@ -413,7 +407,6 @@ def expected_value(rule: Rule, opinions: list[Opinion | None]) -> tuple[bool, An
 
 
 def expected_spec(prim: Prim, root: str) -> ActuatorSpec | None:
-    """The expected spec of the prim; None if it is refused."""
     applied = [schema for schema in prim.schemas if schema not in prim.deleted]
     if sum(schema in CONTROLLERS for schema in applied) != 1:
         return None
@@ -461,12 +454,10 @@ def refusal(call: Callable, *arguments) -> tuple[Any, tuple[str, ...]]:
 
 
 def as_text(prim: Usd.Prim) -> str:
-    """The text of all layers of the prim."""
     return "".join(spec.GetAsText() for spec in prim.GetPrimStack())
 
 
 def named(issue: str) -> str:
-    """The prim that a problem names, in one line with a remedy."""
     assert issue.startswith("<") and "\n" not in issue and issue.endswith(".") and len(issue) < 600, issue
     return issue[1:].split(">", maxsplit=1)[0]
 

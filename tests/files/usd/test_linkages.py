@@ -46,7 +46,6 @@ def require_equal(found: aa.LinkageConfig, expected: aa.LinkageConfig) -> None:
 
 
 def test_tendon_of_fewer_motors_than_joints_is_in_a_file(tmp_path: Path) -> None:
-    """Joints without a motor have an idle shaft there; what the robot does is what it does without the file."""
     names = ["panda_joint5", "panda_joint6", "panda_joint7"]
     tendon = aa.LinkageConfig.tendon(dict(zip(names, (1.0, 0.5, -0.3), strict=True)), unilateral=True)
     made = {names[1]: [aa.PDControlConfig(20.0, 0.5), aa.MaxEffortClampingConfig(3.0), tendon]}

@@ -50,7 +50,6 @@ def found(robot: Any) -> list[float]:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_actuators_of_mujoco_count_before_play(engine: str) -> None:
-    """On MuJoCo, which has them; PhysX does not know them."""
     with Simulation(driven().stage, engine=installed(engine)) as sim:
         robot = sim.articulation(ROBOT)
         expected = [40.0, 4.0, 6.0, 1.0, 0.0, 0.0, 0.0]
@@ -62,7 +61,6 @@ def test_actuators_of_mujoco_count_before_play(engine: str) -> None:
 
 
 def test_control_modes_come_back_to_gains_of_an_actuator() -> None:
-    """They had no gains to come back to."""
     with Simulation(driven().stage) as sim:
         sim.play()
         robot = sim.articulation(ROBOT)
@@ -72,7 +70,6 @@ def test_control_modes_come_back_to_gains_of_an_actuator() -> None:
 
 
 def test_attributes_of_mujoco_on_joints_count_before_play() -> None:
-    """They apply where no other attribute of the property is authored."""
     made = pendulum()
     values = {"armature": 0.5, "frictionloss": 0.25, "damping": 0.75}
     for name, value in values.items():
@@ -113,7 +110,6 @@ def test_zero_that_is_set_before_play_replaces_attributes_of_mujoco(
 
 
 def test_attribute_of_mujoco_in_a_stronger_layer_is_named() -> None:
-    """Nothing is written then."""
     made = pendulum()
     made.attribute(HINGE, "mjc:armature", 0.5)
     stage = made.stage
@@ -137,7 +133,6 @@ def test_attribute_of_mujoco_in_a_stronger_layer_is_named() -> None:
 def test_what_is_set_before_play_beside_an_actuator_holds(
     setter: str, values: tuple[float | None, ...], expected: list[float]
 ) -> None:
-    """Properties that are not set keep their values, also where a drive with gains replaces the actuator."""
     with Simulation(driven().stage) as sim:
         robot = sim.articulation(ROBOT)
         getattr(robot, f"set_dof_{setter}")(*values)
@@ -155,7 +150,6 @@ def test_what_is_set_before_play_beside_an_actuator_holds(
     ],
 )
 def test_what_has_no_effect_beside_an_actuator_is_refused(setter: str, values: tuple[float, ...], words: str) -> None:
-    """Nothing is written then; while physics runs it can be set."""
     stage = driven().stage
     before = stage.GetRootLayer().ExportToString()
     with Simulation(stage) as sim:
@@ -234,7 +228,6 @@ CASES = [
 
 @pytest.mark.parametrize(("values", "actuator"), CASES)
 def test_motor_is_that_of_the_same_mjcf(values: dict[str, Any], actuator: str) -> None:
-    """Armature and friction of the joint included."""
     mujoco = pytest.importorskip("mujoco")
     made = pendulum()
     mjc_actuator(made, "drive", **values)
@@ -248,7 +241,6 @@ def test_motor_is_that_of_the_same_mjcf(values: dict[str, Any], actuator: str) -
 
 
 def test_dc_motors_of_prims() -> None:
-    """What a motor has not is named, and those that none stands for."""
     made = pendulum()
     ranged = {"gainPrm": [0.5, 0.25, 0.0, 0.0, 3.0], "dynPrm": [*[0.0] * 7, 5.0]} | DC_MOTOR
     mjc_actuator(made, "drive", **ranged, **forces(-1.0, 1.0, "ctrl"))
@@ -263,7 +255,6 @@ def test_dc_motors_of_prims() -> None:
 
 
 def test_range_of_position_targets_is_none_of_a_motor() -> None:
-    """A warning has the range in units of the joint."""
     made = pendulum()
     mjc_actuator(made, "drive", **position(-2.0), **forces(-1.0, 4.0, "ctrl"))
     with pytest.warns(
@@ -373,7 +364,6 @@ def test_other_actuators_and_drives_come_first() -> None:
     ],
 )
 def test_actuators_that_no_motor_stands_for(actuators: Sequence[dict[str, Any]], why: str) -> None:
-    """They are named, with the reason."""
     made = pendulum()
     for number, values in enumerate(actuators):
         mjc_actuator(made, f"a{number}", **values)
@@ -472,7 +462,6 @@ def test_actuators_of_a_joint_with_limits_of_their_own_are_named() -> None:
 
 
 def test_constant_effort_of_a_joint_outside_robots() -> None:
-    """Its drive holds it where the actuator does."""
     made = pendulum()
     mjc_actuator(made, "x", **PUSHED)
     made.stage.GetPrimAtPath(ROBOT).RemoveAppliedSchema("PhysicsArticulationRootAPI")
@@ -501,7 +490,6 @@ def test_drive_of_the_joint_stays_where_it_has_gains() -> None:
     ],
 )
 def test_actuators_that_no_drive_stands_for(values: dict[str, Any], why: str) -> None:
-    """They do not act, and are named."""
     made = pendulum()
     mjc_actuator(made, "x", **values)
     with pytest.warns(UserWarning, match=rf"do not act: </World/x> \({re.escape(why)}"):
@@ -553,7 +541,6 @@ def test_motors_have_the_effort_mode_of_the_integrator_that_the_stage_names(
 
 
 def test_motor_that_must_be_explicit_beside_an_implicit_integrator_is_named() -> None:
-    """A gear is between it and its joint."""
     made = pendulum()
     scene = made.stage.DefinePrim("/World/scene", "PhysicsScene")
     scene.CreateAttribute("mjc:option:integrator", Sdf.ValueTypeNames.Token).Set("implicitfast")

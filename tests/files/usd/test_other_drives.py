@@ -20,7 +20,6 @@ ROBOT = "/World/Robot"
 
 
 def warning_of(stage: Any) -> str:
-    """The only warning of the wrapper."""
     with Simulation(stage), pytest.warns(UserWarning) as caught:
         assert ArticulationActuators(ROBOT).actuators == []
     assert len(caught) == 1 and caught[0].filename == __file__
@@ -28,7 +27,6 @@ def warning_of(stage: Any) -> str:
 
 
 def test_drives_of_usd_are_named_with_their_gains_in_si() -> None:
-    """Degrees of the stage become radians."""
     made = pendulum()
     made.drive(f"{ROBOT}/hinge", stiffness=1.0, damping=0.5, maxForce=20.0)
     said = warning_of(made.stage)
@@ -48,7 +46,6 @@ def test_actuators_of_mujoco_are_named() -> None:
 
 
 def test_nothing_is_said_to_be_nothing() -> None:
-    """And what is proposed works as it is."""
     made = pendulum()
     said = warning_of(made.stage)
     assert "driven by nothing else." in said
@@ -58,7 +55,6 @@ def test_nothing_is_said_to_be_nothing() -> None:
 
 
 def test_a_host_without_stage_has_none_to_find() -> None:
-    """The remedy is the same; a wrapper that does not search gives no warning."""
     with use_host(ArraysHost(["hip"])):
         with pytest.warns(UserWarning, match="there is no USD stage to find any on. Describe motors"):
             ArticulationActuators("/Robot")
@@ -88,7 +84,6 @@ HINGE = "/World/Robot/hinge"
 
 @pytest.mark.parametrize("schema", ["NewtonMimicAPI", "MjcEqualityJointAPI", "PhysxMimicJointAPI:rotX"])
 def test_joints_that_follow(schema: str) -> None:
-    """By each of the schemas, unless it is disabled."""
     made = pendulum()
     assert not follows(made.stage, HINGE)
     made.stage.GetPrimAtPath(HINGE).AddAppliedSchema(schema)
@@ -98,7 +93,6 @@ def test_joints_that_follow(schema: str) -> None:
 
 
 def test_actuators_of_mujoco_by_what_they_act_on() -> None:
-    """One without a target acts on nothing."""
     made = pendulum()
     made.stage.DefinePrim("/World/idle", "MjcActuator")
     made.stage.DefinePrim("/World/motor", "MjcActuator").CreateRelationship("mjc:target").SetTargets([HINGE])

@@ -60,6 +60,5 @@ def test_only_classes_that_nobody_needs_are_dropped(stage) -> None:
 
 
 def test_names_are_free(stage) -> None:
-    """With a number where they are taken."""
     assert free_name(stage, SCOPE, "_knee") == "_knee"
     assert free_name(stage, SCOPE, "_motor") == "_motor_2"

@@ -33,14 +33,12 @@ def file(tmp_path) -> Path:
 
 @pytest.fixture
 def stage() -> Usd.Stage:
-    """A stage of two prims in memory."""
     layer = Sdf.Layer.CreateAnonymous("plain.usda")
     layer.ImportFromString(PLAIN)
     return Usd.Stage.Open(layer)
 
 
 def paths(stage: Usd.Stage) -> list[str]:
-    """Every prim of the stage, instances included."""
     everything = Usd.TraverseInstanceProxies(Usd.PrimDefaultPredicate)
     return [str(prim.GetPath()) for prim in stage.Traverse(everything)]
 
@@ -116,7 +114,6 @@ def test_part_of_another_variant_is_not_read(part, file):
 
 
 def test_many_missing_parts_are_counted(file):
-    """The first are named."""
     prims = "\n".join(f'def "P{number}" (references = @./{number}.usda@) {{}}' for number in range(20))
     file.write_text(f"#usda 1.0\n{prims}\n")
     with pytest.raises(FileNotFoundError) as caught:
@@ -127,23 +124,19 @@ def test_many_missing_parts_are_counted(file):
 
 @pytest.mark.parametrize("kind", [str, Path])
 def test_opens_a_file(file, kind):
-    """Open a file given as text or as a path."""
     assert paths(open_stage(kind(file))) == ["/World", "/World/A", "/World/B"]
 
 
 def test_opens_a_relative_path(file, monkeypatch):
-    """Resolve a relative path against the working directory."""
     monkeypatch.chdir(file.parent)
     assert paths(open_stage(file.name))[0] == "/World"
 
 
 def test_takes_a_stage_as_it_is(stage):
-    """Return an open stage itself."""
     assert open_stage(stage) is stage
 
 
 def test_missing_file_is_named(tmp_path):
-    """Name the missing file and what to give."""
     with pytest.raises(FileNotFoundError) as caught:
         open_stage(tmp_path / "nothing.usda")
     assert str(caught.value) == (f"{tmp_path / 'nothing.usda'}: no such file. Give the path of {ROBOT_FILES}.")
@@ -172,7 +165,6 @@ def test_unreadable_file_is_named(tmp_path, name, content):
 
 
 def test_folder_is_no_file(tmp_path):
-    """Refuse a folder like any other unreadable file."""
     with pytest.raises(ValueError, match="must be a file, not a folder or a device"):
         open_stage(tmp_path)
 
@@ -182,7 +174,6 @@ def test_folder_is_no_file(tmp_path):
 
 @pytest.mark.parametrize("unit", [1, 1.0, 1 + 1e-12, None])
 def test_metres_are_accepted(stage, unit):
-    """Meters are accepted, and a stage without a unit."""
     if unit is not None:
         stage.SetMetadata("metersPerUnit", float(unit))
     require_meters(stage)
@@ -191,7 +182,6 @@ def test_metres_are_accepted(stage, unit):
 
 @pytest.mark.parametrize("unit", [0.01, 0.001, 0.3048, 1000.0, 1.001, 0.0, -1.0, float("nan"), float("inf")])
 def test_other_length_units_are_refused(stage, unit):
-    """Name the file, the unit and what to do."""
     stage.SetMetadata("metersPerUnit", unit)
     with pytest.raises(UnsupportedSceneError) as caught:
         require_meters(stage)
@@ -200,7 +190,6 @@ def test_other_length_units_are_refused(stage, unit):
 
 
 def test_kilograms_are_asked_for_where_properties_are_told_in_si(stage):
-    """Beside meters."""
     require_si(stage)
     stage.SetMetadata("kilogramsPerUnit", 0.001)
     with pytest.raises(UnsupportedSceneError, match=r"plain\.usda: kilogramsPerUnit = 0\.001: .* Convert the"):
@@ -214,7 +203,6 @@ def test_kilograms_are_asked_for_where_properties_are_told_in_si(stage):
 
 
 def test_fresh_watch_has_nothing_pending(stage):
-    """Report no edit made before it was there."""
     stage.DefinePrim("/World/C")
     assert StageEdits(stage).pending is False
 
@@ -233,7 +221,6 @@ def test_fresh_watch_has_nothing_pending(stage):
     ids=["define", "remove", "deactivate", "value", "mute", "layer", "session"],
 )
 def test_edit_is_noticed(stage, edit):
-    """Report an edit of any kind."""
     below = Sdf.Layer.CreateAnonymous()
     Sdf.CreatePrimInLayer(below, "/World/A/part").specifier = Sdf.SpecifierDef
     stage.GetRootLayer().subLayerPaths.append(below.identifier)
@@ -255,14 +242,12 @@ def test_clear_forgets_the_edits(stage):
 
 
 def test_reading_is_no_edit(stage):
-    """Report nothing when the stage is only read."""
     edits = StageEdits(stage)
     paths(stage), texts(stage)
     assert edits.pending is False
 
 
 def test_edit_of_another_stage_is_none(stage):
-    """Watch one stage only."""
     edits = StageEdits(stage)
     other = Usd.Stage.CreateInMemory()
     other.DefinePrim("/World/A")
@@ -270,7 +255,6 @@ def test_edit_of_another_stage_is_none(stage):
 
 
 def test_watch_is_not_kept_alive(stage):
-    """A watch without references is collected, and edits go on."""
     edits = StageEdits(stage)
     gone = weakref.ref(edits)
     del edits
@@ -291,7 +275,6 @@ def test_opens_what_is_on_disk(file):
 
 
 def box(stage: Usd.Stage, path: str) -> UsdPhysics.CollisionAPI:
-    """A shape that collides."""
     return UsdPhysics.CollisionAPI.Apply(UsdGeom.Cube.Define(stage, path).GetPrim())
 
 
@@ -327,7 +310,6 @@ def stage_with(*prims: str) -> Usd.Stage:
 
 
 def test_every_prim_with_the_set_gets_the_variant() -> None:
-    """And the files keep theirs."""
     stage = stage_with("/A", "/B")
     before = stage.GetRootLayer().ExportToString()
     select_variants(stage, {"hand": "gripper"})
@@ -338,6 +320,5 @@ def test_every_prim_with_the_set_gets_the_variant() -> None:
 
 @pytest.mark.parametrize(("choice", "words"), [({"foot": "none"}, "no prim has it"), ({"hand": "foot"}, "'gripper'")])
 def test_what_is_not_there_is_refused(choice: dict[str, str], words: str) -> None:
-    """A set, or a variant."""
     with pytest.raises(ValueError, match=words):
         select_variants(stage_with("/A"), choice)

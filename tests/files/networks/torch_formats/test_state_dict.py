@@ -123,7 +123,6 @@ BARE = {"0.weight": array(8, 2), "0.bias": array(8), "2.weight": array(1, 8), "2
 
 
 def effort(law) -> float:
-    """Return the effort one radian away from the target."""
     leg = aa.ActuatedArrays(["knee"], [(aa.ActuatorConfig(law), "knee")])
     q, qd, target = np.zeros((3, 1), np.float32)
     target[:] = 1.0
@@ -145,7 +144,6 @@ def bare(tmp_path: Path) -> tuple:
 
 
 def test_metadata_may_be_in_a_json_file_beside(bare) -> None:
-    """The file is used wherever the network is loaded."""
     path, expected = bare
     path.with_suffix(".json").write_text('{"activation": "elu"}')
     assert effort(aa.NeuralControlConfig(path)) == expected
@@ -162,7 +160,6 @@ def test_metadata_may_be_given_to_the_class_of_the_controller(bare) -> None:
 
 
 def test_metadata_may_be_given_to_convert_checkpoint(bare) -> None:
-    """The new file has them."""
     path, expected = bare
     aa.convert_checkpoint(path, path.with_suffix(".safetensors"), metadata={"activation": "elu"})
     assert effort(aa.NeuralControlConfig(path.with_suffix(".safetensors"))) == expected

@@ -19,8 +19,6 @@ ROWS = 7
 
 
 class MLP(nn.Module):
-    """Linear layers with an activation."""
-
     def __init__(self, activation, layers: int = 2, inputs: int = 6) -> None:
         super().__init__()
         widths = [inputs, *[5] * layers]
@@ -66,8 +64,6 @@ class Scaled(nn.Module):
 
 
 class Normed(nn.Module):
-    """Normalization layers in evaluation mode."""
-
     def __init__(self) -> None:
         super().__init__()
         self.batch = nn.BatchNorm1d(6)

@@ -89,7 +89,6 @@ def test_a_name_that_is_no_text_is_refused() -> None:
 
 
 def test_a_storage_is_read_once() -> None:
-    """A storage may be named with several types."""
     kinds = ("FloatStorage", "IntStorage", "ByteStorage")
     told = [Raw(Writer().value(("storage", Raw(name("torch", kind)), "7", "cpu", 1)) + b"Q") for kind in kinds]
     read: list[str] = []
