@@ -98,7 +98,6 @@ def test_saturated_motor_runs_up_as_an_integration_says() -> None:
 
 
 def test_ripple_grows_with_the_torque() -> None:
-    """A share of the effort at each position, which is none over a turn."""
     turns = np.linspace(0.0, math.tau, 721)[:-1].astype(np.float32)[:, None].copy()
     stages = [aa.PDControlConfig(0.0, 0.0), aa.RippleConfig(0.1, 12.0, 0.4)]
     arrays = aa.ActuatedArrays(["j"], {"j": stages}, num_robots=len(turns))

@@ -14,7 +14,6 @@ NODES = {"housing_capacity": 40.0, "housing_resistance": 3.0, "max_temperature":
 
 
 def turned(stages: list, speed: float, steps: int, dt: float, effort: float = 0.0) -> aa.ActuatedArrays:
-    """A joint that turns at a speed under an effort."""
     plant = Plant(stages, math.inf, dt)
     for _ in range(steps):
         plant.v[:] = speed
@@ -23,7 +22,6 @@ def turned(stages: list, speed: float, steps: int, dt: float, effort: float = 0.
 
 
 def test_losses_of_each_kind() -> None:
-    """By the formulas; without a weak field below its speed."""
     for speed in (0.0, -12.0, 50.0):
         arrays = turned([aa.LossesConfig(**LOSSES, friction=0.1, viscous=2e-3, gear=0.2, share=0.5)], speed, 1, DT, 3.0)
         v = abs(speed)
@@ -61,7 +59,6 @@ def test_no_energy_is_missing(extra, rng) -> None:
     x = DT * resistance / inductance if inductance else math.tau * DT * bandwidth
 
     def mean_square(first: float, last: float) -> float:
-        """Of a current that decays, or that follows at once."""
         if not x:
             return last**2
         away = (first - last) / -math.expm1(-x)

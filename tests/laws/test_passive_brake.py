@@ -56,7 +56,6 @@ def test_levels_ramp_in_their_times(engine) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_switches_joints_and_robots(engine) -> None:
-    """Those that are named, and no other; a joint without a brake is refused by name."""
     motor = [aa.PDControlConfig(0.0, 0.0), aa.BrakeConfig(3.0, assumed_inertia=1.0)]
     motors = {"[ab]": motor, "c": motor[:1], "d": motor}
     arrays = arrays_on(engine, ["a", "c", "d", "b"], motors, 3)
@@ -86,7 +85,6 @@ def test_switches_joints_and_robots(engine) -> None:
 
 @pytest.mark.parametrize("told", [False, True])
 def test_beside_friction_it_rests_all_the_same(told) -> None:
-    """Both together hold what none of them holds alone, and a released one leaves the friction."""
     friction = aa.FrictionConfig(coulomb=0.5, static=0.6, viscous=0.05, assumed_inertia=INERTIA)
     brake = aa.BrakeConfig(2.0, engaged=True, assumed_inertia=INERTIA)
     plant = Plant([friction, brake], INERTIA, DT, robots=2, told=told)

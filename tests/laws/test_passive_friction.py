@@ -54,7 +54,6 @@ def level_of(config: aa.FrictionConfig, tau_m, tau_e, qd):
 
 
 def test_readings_of_the_quadratic_term_differ() -> None:
-    """Efforts of one sign have none in one of them; efforts that oppose each other have it in both."""
     efforts, loads = np.array([1.0, 1.0, -2.0, 2.0]), np.array([2.0, -2.0, 1.0, 1.0])
     found = []
     for opposed in (False, True):
@@ -83,7 +82,6 @@ def test_felt_load_is_the_load_of_the_step_before() -> None:
 @pytest.mark.parametrize("coupled", [0.0, 0.3 * INERTIA])
 @pytest.mark.parametrize("whole", [0.0, 1.0])
 def test_first_step_is_half_of_what_stops_the_joint(whole, coupled) -> None:
-    """By the coupled inertia where it is told; of a whole load all of it, by the effective inertia."""
     dt, speeds = 0.005, np.array([1.0, -0.4])
     signals = {
         "inertia": np.full(2, INERTIA),
@@ -160,7 +158,6 @@ def test_stop_angle_is_of_first_order(told) -> None:
 
 
 def test_viscous_friction_has_the_decay_of_its_equation() -> None:
-    """Of first order too, at any step, without dry friction."""
     for dt, within in ((0.005, 0.02), (0.001, 0.004)):
         plant = Plant(aa.FrictionConfig(viscous=0.05, assumed_inertia=INERTIA), INERTIA, dt, velocity=2.0)
         plant.run(round(0.4 / dt))
@@ -226,7 +223,6 @@ def test_more_friction_never_coasts_farther() -> None:
 
 
 def test_joint_rests_on_a_moving_load_that_stays_below_friction() -> None:
-    """A load that swings does not move it, once the friction has taken it over."""
     plant = Plant(aa.FrictionConfig(coulomb=0.5, assumed_inertia=INERTIA), INERTIA, 0.002)
     for step in range(2000):
         plant.run(1, load=0.3 * np.sin(2 * np.pi * 0.5 * step * 0.002))
@@ -237,7 +233,6 @@ def test_joint_rests_on_a_moving_load_that_stays_below_friction() -> None:
 
 
 def test_reset_starts_over_at_the_velocity_and_effort_of_then() -> None:
-    """A joint that is held at a reset is not kicked, and a moving one is not braked by what was before."""
     config = aa.FrictionConfig(**LEVELS)
     plant = Plant(config, INERTIA, 0.005)
     plant.run(400, load=0.6)

@@ -116,7 +116,6 @@ def test_has_the_numbers_of_mujoco_in_float64(dt) -> None:
 @pytest.mark.parametrize("told", [False, True])
 @pytest.mark.slow
 def test_agrees_with_mujoco_as_steps_get_short(told) -> None:
-    """Both discretizations are of the same equations."""
     errors = []
     for dt in (2e-3, 5e-4):
         ours, mujocos = (
@@ -184,7 +183,6 @@ def test_energy_is_lost_but_for_what_bristles_store(factor) -> None:
 
 
 def test_reset_straightens_the_bristles() -> None:
-    """And takes velocity and effort of then for those before."""
     config = LuGreFrictionConfig(**BRISTLES, assumed_inertia=INERTIA)
     used, fresh = (Plant(config, INERTIA, 0.005, velocity=1.0) for _ in range(2))
     used.run(100, load=0.6)
@@ -237,7 +235,6 @@ def test_gears_lose_their_share_in_each_direction(friction, efficiency, back) ->
 
 
 def test_losses_take_energy_from_any_motion(rng) -> None:
-    """Of random motions under random loads, from bristles at rest."""
     config = LuGreFrictionConfig(**BRISTLES, **GEAR, assumed_inertia=INERTIA)
     plant = Plant(config, INERTIA, 0.001, robots=50, told=True)
     given = 0.0

@@ -34,7 +34,6 @@ def test_power_that_nobody_takes_has_a_name() -> None:
 
 
 def test_voltage_has_a_bound() -> None:
-    """At the bound the resistor takes what the source does not; fully on, it lets the voltage rise."""
     for resistor in (0.0, 4.0):
         supply = aa.SupplyConfig(VOLTS, resistance=0.3, regeneration=True, max_voltage=25.0, brake_resistance=resistor)
         plant = braking(supply)

@@ -20,7 +20,6 @@ def gear(count: int = 1, *, ratio: float = 50.0, rotor=ROTOR, **values) -> aa.El
 
 
 def stiffness_of(product, dt: float):
-    """Stiffness whose frequency times the step is so much."""
     return (np.asarray(product) / dt) ** 2 / (1 / ROTOR + 1 / JOINT)
 
 
@@ -148,7 +147,6 @@ def test_rotor_flies_through_the_gap() -> None:
 
 
 def test_damped_teeth_stop_where_they_touch() -> None:
-    """Damping acts from the contact on, however large it is."""
     for damping in (0.0, 1.0, 100.0):
         masses = TwoMasses(
             gear(backlash=0.02, damping=damping, stiffness=1.0), np.array([np.inf]), 0.015, rotor_velocity=1.0
@@ -158,7 +156,6 @@ def test_damped_teeth_stop_where_they_touch() -> None:
 
 
 def test_drag_alone_slows_the_rotor_in_the_gap() -> None:
-    """Backward Euler of a viscous friction at the motor."""
     masses = TwoMasses(gear(backlash=10.0, rotor_damping=2e-4), np.array([JOINT]), DT, rotor_velocity=1.0)
     drag = 2e-4 * 50.0**2
     for number in range(1, 50):
@@ -234,7 +231,6 @@ def test_motor_is_the_rotor() -> None:
 
 
 def test_targets_may_be_those_of_the_motor() -> None:
-    """As of a rigid gear."""
     efforts = []
     for targets, target in (("joint", 0.2), ("motor", 20.0 * 0.2 + 0.3)):
         config = aa.ElasticTransmissionConfig(
@@ -263,7 +259,6 @@ def test_reset_puts_the_rotor_on_the_joint() -> None:
 
 
 def test_rotors_are_recorded() -> None:
-    """At the joint, after each step; joints without such a law have zeros."""
     config = aa.ElasticTransmissionConfig(30.0, rotor_inertia=3e-5, stiffness=80.0, assumed_inertia=JOINT)
     arrays = aa.ActuatedArrays(
         ["a", "b"], {"a": [aa.PDControlConfig(0.05, 0.004), config], "b": [aa.PDControlConfig(1, 0)]}
@@ -299,7 +294,6 @@ def test_losses_are_friction_behind_the_spring() -> None:
 
 
 def test_armature_of_the_joint_is_none() -> None:
-    """For the simulator; that of a rigid gear is the rotor's."""
     rigid = aa.TransmissionConfig(50.0, rotor_inertia=2e-5)
     elastic = aa.ElasticTransmissionConfig(50.0, rotor_inertia=2e-5, stiffness=100.0, assumed_inertia=JOINT)
     law = aa.PDControlConfig(1.0, 0.1)

@@ -49,7 +49,6 @@ JOINTS = list(MOTORS)
 
 
 def bits(state) -> dict[str, bytes]:
-    """The arrays of a saved state."""
     return {name: np.asarray(values).tobytes() for name, values in state.items()}
 
 
@@ -109,7 +108,6 @@ def test_robots_are_single_robots_but_for_their_draws(rng) -> None:
 
 
 def test_columns_with_gaps_have_the_bits_of_those_without(rng) -> None:
-    """Joints without an actuator between others."""
     names = [name for joint in JOINTS for name in (joint, f"{joint}_free")]
     given = late_reference.inputs(rng, 25, 4, len(names))
     packed = [[np.ascontiguousarray(one[:, ::2]) for one in step] for step in given]
@@ -150,7 +148,6 @@ def test_effort_acts_so_many_steps_late(lag, rng) -> None:
 
 
 def test_seconds_and_steps_add_up(rng) -> None:
-    """At the step of the simulation, which may change."""
     given = late_reference.inputs(rng, 30, 2, 1)
     both = on_both(["a"], {"a": [PD, aa.EffortDelayConfig(0.5 * DT, 2.0)]}, given, DT)
     np.testing.assert_array_equal(both, on_both(["a"], {"a": [PD, aa.EffortDelayConfig(steps=2.5)]}, given, DT))

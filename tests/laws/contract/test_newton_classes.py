@@ -61,7 +61,6 @@ def wrapped(*pairs: tuple[Any, str]) -> ours.ArticulationActuators:
 
 
 def efforts(host: ArraysHost) -> list[float]:
-    """Efforts of the hips after a step."""
     host.step(DT)
     return host.arrays().efforts.reshape(ROBOTS, -1)[:, 0].tolist()
 
@@ -120,14 +119,12 @@ def run(config, steps: int = 100) -> tuple[list[list[float]], str]:
 
 @pytest.mark.parametrize("law", LAWS)
 def test_built_in_laws_run_as_ours(law) -> None:
-    """Bit for bit, on the same engine."""
     expected = run(ActuatorConfig(*LAWS[law](lambda name: getattr(ours, name))))
     assert np.ptp(expected[0]) > 10
     assert run(ActuatorConfig(*LAWS[law](theirs))) == expected
 
 
 def test_lookup_table_of_a_file_is_read(tmp_path) -> None:
-    """As is one of an object that newton has put on a device, and forgotten, before."""
     expected = run(ActuatorConfig(*LAWS["table"](theirs)))
     rows = zip(*TABLE.values(), strict=True)
     (tmp_path / "table.txt").write_text("# q, effort\n" + "".join(f"{q}, {e}\n" for q, e in rows))
@@ -210,8 +207,6 @@ class Leaky(theirs("Controller")):
 
 
 class Halving(theirs("Clamping")):
-    """Half of every effort."""
-
     @classmethod
     def resolve_arguments(cls, args: dict) -> dict:
         return {}
@@ -262,7 +257,6 @@ def test_own_computation_runs_as_newton_runs_it(host) -> None:
 
 
 def test_built_in_limit_before_one_of_the_users_own(host) -> None:
-    """It is computed by the kernel that ours has."""
     limit = theirs("ClampingMaxEffort")(full([2.0, 4.0, 9.0]))
     config = ActuatorConfig(theirs("ControllerPD")(full(5.0), full(0.0)), [limit, Halving()])
     with wrapped((config, "hip")):
@@ -326,7 +320,6 @@ class Named(theirs("ControllerPD")):
 
 
 def test_subclass_with_newtons_computation_runs_on_the_engine(host) -> None:
-    """Its added members are kept."""
     law = Named(5.0)
     with wrapped((ActuatorConfig(law), "hip")) as wrapper:
         assert wrapper.engine == run(ActuatorConfig(*LAWS["pd"](lambda name: getattr(ours, name))), 2)[1]
@@ -339,7 +332,6 @@ def test_subclass_with_newtons_computation_runs_on_the_engine(host) -> None:
 
 
 def test_method_put_on_an_object_is_called(host) -> None:
-    """An object may have a computation that its class has not."""
     law = theirs("ControllerPD")(full(5.0), full(0.0))
     law.compute = lambda *arguments, **named: arguments[9].fill_(42.0)
     with wrapped((ActuatorConfig(law), "hip")):
@@ -413,7 +405,6 @@ def network_files(folder: Path) -> dict[Any, Path]:
 
 @pytest.mark.filterwarnings("ignore")
 def test_networks_of_torch_run_as_newton_runs_them(tmp_path) -> None:
-    """To the bit, with a reset of one robot; their states are saved."""
     rng = np.random.default_rng(3)
     for kind, path in network_files(tmp_path).items():
         order, mask = full(range(ROBOTS), wp.uint32), full([False, True, False], wp.bool)
@@ -463,7 +454,6 @@ class OwnNetwork(theirs("ControllerNeuralMLP")):
 
 
 def test_networks_of_newton_are_not_of_the_end_of_the_step() -> None:
-    """What is said of them is that newton computes them, not that they have to be networks."""
     actuator = ours.Actuator(full(range(ROBOTS), wp.uint32), controller=OwnNetwork())
     with pytest.raises(NotImplementedError, match=r"is a network that Torch or newton computes: must be .* a network "):
         trial_laws.require_solvable(actuator)
@@ -507,12 +497,10 @@ PD = lambda **named: theirs("ControllerPD")(**({"kp": full(1.0), "kd": full(1.0)
     ],
 )
 def test_unusable_components_are_refused_when_constructed(make: Callable[[], Any], said: str) -> None:
-    """By the config, before anything knows of robots."""
     refused(ValueError, make, said)
 
 
 def test_abstract_methods_that_are_missing_are_named() -> None:
-    """By the error that newton's own raise when they are called."""
     said = r"Empty does not override \['compute', 'is_stateful'\]: must do so"
     refused(NotImplementedError, lambda: ActuatorConfig(Empty()), f"controller = .*{said}")
     refused(NotImplementedError, lambda: ours.Actuator(full(range(ROBOTS), wp.uint32), controller=Empty()), said)
@@ -530,7 +518,6 @@ def test_abstract_methods_that_are_missing_are_named() -> None:
 def test_arrays_that_do_not_fit_are_refused_before_anything_changes(
     host: ArraysHost, law: Callable[[], Any], said: str
 ) -> None:
-    """The drives keep their gains, and the components of other joints are what they were."""
     good, bad = PD(), law()
     kinds = type(good), type(bad)
     host.arrays().stiffnesses[:] = 7.0
@@ -561,7 +548,6 @@ def test_whole_actuators_stand_for_their_components(law) -> None:
 
 
 def test_arrays_take_whole_actuators() -> None:
-    """In a loop of one's own."""
     with ours.ActuatedArrays(NAMES, [(whole("max"), "knee")], ROBOTS) as leg:
         q, qd, goal = np.zeros((3, ROBOTS, 2), np.float32)
         goal[:, 1] = 0.25
@@ -569,7 +555,6 @@ def test_arrays_take_whole_actuators() -> None:
 
 
 def test_group_steps_whole_actuators() -> None:
-    """As newton steps them, with the indices and names of arrays that they have."""
     order, others = (wp.array(one, dtype=wp.uint32, device="cpu") for one in ([2, 0, 1], [0, 2, 1]))
     names = {"control_target_pos_attr": "goal", "control_target_vel_attr": "rate", "control_output_attr": "torque"}
     made = []
@@ -619,7 +604,6 @@ def test_whole_actuators_that_cannot_be_used_are_refused(host, make, said) -> No
 
 
 def test_group_refuses_what_is_no_actuator() -> None:
-    """By a message that shows it."""
     refused(TypeError, lambda: ours.ActuatorGroup([3]), "actuator = 3: must be an Actuator, ours or newton's")
 
 
@@ -628,7 +612,6 @@ def test_group_refuses_what_is_no_actuator() -> None:
     reason="newton has an implicit effort mode from 1.6 on",
 )
 def test_effort_mode_of_newton_is_recognised() -> None:
-    """By the name that its class has."""
     module = importlib.import_module(newton.Actuator.__module__)
     assert vars(module)["_EffortModeImplicit"].__name__ == "_EffortModeImplicit"
     assert type(vars(whole("pd"))["_effort_mode"]).__name__ == "_EffortModeExplicit"
@@ -639,7 +622,6 @@ def test_effort_mode_of_newton_is_recognised() -> None:
 
 @pytest.fixture
 def authored() -> Iterator[ArraysHost]:
-    """A robot with an actuator of every law."""
     stage = Usd.Stage.CreateInMemory()
     UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim("/Robot", "Xform"))
     paths = [f"/Robot/{name}" for name in NAMES]
@@ -673,7 +655,6 @@ def components(wrapper: ours.ArticulationActuators) -> list:
 
 @pytest.mark.parametrize("there", [True, False])
 def test_components_of_prims_are_instances_of_newtons(authored, there, monkeypatch) -> None:
-    """Where newton.actuators was imported before; they are ours in any case, and step as ever."""
     if not there:
         monkeypatch.delitem(sys.modules, "newton.actuators")
     with ours.ArticulationActuators("/Robot") as wrapper:
@@ -694,7 +675,6 @@ def test_components_of_prims_are_instances_of_newtons(authored, there, monkeypat
 
 @pytest.mark.parametrize("kind", ["mlp", "lstm", "gru"])
 def test_networks_of_files_are_instances_of_newtons(host, kind, tmp_path) -> None:
-    """Of its class for the kind of network, where its version has one, and give the same efforts."""
     path = write_network(tmp_path / "net.safetensors", random_network(kind, 2), {})
     name = f"ControllerNeural{kind.upper()}"
     there = newton_classes.peer_of(name, newton)
@@ -722,7 +702,6 @@ def test_an_actuator_of_a_wrapper_has_no_effort_modes_of_newtons(authored) -> No
 
 
 def test_newtons_names_register_components(host) -> None:
-    """Its enumeration, whichever it calls the controllers, and subclasses of its classes."""
     kind = newton.ComponentKind
     ours.register_actuator_component("TestHalvingAPI", Halving, kind.CLAMPING)
     ours.register_actuator_component("TestNamedAPI", Named, getattr(kind, "DRIVE", None) or kind.CONTROLLER)
@@ -746,7 +725,6 @@ def test_newtons_names_register_components(host) -> None:
 
 
 def test_public_actuator_takes_them() -> None:
-    """The one with arrays of its own."""
     law = theirs("ControllerPD")(full(2.0), full(0.0))
     limit = theirs("ClampingMaxEffort")(full([1.0, 3.0, 5.0]))
     actuator = ours.Actuator(wp.array(np.arange(ROBOTS), dtype=wp.uint32, device="cpu"), law, clamping=[limit])
@@ -758,7 +736,6 @@ def test_public_actuator_takes_them() -> None:
 
 
 def test_newtons_own_actuator_still_takes_them(host) -> None:
-    """An object that has driven one of our robots is one of newton's as before."""
     law = theirs("ControllerPID")(full(2.0), full(0.0), full(0.0), full(1.0))
     with wrapped((ActuatorConfig(law), "hip")):
         assert efforts(host) == [2.0] * 3

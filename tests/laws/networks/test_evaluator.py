@@ -50,8 +50,6 @@ ENGINES = [pytest.param("native", marks=native_only), "warp"]
 
 
 class Draw:
-    """Weights drawn one after the other."""
-
     def __init__(self, seed: int = 3) -> None:
         self.rng = np.random.default_rng(seed)
 
@@ -82,7 +80,6 @@ def mlp(widths: Sequence[int], activation: str = "softsign", seed: int = 3) -> N
 
 
 def of_unary(function: str) -> Network:
-    """A function of inputs for which it is defined and well-conditioned."""
     draw = Draw()
     # 0.3 to 2.3 for functions with a pole
     shift: list[Operation] = [draw.linear(0, 6, 9)]
@@ -145,8 +142,6 @@ NETWORKS: dict[str, Network] = {
 
 
 class Rows:
-    """A network evaluated on rows, with its state."""
-
     def __init__(self, kind: str, network: Network, rows: int, in_place: bool = True) -> None:
         self.network, self.evaluator = network, make(kind, network, rows)
         states = {"mlp": 0, "gru": 1, "lstm": 2}[network.kind]
@@ -164,7 +159,6 @@ class Rows:
 
 
 def motion(rows: int, inputs: int, step: int) -> np.ndarray:
-    """Inputs that differ in all rows."""
     phases = np.random.default_rng(11).uniform(0.2, 3, (rows, inputs))
     return (2 * np.sin(phases * (1 + 0.05 * step))).astype(np.float32)
 
@@ -218,7 +212,6 @@ def everything(engine: str, rows: int) -> bytes:
 @native_only
 @pytest.mark.slow
 def test_all_instruction_sets_give_the_same_bits() -> None:
-    """Instruction sets of this processor."""
     line = f"import sys; sys.path[:0] = {sys.path!r}\nimport test_evaluator as t, hashlib\n"
     line += "name = t.NativeEvaluator(t.Program(t.mlp((2, 1))), 1).name\n"
     line += "print(name, hashlib.sha256(t.everything('native', 45)).hexdigest())"
@@ -278,7 +271,6 @@ def test_extreme_inputs_saturate(function, limits, engine) -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kind", ["lstm", "gru"])
 def test_extreme_inputs_leave_recurrent_layers_bounded(kind, engine) -> None:
-    """Gates saturate completely, and remain usable."""
     network = recurrent(kind)
     given, hidden, cell = Rows(engine, network, 3), None, None
     for scale in (1e30, -1e30, 1e-42, 1.0):
@@ -363,7 +355,6 @@ def test_arrays_may_be_parts_of_larger_ones(engine) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_arrays_that_do_not_fit_are_refused(engine) -> None:
-    """The error names the array."""
     given = make(engine, recurrent("gru"), 3)
     x, y, state = np.zeros((3, 2), np.float32), np.zeros(3, np.float32), [np.zeros((2, 3, 8), np.float32)]
     wrong: list[tuple[str, tuple]] = [

@@ -39,8 +39,6 @@ def _seeded():
 
 
 class Soft(nn.Module):
-    """A feedforward network with an unknown operation."""
-
     def __init__(self, inputs: int = 6, outputs: int = 1) -> None:
         super().__init__()
         self.first, self.last = nn.Linear(inputs, 5), nn.Linear(5, outputs)
@@ -50,8 +48,6 @@ class Soft(nn.Module):
 
 
 class Recurrent(nn.Module):
-    """A recurrent network with an unknown operation."""
-
     def __init__(self, kind, rows_first: bool = True) -> None:
         super().__init__()
         self.rnn, self.last = kind(2, 8, 2, batch_first=rows_first), nn.Linear(8, 1)
@@ -85,8 +81,6 @@ class GRU(Recurrent):
 
 
 class InPlace(FlatLSTM):
-    """Writes into its arguments and returns them."""
-
     def forward(self, x: torch.Tensor, h: torch.Tensor, c: torch.Tensor):
         y, (h_new, c_new) = self.rnn(x, (h, c))
         x.mul_(7.0)
@@ -157,7 +151,6 @@ FORMS: dict[str, tuple] = {
 
 
 def by_torch(module, way: str, x, states: Sequence) -> tuple:
-    """Return the results of the module itself for one row."""
     with torch.no_grad():
         given, before = x.clone(), [state.clone() for state in states]
         if way == "mlp":
@@ -326,7 +319,6 @@ class Fails(Soft):
     ],
 )
 def test_what_cannot_be_run_is_refused_by_name(data, metadata, message) -> None:
-    """One error names the file, the problem and the remedy."""
     with pytest.raises(NetworkError, match=rf"(?s)^knee\.pt: .*{message}") as error:
         read_checkpoint(data(), "knee.pt", metadata=metadata, trusted=True)
     assert str(error.value).endswith(".") and len(str(error.value)) < 700
@@ -348,7 +340,6 @@ class Forgiving(Soft):
 
 
 def test_input_that_is_not_finite_is_no_input_whatever_the_network_makes_of_it() -> None:
-    """The output is NaN in this row only."""
     y, x = np.zeros(3, np.float32), np.ones((3, 2), np.float32)
     x[1, 0] = np.inf
     make_evaluator(network_in(scripted(Forgiving(2))), 3).evaluate(x, y)
@@ -356,7 +347,6 @@ def test_input_that_is_not_finite_is_no_input_whatever_the_network_makes_of_it()
 
 
 def test_arrays_are_checked_as_by_other_evaluators() -> None:
-    """The error names the array."""
     evaluator = make_evaluator(network_in(scripted(LSTM())), 4)
     x, y = np.zeros((4, 2), np.float32), np.zeros(4, np.float32)
     with pytest.raises(ValueError, match="state_in has 0 arrays: must have 2"):
@@ -402,8 +392,6 @@ except ValueError:
 
 
 class Plain(nn.Module):
-    """A pickled class of known operations."""
-
     def __init__(self) -> None:
         super().__init__()
         self.first, self.last = nn.Linear(6, 9), nn.Linear(9, 1)
@@ -413,8 +401,6 @@ class Plain(nn.Module):
 
 
 class PlainLSTM(nn.Module):
-    """A recurrent network of known operations."""
-
     LAYER = nn.LSTM
 
     def __init__(self) -> None:
@@ -439,7 +425,6 @@ class Branches(Plain):
 
 @pytest.mark.parametrize("name", ["mlp", "lstm", "gru"])
 def test_trusted_module_is_converted_to_one_that_needs_no_trust(name, tmp_path) -> None:
-    """Torch traces it, and the trace is read and compared; without trust it is refused."""
     module = {"mlp": Plain, "lstm": PlainLSTM, "gru": PlainGRU}[name]()
     metadata = IDX if name == "mlp" else {"model_type": name}
     source, target = tmp_path / "net.pt", tmp_path / "net.safetensors"
@@ -452,7 +437,6 @@ def test_trusted_module_is_converted_to_one_that_needs_no_trust(name, tmp_path) 
 
 
 def test_what_tracing_cannot_put_in_known_operations_is_refused(tmp_path) -> None:
-    """The error names the operation or the difference; no file is left behind."""
     for module, told in ((Soft(), "operation softmax"), (Branches(), "would differ")):
         source, target = tmp_path / "net.pt", tmp_path / "net.safetensors"
         source.write_bytes(pickled(module))

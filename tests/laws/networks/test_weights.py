@@ -13,7 +13,6 @@ from small_networks import NETWORKS
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_numbers_are_those_of_the_program(name) -> None:
-    """Weights keep their order, and names are those of tensors in a file."""
     network = NETWORKS[name]
     weights = Weights(network)
     np.testing.assert_array_equal(weights.numbers, Program(network).numbers)
@@ -26,7 +25,6 @@ def test_numbers_are_those_of_the_program(name) -> None:
 
 @pytest.mark.parametrize("name", ["mlp", "lstm 2", "gru 2"])
 def test_changed_network_computes_with_what_was_given(name) -> None:
-    """The original network and arrays taken before do not change."""
     network = NETWORKS[name]
     weights = Weights(network)
     before = weights.numbers
