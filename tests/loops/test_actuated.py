@@ -26,7 +26,6 @@ def config(lag: int = 0) -> aa.ActuatorConfig:
 
 
 def arrays(target: float = 0.1) -> list[np.ndarray]:
-    """Positions, velocities and targets."""
     zero = np.zeros((ROBOTS, len(NAMES)), np.float32)
     return [zero, zero, zero + np.float32(target)]
 
@@ -42,13 +41,11 @@ def arrays(target: float = 0.1) -> list[np.ndarray]:
     ],
 )
 def test_names_that_do_not_fit_are_refused(names: Any, driven: list[str], message: str) -> None:
-    """By name, with what there is."""
     with pytest.raises(ValueError, match=message):
         aa.ActuatedArrays(names, [(config(), name) for name in driven], ROBOTS)
 
 
 def test_there_is_a_robot_at_least() -> None:
-    """Of none there are no rows."""
     with pytest.raises(ValueError, match="num_robots = 0: must be an integer >= 1"):
         aa.ActuatedArrays(NAMES, [(config(), "hip")], 0)
 
@@ -63,7 +60,6 @@ def test_it_tells_what_it_consists_of() -> None:
 
 
 def test_motors_are_given_by_pattern() -> None:
-    """With numbers, by joint and by robot, in any order of joints."""
     kp = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
     motors = {"ankle": [aa.PDControlConfig(7.0, 0.0)], "hip|knee": [aa.PDControlConfig(kp, {".*": 0.0})]}
     actuated = aa.ActuatedArrays(["knee", "ankle", "hip"], motors, ROBOTS)
@@ -76,7 +72,6 @@ def test_motors_are_given_by_pattern() -> None:
 
 
 def test_what_belongs_into_the_simulator_is_told() -> None:
-    """Armature and friction where motors have some."""
     motors = {"knee": aa.MotorConfig(aa.PDControlConfig(1.0, 0.0), armature=0.25), "hip": aa.MotorConfig(friction=2.0)}
     motors["hip"].viscous_friction = 3.0
     found = aa.ActuatedArrays(NAMES, motors, 2).joint_properties
@@ -88,7 +83,6 @@ def test_what_belongs_into_the_simulator_is_told() -> None:
 
 
 def test_a_fault_is_told_and_held_off_others() -> None:
-    """Until the reset of its robot."""
     actuated = aa.ActuatedArrays(NAMES, [(config(), name) for name in NAMES], ROBOTS)
     q, qd, target = arrays()
     q = q.copy()
@@ -117,7 +111,6 @@ def test_reset_forgets_what_is_under_way() -> None:
 
 
 def test_efforts_before_the_limit_are_shown_when_observed() -> None:
-    """And which limit it was."""
     actuated = aa.ActuatedArrays(NAMES, [(config(), "knee")], ROBOTS)
     with pytest.raises(RuntimeError, match="does not observe its efforts"):
         _ = actuated.computed_efforts
@@ -128,7 +121,6 @@ def test_efforts_before_the_limit_are_shown_when_observed() -> None:
 
 
 def test_components_are_free_after_close() -> None:
-    """They are copied while somebody has them, and taken themselves afterwards."""
     given = config()
     with aa.ActuatedArrays(NAMES, [(given, "hip")], ROBOTS) as first:
         assert first.actuators[0].controller is given.controller
@@ -163,7 +155,6 @@ def test_a_closed_one_says_so(call: Callable[[Any], Any]) -> None:
 
 
 def test_one_that_nobody_holds_lets_go() -> None:
-    """Without waiting for the garbage collector."""
     given = config()
     actuated = aa.ActuatedArrays(NAMES, [(given, "hip")], ROBOTS)
     actuated.step(*arrays(), DT)
@@ -204,7 +195,6 @@ def model() -> Model:
 
 
 def test_the_last_change_is_given_back_first() -> None:
-    """And only once."""
     one = model()
     owner = Owner(one)
     assert one.gains.numpy().tolist() == [0, 9, 9, 3] and one.name == "changed"
@@ -216,7 +206,6 @@ def test_the_last_change_is_given_back_first() -> None:
 
 
 def test_who_is_dropped_gives_back() -> None:
-    """Without being closed."""
     one = model()
     owner = weakref.ref(Owner(one))
     gc.collect()
@@ -224,7 +213,6 @@ def test_who_is_dropped_gives_back() -> None:
 
 
 def test_no_freed_array_is_written_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A circle of a model and its actuators is collected in any order."""
     freed: list[int] = []
     delete = wp.array.__del__
     monkeypatch.setattr(wp.array, "__del__", lambda array: (freed.append(id(array)), delete(array))[0])

@@ -52,7 +52,6 @@ def test_inertias_are_those_of_the_matrices(rng) -> None:
 
 
 def told(actuated) -> dict[str, np.ndarray]:
-    """What its laws are told of hip and knee."""
     signals = actuated._assembly.signals
     return {name: part.numpy() for name in (*INERTIAS, "load") for _, part in signals.get(name, ())}
 
