@@ -18,12 +18,10 @@ from small_stages import SmallStage, pendulum
 
 @pytest.fixture(params=ENGINES)
 def engine(request: pytest.FixtureRequest) -> str:
-    """Every simulator that is installed."""
     return installed(request.param)
 
 
 def add_robot(made: SmallStage, root: str) -> None:
-    """Another pendulum, far from the first."""
     made.root(root)
     made.body(f"{root}/base", (0, 5, 0))
     made.body(f"{root}/bob", (0, 5, 0), com=(0, 0, -0.5))
@@ -32,7 +30,6 @@ def add_robot(made: SmallStage, root: str) -> None:
 
 
 def test_links_and_joints_are_known_before_play(engine: str) -> None:
-    """The root link first; what fixes it to the world is not among the joints."""
     robot = Simulation(telescope().stage, engine=engine).articulation(ROOT)
     assert (robot.num_links, robot.link_names) == (3, ["base", "boom", "slide"])
     assert (robot.num_joints, robot.joint_names) == (2, ["turn", "reach"])
@@ -41,7 +38,6 @@ def test_links_and_joints_are_known_before_play(engine: str) -> None:
 
 
 def test_joint_without_dofs_is_a_joint(engine: str) -> None:
-    """As a sensor is fastened."""
     made = telescope()
     made.body(f"{ROOT}/tool", (1, 0, 0))
     made.joint(f"{ROOT}/weld", "Fixed", f"{ROOT}/slide", f"{ROOT}/tool")
@@ -56,7 +52,6 @@ def test_floating_robot_has_no_joint_for_its_base(engine: str) -> None:
 
 
 def test_copies_have_paths_of_their_own() -> None:
-    """And the prim of their prototype."""
     robots = Simulation(pendulum().stage, num_envs=2).articulation(ROOT)
     assert [paths[1] for paths in robots.link_paths] == [f"/World/envs/env_{env}/Robot/bob" for env in range(2)]
     assert [paths[0] for paths in robots.joint_paths] == [f"/World/envs/env_{env}/Robot/hinge" for env in range(2)]
@@ -76,7 +71,6 @@ def test_state_is_there_between_play_and_stop(engine: str) -> None:
 
 
 def test_robot_is_valid_while_its_prim_is_there(engine: str) -> None:
-    """Deactivating it is as good as deleting."""
     sim = Simulation(pendulum().stage, engine=engine)
     robot = sim.articulation(ROOT)
     assert robot.valid is True
@@ -103,7 +97,6 @@ def test_robot_added_while_stopped_is_found(engine: str) -> None:
 
 
 def test_robot_added_while_playing_is_found_after_the_next_stop(engine: str) -> None:
-    """Running physics is not read again."""
     made = pendulum()
     with Simulation(made.stage, engine=engine) as sim:
         sim.play()
@@ -115,7 +108,6 @@ def test_robot_added_while_playing_is_found_after_the_next_stop(engine: str) -> 
 
 
 def test_broken_edit_is_told_where_a_robot_is_asked_for(engine: str) -> None:
-    """Known robots stay known; after a repair all works."""
     made = pendulum()
     hinge = made.stage.GetPrimAtPath(f"{ROOT}/hinge")
     with Simulation(made.stage, engine=engine) as sim:
@@ -144,7 +136,6 @@ def test_methods_said_to_be_missing_are() -> None:
 
 
 def test_drive_types_are_those_of_the_stage() -> None:
-    """A force where nothing is authored."""
     made = telescope()
     joint = made.stage.GetPrimAtPath(Simulation(made.stage).articulation(ROOT).dof_paths[0][0])
     axis = "angular" if joint.IsA("PhysicsRevoluteJoint") else "linear"
@@ -157,7 +148,6 @@ def test_drive_types_are_those_of_the_stage() -> None:
 
 
 def test_physx_keeps_its_masses() -> None:
-    """Until they are authored."""
     with Simulation(telescope().stage, engine=installed("physx")) as sim:
         sim.play()
         with pytest.raises(HostError, match="engine = 'physx': must not run while masses of links are set"):
@@ -207,7 +197,6 @@ def momentum(robot: Any) -> np.ndarray:
 
 
 def energy(robot: Any) -> float:
-    """Kinetic, of all links."""
     masses = robot.get_link_masses().numpy()[0].astype(float)
     turns = robot.get_link_world_poses()[1].numpy()[0].astype(float)
     inertias = robot.get_link_inertias().numpy()[0].reshape(-1, 3, 3).astype(float)
@@ -233,14 +222,12 @@ def matrix(quaternion: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("call", CALLS)
 def test_they_need_running_physics(engine: str, call: str) -> None:
-    """Before play there is no state."""
     robot = Simulation(pendulum().stage, engine=engine).articulation(ROOT)
     with pytest.raises(HostError, match="physics is not running"):
         getattr(robot, call)()
 
 
 def test_positions_move_with_the_velocity_that_is_told(engine: str) -> None:
-    """From rest, a row per robot."""
     sim, robot = playing(weightless(pendulum()), engine)
     robot.set_dof_efforts(50.0)
     sim.step()
@@ -252,7 +239,6 @@ def test_positions_move_with_the_velocity_that_is_told(engine: str) -> None:
 
 @pytest.mark.parametrize("armature", [0.0, 0.7])
 def test_mass_matrix_of_a_pendulum_is_its_inertia(engine: str, armature: float) -> None:
-    """With armature."""
     _, robot = playing(pendulum().stage, engine)
     robot.set_dof_armatures(armature)
     np.testing.assert_allclose(robot.get_mass_matrices().numpy(), [[[INERTIA + armature]]], rtol=1e-5)
@@ -260,7 +246,6 @@ def test_mass_matrix_of_a_pendulum_is_its_inertia(engine: str, armature: float) 
 
 @pytest.mark.parametrize("reach", [0.0, 0.5])
 def test_mass_matrix_of_a_telescope(engine: str, reach: float) -> None:
-    """By its formula."""
     _, robot = playing(telescope().stage, engine)
     robot.set_dof_positions([[0.3, reach]])
     turning = 0.3 + 2.0 * 0.5**2 + 0.6 + 3.0 * (1 + reach) ** 2
@@ -278,7 +263,6 @@ def test_coriolis_and_centrifugal_forces_of_a_telescope(engine: str) -> None:
 
 
 def test_compensation_needs_no_acceleration(engine: str) -> None:
-    """With both forces as efforts, joints keep their velocities."""
     sim, robot = playing(telescope().stage, engine)
     robot.set_dof_velocities([[2.0, 0.7]])
     forces = robot.get_dof_coriolis_and_centrifugal_compensation_forces().numpy()
@@ -288,7 +272,6 @@ def test_compensation_needs_no_acceleration(engine: str) -> None:
 
 
 def test_velocities_do_not_change_gravity_forces(engine: str) -> None:
-    """Those are of the position alone."""
     _, robot = playing(pendulum().stage, engine)
     robot.set_dof_positions(0.4)
     robot.set_dof_velocities(5.0)
@@ -321,21 +304,18 @@ def test_shapes_of_a_floating_robot(engine: str) -> None:
 
 
 def test_mass_matrix_gives_the_kinetic_energy(engine: str, rng: np.random.Generator) -> None:
-    """½ vᵀ M v is that of all links."""
     _, robot, velocity = floating(engine, rng)
     mass = robot.get_mass_matrices().numpy()[0].astype(float)
     assert velocity @ mass @ velocity / 2 == pytest.approx(energy(robot), rel=1e-5)
 
 
 def test_base_of_the_mass_matrix_is_in_the_world(engine: str, rng: np.random.Generator) -> None:
-    """Its first three rows give the linear momentum."""
     _, robot, velocity = floating(engine, rng)
     mass = robot.get_mass_matrices().numpy()[0].astype(float)
     np.testing.assert_allclose((mass @ velocity)[:3], momentum(robot)[:3], rtol=1e-4, atol=1e-4)
 
 
 def test_jacobian_gives_velocities_of_the_links(engine: str, rng: np.random.Generator) -> None:
-    """Linear, then angular ones."""
     _, robot, velocity = floating(engine, rng)
     found = np.concatenate([array.numpy()[0] for array in robot.get_link_velocities()], axis=1)
     np.testing.assert_allclose(robot.get_jacobian_matrices().numpy()[0] @ velocity, found, atol=1e-5)
@@ -374,7 +354,6 @@ def test_joint_forces_of_a_telescope(engine: str) -> None:
 
 
 def test_armatures_turn_before_the_joint(engine: str) -> None:
-    """A sensor in the joint measures the effort less the armature's share."""
     sim, robot = playing(weightless(pendulum()), engine)
     robot.set_dof_armatures(0.7)
     robot.set_dof_efforts(3.0)
@@ -384,7 +363,6 @@ def test_armatures_turn_before_the_joint(engine: str) -> None:
 
 
 def test_joint_forces_are_in_the_frame_of_the_joint(engine: str) -> None:
-    """Whose X axis points down here."""
     made = SmallStage()
     made.root(ROOT)
     made.body(f"{ROOT}/base")
@@ -400,7 +378,6 @@ def test_joint_forces_are_in_the_frame_of_the_joint(engine: str) -> None:
 
 
 def test_nothing_carries_a_floating_root(engine: str) -> None:
-    """Its leg hangs on it."""
     sim, robot = playing(floating_pair().stage, engine)
     sim.step()
     forces, torques = robot.get_link_incoming_joint_force()
@@ -409,7 +386,6 @@ def test_nothing_carries_a_floating_root(engine: str) -> None:
 
 @pytest.mark.parametrize("call", CALLS)
 def test_copies_have_their_own(call: str) -> None:
-    """Rows are environments, also when only some are asked for."""
     sim = Simulation(telescope().stage, num_envs=3)
     sim.play()
     robots = sim.articulation(ROOT)
@@ -424,7 +400,6 @@ def test_copies_have_their_own(call: str) -> None:
 
 
 def test_kinetic_energy_is_that_of_mujoco(rng: np.random.Generator) -> None:
-    """Of the quadruped, armature left out."""
     import mujoco
 
     sim = Simulation(ROBOTS / "anymal_c.usda")
@@ -464,7 +439,6 @@ def tower() -> Usd.Stage:
 
 
 def test_feet_of_a_standing_quadruped_carry_it() -> None:
-    """Upwards, in every environment; the base touches nothing."""
     with Simulation(ROBOTS / "anymal_c.usda", dt=1 / 200, num_envs=2) as sim:
         robots = sim.articulation(ANYMAL)
         actuators = ArticulationActuators(ANYMAL)
@@ -498,7 +472,6 @@ def test_a_link_between_others_is_told_the_sum() -> None:
 
 
 def test_choosing_while_physics_runs_changes_nothing_of_it() -> None:
-    """State, gains and properties stay to the bit, and so does what follows."""
     reached = []
     for choose in (False, True):
         with Simulation(ROBOTS / "anymal_c.usda", dt=1 / 200, num_envs=3) as sim:
@@ -525,7 +498,6 @@ def test_choosing_while_physics_runs_changes_nothing_of_it() -> None:
 
 
 def test_forces_of_a_reset_environment_are_gone() -> None:
-    """Those of the others stay; rows are those asked for."""
     with Simulation(ROBOTS / "anymal_c.usda", dt=1 / 200, num_envs=3) as sim:
         robots = sim.articulation(ANYMAL)
         robots.observe_contact_forces(".*_SHANK")
@@ -541,7 +513,6 @@ def test_forces_of_a_reset_environment_are_gone() -> None:
 
 
 def test_the_choice_outlives_a_stop() -> None:
-    """Also where the stage was edited, as long as the links are there."""
     sim, robot = playing(tower(), "mujoco")
     robot.observe_contact_forces("base")
     sim.stop()
@@ -567,7 +538,6 @@ def test_the_choice_outlives_a_stop() -> None:
     ],
 )
 def test_wrong_patterns_are_told(links: Any, message: str) -> None:
-    """And the former choice stays."""
     _, robot = playing(tower(), "mujoco")
     robot.observe_contact_forces("base")
     with pytest.raises(ValueError, match=message):
@@ -577,7 +547,6 @@ def test_wrong_patterns_are_told(links: Any, message: str) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_they_need_running_physics_and_mujoco(engine: str) -> None:
-    """PhysX has none."""
     sim = Simulation(tower(), engine=installed(engine))
     robot = sim.articulation(ROOT)
     if engine == "physx":

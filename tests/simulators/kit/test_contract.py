@@ -35,7 +35,6 @@ SCRIPTS = {
 @every_kind
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_script(kind, script) -> None:
-    """Keep every promise through what scripts and users do."""
     check_life(kind, SCRIPTS[script])
 
 
@@ -68,7 +67,6 @@ def test_every_pair_of_events(kind) -> None:
 @given(data=st.data(), deprecated=st.booleans())
 @pytest.mark.slow
 def test_any_sequence_of_events(kind, data, deprecated) -> None:
-    """Keep the contract through random sequences of events."""
     actions = data.draw(st.lists(st.sampled_from(actions_of(kind)), min_size=4, max_size=14))
     check_life(kind, actions, has_deprecated_view=deprecated)
 
@@ -76,7 +74,6 @@ def test_any_sequence_of_events(kind, data, deprecated) -> None:
 @every_kind
 @pytest.mark.slow
 def test_wrapper_drives_its_robot(kind) -> None:
-    """Reach the target, in motion that the efforts alone made."""
     with Life(kind) as life:
         life.run(["wrap", "play", *["frame"] * 300])
         physics = life.world.physics
@@ -97,12 +94,10 @@ def world(request: pytest.FixtureRequest):
 
 @pytest.mark.parametrize("paths", ["/World/Nobody", ["/World/Robot_0", "/Nowhere"], "/World/Robot_0/base"])
 def test_missing_robot_is_named(world, paths) -> None:
-    """Say which path matches nothing and what there is."""
     refused(ValueError, lambda: aa.Articulation(paths), r"matches none of the articulations here: \['/World/Robot_0'")
 
 
 def test_numbers_of_prims_are_taken_as_they_are(world) -> None:
-    """In the units of the stage, in which the physics of Kit computes."""
     stage = world.usd_context.get_stage()
     UsdGeom.SetStageMetersPerUnit(stage, 0.01)
     actuators = aa.ArticulationActuators(ROBOTS).actuators
@@ -113,7 +108,6 @@ def test_numbers_of_prims_are_taken_as_they_are(world) -> None:
 
 
 def test_step_callback_alone_is_called(world) -> None:
-    """Listen for users of the bus without actuators."""
     steps: list[float] = []
     current_host().bus.on_pre_step(lambda dt, _context: steps.append(dt))
     world.play()

@@ -22,24 +22,20 @@ ROOTS = {"pendulum": "Pendulum", "arm_2dof": "Arm", "franka_panda": "Panda", "an
 
 
 def running(stage: Usd.Stage, num_envs: int = 1, dt: float = DT) -> MujocoHost:
-    """Physics of a stage, played."""
     host = MujocoHost(stage, dt, num_envs)
     host.play()
     return host
 
 
 def robot_file(name: str) -> Usd.Stage:
-    """One of the robots of this repository."""
     return stage_of(ROBOTS / f"{name}.usda")
 
 
 def merged(name: str) -> Usd.Stage:
-    """Two of them in one stage."""
     return two_robots(ROBOTS / f"{name}.usda", f"/World/{ROOTS[name]}")
 
 
 def run(host: MujocoHost, steps: int) -> None:
-    """Let physics run."""
     for _ in range(steps):
         host.step()
 
@@ -53,7 +49,6 @@ def swing() -> tuple[MujocoHost, MujocoArticulation]:
 
 @pytest.fixture
 def arms() -> tuple[MujocoHost, MujocoArticulation]:
-    """Three arms in a batch, moving."""
     host = running(robot_file("arm_2dof"), num_envs=3)
     arms = host.articulation("/World/Arm")
     arms.set_dof_velocities([[0.3, 0.05], [-0.7, 0.11], [1.1, 0.02]])
@@ -65,7 +60,6 @@ def arms() -> tuple[MujocoHost, MujocoArticulation]:
 
 
 def test_robots_are_known_before_play() -> None:
-    """Names, paths and counts need no physics."""
     robot = MujocoHost(robot_file("arm_2dof"), DT, 1).articulation("/World/Arm")
     assert (robot.dof_names, robot.num_dofs, len(robot)) == (["shoulder", "extension"], 2, 1)
 
@@ -73,7 +67,6 @@ def test_robots_are_known_before_play() -> None:
 @pytest.mark.parametrize("call", ["step", "reset", "data"])
 @pytest.mark.parametrize("stopped", [False, True])
 def test_nothing_runs_unless_playing(call, stopped) -> None:
-    """Neither before play nor after stop."""
     host = MujocoHost(pendulum().stage, DT, 1)
     if stopped:
         host.play()
@@ -85,13 +78,11 @@ def test_nothing_runs_unless_playing(call, stopped) -> None:
     "call", ["get_dof_drive_efforts", "get_dof_gravity_compensation_forces", "get_world_poses", "get_dof_positions"]
 )
 def test_articulation_needs_running_physics(call) -> None:
-    """Everything that physics knows."""
     robot = MujocoHost(pendulum().stage, DT, 1).articulation("/World/Robot")
     refused(HostError, getattr(robot, call), "physics is not running")
 
 
 def test_stop_is_announced_once() -> None:
-    """A second stop is silent."""
     host = running(pendulum().stage)
     heard: list[bool] = []
     host.bus.on_stop(lambda: heard.append(host.playing))
@@ -101,7 +92,6 @@ def test_stop_is_announced_once() -> None:
 
 
 def test_play_is_announced_with_state_in_place() -> None:
-    """Ready callbacks may read what the stage authors."""
     made = pendulum()
     made.state(HINGE, position=30.0)
     host = MujocoHost(made.stage, DT, 1)
@@ -112,7 +102,6 @@ def test_play_is_announced_with_state_in_place() -> None:
 
 
 def test_callback_may_stop_physics(swing) -> None:
-    """The step it runs in does nothing more."""
     host, _ = swing
     host.bus.on_pre_step(lambda *_: host.stop())
     host.step()
@@ -120,7 +109,6 @@ def test_callback_may_stop_physics(swing) -> None:
 
 
 def test_pre_step_callback_gets_the_physics_dt(swing) -> None:
-    """Once for each step."""
     host, _ = swing
     heard: list[float] = []
     host.bus.on_pre_step(lambda dt, _context: heard.append(dt))
@@ -129,7 +117,6 @@ def test_pre_step_callback_gets_the_physics_dt(swing) -> None:
 
 
 def test_stage_that_cannot_be_read_is_read_again_at_the_next_play() -> None:
-    """The physics before the edit does not come back by itself."""
     made = pendulum()
     host = MujocoHost(made.stage, DT, 1)
     made.stage.GetPrimAtPath("/World/Robot/hinge").SetTypeName("PhysicsDistanceJoint")
@@ -141,7 +128,6 @@ def test_stage_that_cannot_be_read_is_read_again_at_the_next_play() -> None:
 
 
 def test_play_starts_in_the_authored_state() -> None:
-    """Positions, velocities and targets of each joint."""
     made = pendulum()
     made.state(HINGE, position=30.0, velocity=-45.0)
     made.drive(HINGE, targetPosition=10.0, targetVelocity=20.0)
@@ -156,7 +142,6 @@ def test_play_starts_in_the_authored_state() -> None:
 
 
 def test_free_robot_starts_in_its_place() -> None:
-    """The base where the stage has it."""
     stage = robot_file("anymal_c")
     place = UsdGeom.Xformable(stage.GetPrimAtPath("/World/Anymal/base")).ComputeLocalToWorldTransform(0)
     positions, quaternions = running(stage).articulation("/World/Anymal").get_world_poses()
@@ -180,7 +165,6 @@ def test_world_pose_is_that_of_the_root_body(free) -> None:
 
 
 def test_world_pose_moves_with_its_own_robot() -> None:
-    """One row falls for a second, the other one starts over."""
     made = SmallStage()
     UsdPhysics.ArticulationRootAPI.Apply(made.body("/World/Robot", (0, 0, 5)))
     host = running(made.stage, num_envs=2)
@@ -228,7 +212,6 @@ def test_setting_what_was_read_is_exact_too(arms, name) -> None:
 
 @pytest.mark.parametrize("effort", [3.0, -3.0])
 def test_effort_accelerates_by_its_inertia(swing, effort) -> None:
-    """To the last digit of the inertia in single precision."""
     host, robot = swing
     robot.set_dof_efforts(effort)
     host.step()
@@ -236,7 +219,6 @@ def test_effort_accelerates_by_its_inertia(swing, effort) -> None:
 
 
 def test_effort_acts_until_another_one_is_set(swing) -> None:
-    """Step after step, and users read it."""
     host, robot = swing
     robot.set_dof_efforts(3.0)
     run(host, 5)
@@ -249,7 +231,6 @@ def test_effort_acts_until_another_one_is_set(swing) -> None:
 
 @pytest.mark.parametrize("end", ["reset", "play"])
 def test_effort_ends_with_a_reset_and_a_stop(swing, end) -> None:
-    """A new simulation starts without."""
     host, robot = swing
     robot.set_dof_efforts(3.0)
     host.step()
@@ -263,7 +244,6 @@ def test_effort_ends_with_a_reset_and_a_stop(swing, end) -> None:
 
 
 def test_effort_set_in_a_callback_acts_in_that_step(swing) -> None:
-    """Which is how actuators work."""
     host, robot = swing
     host.bus.on_pre_step(lambda *_: robot.set_dof_efforts(3.0))
     host.step()
@@ -271,7 +251,6 @@ def test_effort_set_in_a_callback_acts_in_that_step(swing) -> None:
 
 
 def test_efforts_of_two_writers_stand_side_by_side() -> None:
-    """Each writes its own joint."""
     host = running(robot_file("arm_2dof"))
     robot = host.articulation("/World/Arm")
     robot.set_dof_efforts(3.0, dof_indices=[0])
@@ -290,7 +269,6 @@ def test_effort_is_not_limited_by_the_drive() -> None:
 
 
 def test_effort_written_to_buffers_acts(swing) -> None:
-    """The plan writes there."""
     host, robot = swing
     buffers = robot.buffers()
     buffers.refresh()
@@ -301,7 +279,6 @@ def test_effort_written_to_buffers_acts(swing) -> None:
 
 
 def test_buffers_follow_the_state(swing) -> None:
-    """Bound once, good until stop."""
     host, robot = swing
     buffers = robot.buffers()
     robot.set_dof_velocities(1.0)
@@ -396,7 +373,6 @@ def driven(**drive: float) -> tuple[MujocoHost, MujocoArticulation]:
     [(40, 0, 0.7, 0.0), (0, 3, 0.0, 0.0), (0, 3, 0.0, 2.0), (40, 3, 0.7, -2.0)],
 )
 def test_drive_is_a_pd_law_on_both_targets(stiffness, damping, target, velocity_target) -> None:
-    """Authored per degree, acting per radian."""
     host, robot = driven(stiffness=np.pi / 180 * stiffness, damping=np.pi / 180 * damping)
     robot.set_dof_position_targets(target)
     robot.set_dof_velocity_targets(velocity_target)
@@ -415,7 +391,6 @@ def test_drive_stops_at_its_limit(limit, target) -> None:
 
 
 def test_drive_below_its_limit_is_not_touched() -> None:
-    """The limit is no gain."""
     host, robot = driven(stiffness=np.pi / 180, maxForce=3.0)
     robot.set_dof_position_targets(1.0)
     host.step()
@@ -423,7 +398,6 @@ def test_drive_below_its_limit_is_not_touched() -> None:
 
 
 def test_damping_alone_keeps_a_velocity() -> None:
-    """A drive without stiffness is a velocity drive."""
     host, robot = driven(damping=np.pi / 180 * 10)
     robot.set_dof_velocity_targets(2.0)
     run(host, 480)
@@ -463,7 +437,6 @@ def test_authored_gains_are_read_back_in_si() -> None:
 
 
 def test_gains_are_read_back_bit_equal(arms, rng) -> None:
-    """Whatever was set, after steps too."""
     host, robots = arms
     gains = rng.uniform(0, 100, (2, 3, 2)).astype(np.float32)
     robots.set_dof_gains(*gains)
@@ -472,7 +445,6 @@ def test_gains_are_read_back_bit_equal(arms, rng) -> None:
 
 
 def test_gains_are_those_of_their_row(arms) -> None:
-    """Environments do not share them."""
     host, robots = arms
     robots.set_dof_positions(0.1)
     robots.set_dof_velocities(0.0)
@@ -484,7 +456,6 @@ def test_gains_are_those_of_their_row(arms) -> None:
 
 
 def test_drive_efforts_are_selected_by_indices(arms) -> None:
-    """Rows and columns as everywhere."""
     host, robots = arms
     robots.set_dof_gains(20.0, 1.0)
     host.step()
@@ -499,7 +470,6 @@ def test_drive_efforts_are_selected_by_indices(arms) -> None:
 
 @pytest.mark.parametrize("name", ["arm_2dof", "franka_panda"])
 def test_gravity_compensation_holds_the_arm_still(name) -> None:
-    """For a second, from the authored pose."""
     host = running(robot_file(name))
     robot = host.articulation(f"/World/{ROOTS[name]}")
     robot.set_dof_gains(0.0, 0.0)
@@ -527,7 +497,6 @@ def test_gravity_compensation_is_that_of_the_stage(name) -> None:
 
 
 def test_gravity_compensation_of_a_floating_robot_is_that_of_its_joints() -> None:
-    """Seen from the base as it stands."""
     stage = robot_file("anymal_c")
     host, twin = running(stage), Dynamics(stage)
     robot = host.articulation("/World/Anymal")
@@ -541,7 +510,6 @@ def test_gravity_compensation_of_a_floating_robot_is_that_of_its_joints() -> Non
 
 
 def test_robot_in_a_merged_stage_moves_as_it_does_alone() -> None:
-    """Robots far apart do not feel each other."""
     alone, both = running(robot_file("franka_panda")), running(merged("franka_panda"))
     one, two = alone.articulation("/World/Panda"), both.articulation(["/World/Left", "/World/Right"])
     for step in range(100):
@@ -556,7 +524,6 @@ def test_robot_in_a_merged_stage_moves_as_it_does_alone() -> None:
 
 
 def test_rows_of_a_batch_are_bit_identical_to_one_robot() -> None:
-    """Whatever the number of threads."""
     alone, batch = running(robot_file("anymal_c")), running(robot_file("anymal_c"), num_envs=5)
     run(alone, 100)
     run(batch, 100)
@@ -586,14 +553,12 @@ def test_rows_are_named_as_isaac_sim_clones_are(root, expected) -> None:
 
 
 def test_rows_know_their_prototype() -> None:
-    """Actuator prims are read there."""
     robots = MujocoHost(robot_file("arm_2dof"), DT, 3).articulation("/World/envs/env_2/Arm")
     joints = [f"/World/Arm/joints/{name}" for name in ("shoulder", "extension")]
     assert (robots.prototype_path, robots.prototype_dof_paths) == ("/World/Arm", joints)
 
 
 def test_robots_of_one_stage_share_an_environment() -> None:
-    """Both are reset together."""
     host = MujocoHost(merged("arm_2dof"), DT, 1)
     assert host.articulation(["/World/Left", "/World/Right"]).envs_to_rows([0]) == [0, 1]
 
@@ -606,7 +571,6 @@ def test_two_robots_per_row_are_all_found() -> None:
 
 
 def test_two_robots_per_row_are_set_apart() -> None:
-    """Every value at its robot."""
     host = running(merged("arm_2dof"), 2)
     host.articulation("/World/Right").set_dof_positions([[0.1, 0.2], [0.3, 0.25]])
     assert host.articulation("/World/Left").get_dof_positions().numpy().tolist() == [[0, 0], [0, 0]]
@@ -616,7 +580,6 @@ def test_two_robots_per_row_are_set_apart() -> None:
 
 
 def test_reset_puts_targets_back_and_drops_efforts(arms) -> None:
-    """Of the environments named."""
     host, robots = arms
     robots.set_dof_position_targets(1.0)
     robots.set_dof_velocity_targets(1.0)
@@ -627,7 +590,6 @@ def test_reset_puts_targets_back_and_drops_efforts(arms) -> None:
 
 
 def test_reset_drops_forces_applied_in_mujoco(arms) -> None:
-    """To the joints and to the bodies, of the environments named."""
     host, _ = arms
     forces = [host._batch.bind(name) for name in ("qfrc_applied", "xfrc_applied")]
     for values in forces:
@@ -649,7 +611,6 @@ def test_reset_keeps_gains(arms) -> None:
     [(None, None), ([0, 2], [0, 2]), ([2, 0], [0, 2]), ([1, 1], [1]), ([False, True, False], [1]), (1, [1]), ([], [])],
 )
 def test_reset_is_announced(arms, env_ids, heard) -> None:
-    """With indices, each once, or None for all."""
     host, _ = arms
     told: list[object] = []
     host.bus.on_reset(told.append)
@@ -694,13 +655,11 @@ def test_diverged_row_of_a_batch_is_named(name, env) -> None:
 
 
 def test_every_diverged_row_is_named(arms) -> None:
-    """When several go at once."""
     host, _ = arms
     assert blow_up(host, "/World/envs/env_[02]").robots == ("/World/envs/env_0/Arm", "/World/envs/env_2/Arm")
 
 
 def test_message_names_the_robot_and_what_to_do(arms) -> None:
-    """Gains, time step, armature, reset."""
     host, _ = arms
     message = str(blow_up(host, "/World/envs/env_1/Arm"))
     assert "/World/envs/env_1/Arm has positions or velocities that are not finite" in message
@@ -708,7 +667,6 @@ def test_message_names_the_robot_and_what_to_do(arms) -> None:
 
 
 def test_other_rows_stay_finite_and_right(arms) -> None:
-    """To the bit, as if nothing had happened."""
     host, _ = arms
     twin = running(robot_file("arm_2dof"), num_envs=3)
     twin.articulation("/World/Arm").set_dof_velocities([[0.3, 0.05], [-0.7, 0.11], [1.1, 0.02]])
@@ -722,7 +680,6 @@ def test_other_rows_stay_finite_and_right(arms) -> None:
 
 @pytest.mark.parametrize("layout", ["merged", "batch"])
 def test_reset_recovers(layout) -> None:
-    """The future after it is that after play."""
     stage, envs = (merged("arm_2dof"), 1) if layout == "merged" else (robot_file("arm_2dof"), 3)
     host = running(stage, envs)
     blow_up(host, host.robots()[0].path)
@@ -759,7 +716,6 @@ def test_thrown_base_is_named(armature) -> None:
 
 
 def test_thrown_ball_is_no_robot() -> None:
-    """It is named in the message, and no robot is accused."""
     made = pendulum()
     ball = UsdPhysics.RigidBodyAPI(made.body("/World/ball", (5, 0, 0), inertia=(0.01, 0.02, 0.03)))
     ball.CreateAngularVelocityAttr(Gf.Vec3f(1e30, 1e30, 0))
@@ -781,7 +737,6 @@ def test_huge_drive_gains_are_stable() -> None:
 
 @pytest.mark.parametrize("diverging", [False, True])
 def test_others_hear_their_own_warnings_and_none_of_a_step(heard, diverging) -> None:
-    """Also when the step failed; their handler is back after the stop."""
     import mujoco
 
     host = running(robot_file("arm_2dof"))
@@ -802,7 +757,6 @@ def test_others_hear_their_own_warnings_and_none_of_a_step(heard, diverging) -> 
 
 
 def test_looking_at_a_diverged_robot_writes_no_log() -> None:
-    """Nor does it fail; the fixture of all tests looks for the file."""
     host = running(merged("arm_2dof"))
     blow_up(host, "/World/Left")
     robot = host.articulation("/World/Left")

@@ -38,7 +38,6 @@ def test_bodies_are_robots() -> None:
 
 
 def test_environments() -> None:
-    """A path means its robots in all environments, or in those it names."""
     robots = arms(num_envs=2)
     right = robots.find("right")
     assert [(robot.path, robot.env, robot.offset) for robot in right] == [

@@ -45,7 +45,6 @@ MIXED = """
 
 
 def arm() -> mujoco.MjModel:
-    """The arm, without contacts."""
     return mujoco.MjModel.from_xml_path(str(ARM))
 
 
@@ -55,7 +54,6 @@ def mixed() -> mujoco.MjModel:
 
 
 def numbers(model: mujoco.MjModel) -> dict:
-    """Everything a model says, in copies."""
     names = [name for name in dir(model) if isinstance(getattr(model, name), np.ndarray)]
     held = {name: getattr(model, name).copy() for name in names}
     held |= {f"opt.{n}": copy.copy(getattr(model.opt, n)) for n in dir(model.opt) if not n.startswith("_")}
@@ -63,7 +61,6 @@ def numbers(model: mujoco.MjModel) -> dict:
 
 
 def changed(model: mujoco.MjModel, before: dict) -> list[str]:
-    """Fields of a model that differ in any bit."""
     after = numbers(model)
     assert len(after) > 200
     return [name for name, value in before.items() if np.asarray(value).tobytes() != np.asarray(after[name]).tobytes()]
@@ -154,7 +151,6 @@ def test_environments_do_not_know_each_other(kind) -> None:
 
 @pytest.mark.parametrize("kind", ["list", pytest.param("batch", marks=needs_mujoco_4)])
 def test_some_environments_are_picked_and_reset(kind) -> None:
-    """By path, by index; the others are not touched, and the wrapper resets too."""
     model = arm()
     data = [mujoco.MjData(model) for _ in range(3)] if kind == "list" else Batch(model, 3, 1)
     with aa.MujocoSimulation(model, data) as sim:
@@ -176,7 +172,6 @@ def test_some_environments_are_picked_and_reset(kind) -> None:
 
 
 def test_reset_to_a_keyframe() -> None:
-    """By name; position targets are there too."""
     model = mixed()
     with aa.MujocoSimulation(model, mujoco.MjData(model)) as sim:
         robot = sim.articulation("world")
@@ -230,7 +225,6 @@ def test_robots_are_bodies() -> None:
 
 @pytest.mark.parametrize("end", ["wrapper", "simulation", "error"])
 def test_models_actuators_are_silent_meanwhile(end) -> None:
-    """Those of the driven joints and no others; afterwards the model is as it was, to the bit."""
     model = mixed()
     data = mujoco.MjData(model)
     data.ctrl[:] = 5.0
@@ -301,7 +295,6 @@ def test_no_group_is_free() -> None:
 
 
 def test_armature_and_friction_are_set_and_given_back() -> None:
-    """They act in the equations of motion, with all constants that follow."""
     model = arm()
     before = numbers(model)
     with aa.MujocoSimulation(model, mujoco.MjData(model)) as sim:
@@ -339,7 +332,6 @@ def test_armature_of_steps_is_refused() -> None:
 
 @pytest.mark.parametrize("kind", ["list", pytest.param("batch", marks=needs_mujoco_4)])
 def test_armature_of_one_environment(kind) -> None:
-    """Simulations of a batch have their own; data share that of the model."""
     model = arm()
     data = [mujoco.MjData(model) for _ in range(2)] if kind == "list" else Batch(model, 2, 1)
     with aa.MujocoSimulation(model, data) as sim:
@@ -379,7 +371,6 @@ def test_what_is_no_model_and_data(make, error, message) -> None:
 
 @needs_mujoco_4
 def test_steps_of_a_batch_that_differ() -> None:
-    """Actuators are stepped for all simulations at once."""
     model = arm()
     batch = Batch(model, 2, 1)
     batch.expand("opt.timestep")[1] = 0.004

@@ -82,7 +82,6 @@ def test_gravity_and_coriolis_are_those_of_mujoco(twins) -> None:
 
 
 def test_limits_and_armatures_are_those_of_mujoco(twins) -> None:
-    """As the stage authors it, after play on either."""
     physx, mujoco = twins
     for name in ("limits", "max_efforts", "max_velocities", "armatures"):
         one, other = (getattr(robot, f"get_dof_{name}")() for robot in (physx, mujoco))

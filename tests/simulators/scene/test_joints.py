@@ -58,7 +58,6 @@ def triangle(kind: str = "Revolute") -> SmallStage:
     [("Revolute", False, "third"), ("Revolute", True, "second"), ("Prismatic", False, "second")],
 )
 def test_joint_that_is_driven_or_slides_closes_no_loop(kind, driven, loop) -> None:
-    """Of others the last does."""
     made = triangle(kind)
     if driven:
         made.drive("/World/Robot/third", stiffness=1.0)
@@ -80,7 +79,6 @@ def test_constraint_of_mujoco_leaves_nothing_free(schema, kind) -> None:
 
 
 def test_joint_between_a_body_and_itself_is_nothing() -> None:
-    """The world is one too."""
     made = pendulum()
     made.joint("/World/Robot/own", "Fixed", BOB, BOB)
     made.joint("/World/still", "Fixed", None, "/World")
@@ -124,7 +122,6 @@ def test_hinges_that_want_the_bodies_elsewhere_are_a_loop(other) -> None:
 
 
 def test_fixed_joint_beside_a_hinge_holds_it() -> None:
-    """It leaves nothing free."""
     assert named(hinges({"axis": "Y"}, {"kind": "Fixed"})) == (["h0"], ["h1"])
 
 
@@ -230,7 +227,6 @@ def posed(degrees: float, *, kind: str = "Revolute", **joint: object) -> SmallSt
 
 @pytest.mark.parametrize(("kind", "value", "expected"), [("Revolute", 35.0, math.radians(35)), ("Prismatic", 0.3, 0.3)])
 def test_joint_begins_where_its_link_is_authored(kind, value, expected) -> None:
-    """And the simulator has the link there."""
     made = posed(value, kind=kind)
     scene = read_scene(made.stage)
     model, _ = build_model(scene, 0.001)
@@ -243,7 +239,6 @@ def test_joint_begins_where_its_link_is_authored(kind, value, expected) -> None:
 
 
 def test_authored_state_goes_before_the_pose() -> None:
-    """No warning is given."""
     made = posed(35.0, limits=(-20, 20))
     made.state(HINGE, position=10.0)
     assert the_axis(made).position == pytest.approx(math.radians(10), rel=1e-6)
@@ -256,7 +251,6 @@ def test_pose_outside_the_limits_is_told() -> None:
 
 
 def test_pose_that_no_position_reaches_is_told() -> None:
-    """A link beside its hinge."""
     made = pendulum()
     made.stage.GetPrimAtPath(BOB).GetAttribute("xformOp:translate").Set(Gf.Vec3d(0.3, 0, 0))
     with pytest.warns(UserWarning, match=rf"joints cannot take them: {HINGE}\. These joints begin at 0"):
@@ -264,7 +258,6 @@ def test_pose_that_no_position_reaches_is_told() -> None:
 
 
 def test_one_warning_names_several_joints() -> None:
-    """Four of them, and how many more."""
     made = SmallStage()
     made.root("/World/Robot")
     made.body(BASE)
@@ -326,7 +319,6 @@ def test_spring_is_found_for_a_time_constant() -> None:
 
 
 def test_reference_is_where_the_link_is_authored() -> None:
-    """Its position there, and no movement."""
     made = pendulum()
     made.attribute(HINGE, "mjc:ref", 20.0)
     scene = read_scene(made.stage)
@@ -348,7 +340,6 @@ def test_reference_is_where_the_link_is_authored() -> None:
     ],
 )
 def test_force_range_limits_the_drive(values, limited, drive, expected) -> None:
-    """Where the drive has no limit of its own."""
     made = pendulum()
     for name, value in zip(("min", "max"), values, strict=True):
         made.attribute(HINGE, f"mjc:actuatorfrcrange:{name}", value)
@@ -360,7 +351,6 @@ def test_force_range_limits_the_drive(values, limited, drive, expected) -> None:
 
 
 def test_newton_goes_before_mujoco() -> None:
-    """Where both are authored."""
     made = pendulum()
     made.attribute(HINGE, "newton:armature", 0.25)
     made.attribute(HINGE, "mjc:armature", 0.5)
@@ -458,7 +448,6 @@ def test_drive_of_a_joint_outside_any_articulation_acts() -> None:
     ("attribute", "value", "part"), [("physxRigidBody:disableGravity", True, 1.0), ("mjc:body:gravcomp", 0.5, 0.5)]
 )
 def test_weight_can_be_taken_from_a_body(attribute, value, part) -> None:
-    """All of it, or a part."""
     made = SmallStage()
     made.body("/World/ball")
     made.attribute("/World/ball", attribute, value)
@@ -502,7 +491,6 @@ def mimics(made: SmallStage) -> list[Mimic]:
 
 @pytest.mark.parametrize("kind", ["Revolute", "Prismatic"])
 def test_follower_takes_the_polynomial(kind: str) -> None:
-    """In MuJoCo, a follower goes to the polynomial of its leader's position."""
     made = coupled(kind=kind)
     made.stage.GetPrimAtPath(FOLLOWER).AddAppliedSchema("MjcEqualityJointAPI")
     author(made, newton__mimicCoef0=3.0, newton__mimicCoef1=0.5, mjc__coef2=-0.25, mjc__coef3=0.125, mjc__coef4=0.0625)
@@ -542,12 +530,10 @@ def test_offset_of_physx_is_on_the_other_side() -> None:
 
 
 def test_nothing_follows_on_a_fixed_joint() -> None:
-    """It stays where it is."""
     assert mimics(coupled(kind="Fixed")) == []
 
 
 def test_what_follows_a_fixed_joint_stays() -> None:
-    """At the position that the offset gives it."""
     made = coupled(kind="Revolute")
     made.stage.RemovePrim(LEADER)
     made.joint(LEADER, "Fixed", "/World/Robot/base", "/World/Robot/bob")
@@ -562,7 +548,6 @@ def test_what_follows_a_fixed_joint_stays() -> None:
 
 
 def test_coupling_can_be_switched_off() -> None:
-    """By newton's attribute."""
     made = coupled()
     author(made, newton__mimicEnabled=False)
     assert mimics(made) == []
@@ -570,7 +555,6 @@ def test_coupling_can_be_switched_off() -> None:
 
 @pytest.mark.parametrize("target", ["/World/Robot/nothing", "/World/Robot/base", None])
 def test_leader_that_is_none_is_named(target: str | None) -> None:
-    """A path without a joint, or no path."""
     made = coupled()
     made.stage.GetPrimAtPath(FOLLOWER).GetRelationship("newton:mimicJoint").SetTargets([target] if target else [])
     named = f"<{target}>" if target else "nothing"
@@ -579,7 +563,6 @@ def test_leader_that_is_none_is_named(target: str | None) -> None:
 
 
 def test_leader_that_closes_a_loop_is_named() -> None:
-    """It is no axis."""
     made = coupled()
     prim = made.joint("/World/Robot/bar", "Revolute", "/World/Robot/bob", "/World/Robot/other")
     UsdPhysics.Joint(prim).CreateExcludeFromArticulationAttr(True)

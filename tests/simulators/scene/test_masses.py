@@ -46,7 +46,6 @@ def solid(kind: str, a: float, b: float, c: float) -> Solid:
 
 
 def matrix(turn: Gf.Quatf) -> np.ndarray:
-    """A rotation, to be multiplied from the left."""
     return np.array(Gf.Matrix3d(Gf.Quatd(turn).GetNormalized())).T
 
 
@@ -126,7 +125,6 @@ class Randomly:
         return prim
 
     def material(self, prim: Usd.Prim, number: int) -> None:
-        """A material with a density."""
         material = UsdShade.Material.Define(self.made.stage, f"/World/material{number}")
         api = UsdPhysics.MaterialAPI.Apply(material.GetPrim())
         api.CreateDensityAttr(2000 * self.number(self.mass / self.length**3))
@@ -170,7 +168,6 @@ def test_what_is_authored_of_a_body_is_as_usd_has_it(what, rng) -> None:
 @pytest.mark.parametrize("what", COLLIDER, ids="+".join)
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_authored_of_a_collider_is_as_usd_has_it(kind, what, rng) -> None:
-    """Beside another that has nothing of its own."""
     made = Randomly(rng)
     made.author(made.collider(kind, 0), what)
     made.collider("Sphere", 1)
@@ -181,7 +178,6 @@ def test_what_is_authored_of_a_collider_is_as_usd_has_it(kind, what, rng) -> Non
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.filterwarnings("ignore:inertias that no body")
 def test_random_bodies_are_as_usd_has_them(seed, units) -> None:
-    """Random authored values, in meters and kilograms, centimeters and grams."""
     rng = np.random.default_rng(seed)
     made = Randomly(rng, *units)
     made.author(made.body, BODY[rng.integers(len(BODY))])
@@ -228,7 +224,6 @@ def test_mesh_is_a_solid_however_its_faces_are_wound(order) -> None:
 
 
 def test_mass_of_nothing_is_not_authored() -> None:
-    """A cube of water it is."""
     made = SmallStage()
     made.body("/World/body", mass=0.0).RemoveProperty("physics:diagonalInertia")
     made.shape("/World/body/g", "Cube", size=0.2)
@@ -239,7 +234,6 @@ def test_mass_of_nothing_is_not_authored() -> None:
 
 @pytest.mark.parametrize(("name", "value"), [("mass", -1.0), ("mass", math.nan), ("density", -5.0)])
 def test_mass_that_cannot_be_is_named(name, value) -> None:
-    """With its value and what it must be."""
     made = SmallStage()
     made.body("/World/body")
     made.attribute("/World/body", f"physics:{name}", value)
@@ -267,7 +261,6 @@ def test_inertia_of_newton_goes_before_a_diagonal_one() -> None:
 
 
 def test_density_of_a_body_goes_before_that_of_its_material() -> None:
-    """The density of a material precedes that of water."""
     made = SmallStage()
     body = UsdGeom.Xform.Define(made.stage, "/World/body").GetPrim()
     UsdPhysics.RigidBodyAPI.Apply(body)

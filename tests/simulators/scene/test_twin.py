@@ -54,7 +54,6 @@ Pose = tuple[np.ndarray, np.ndarray]
 
 @functools.cache
 def ours(file: Path) -> tuple[Scene, mujoco.MjModel]:
-    """Our scene of a file."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         scene = read_scene(open_stage(file))
@@ -63,7 +62,6 @@ def ours(file: Path) -> tuple[Scene, mujoco.MjModel]:
 
 @functools.cache
 def theirs(file: Path):
-    """newton's model of it."""
     builder, usd = newton.ModelBuilder(), newton.usd
     with warnings.catch_warnings(), quiet_warp():
         warnings.simplefilter("ignore")
@@ -189,7 +187,6 @@ def dynamics(model: mujoco.MjModel, seed: int) -> dict[str, np.ndarray]:
 
 
 def test_no_file_is_left_out_in_silence() -> None:
-    """Each omitted name is that of a file, and files without bodies have none."""
     stems = {file.stem for file in [*FOUND, *FILES]}
     assert set(BODILESS + MANY + OTHER_AXES) <= stems
     for file in FOUND:
