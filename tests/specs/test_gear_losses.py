@@ -25,7 +25,6 @@ def hoist(tmp_path: Path) -> Path:
 
 
 def moved(path: Path, speed: float, *stages, steps: int = 1500):
-    """A recording of the mass, which a motor moves at a speed."""
     with aa.Simulation(path) as sim:
         sim.play()
         # a gain this low has efforts of more digits: they are the gain times a difference of float32 speeds
@@ -86,7 +85,6 @@ def test_losses_are_those_of_the_efficiencies() -> None:
 
 
 def test_stages_without_losses_stay() -> None:
-    """A gear without losses adds no friction, and one with losses one to what there is."""
     gear, lossy = aa.TransmissionConfig(3.0), aa.TransmissionConfig(3.0, efficiency=0.9, backdriving_efficiency=0.9)
     cogging, pd = aa.CoggingConfig(0.1, 7.0), aa.PDControlConfig(1.0, 0.1)
     assert with_losses(motor_of([pd, gear, cogging])) == [gear, cogging]
@@ -124,7 +122,6 @@ def test_friction_of_losses_assumes_the_inertia_of_the_gear() -> None:
     ],
 )
 def test_other_frictions_beside_losses_are_refused(friction, words) -> None:
-    """Neither in silence, nor twice."""
     lossy = aa.TransmissionConfig(3.0, efficiency=0.9, backdriving_efficiency=0.9)
     with pytest.raises(ValueError, match=words):
         aa.ActuatedArrays(["j"], {"j": [aa.PDControlConfig(1.0, 0.1), lossy, friction]})

@@ -32,7 +32,6 @@ def test_presets() -> None:
 
 
 def test_smallest_duty_is_below_the_largest() -> None:
-    """Said with both values."""
     with pytest.raises(ValueError, match=r"min_duty = 0.5: must be at most max_duty, 0.4"):
         aa.ActuatedArrays(["j"], {".*": [aa.ServoControlConfig.of("MX", max_duty=0.4, min_duty=0.5), VOLTS]})
     by_joint = {"a": 0.5, "b": 0.2}
@@ -59,13 +58,11 @@ def test_smallest_duty_is_below_the_largest() -> None:
     ],
 )
 def test_volts_need_a_winding_that_takes_them(stages, problem) -> None:
-    """Both in volts, or neither; what the host program registered may be either."""
     found = voltage_problems(motor_of(stages), "motor")
     assert len(found) == bool(problem) and all(problem in one and one.startswith("motor ") for one in found)
 
 
 def test_motors_in_python_are_refused() -> None:
-    """By the pattern of the motor, also where the command differs from joint to joint."""
     with pytest.raises(ValueError, match=r"motors\['.*'\] has ServoControlConfig, which returns a voltage"):
         aa.ActuatedArrays(["j"], {".*": [SERVO]})
     command = {"a": "voltage", "b": "effort"}
@@ -80,7 +77,6 @@ def test_motors_in_python_are_refused() -> None:
 
 
 def test_prims_are_refused() -> None:
-    """By path, unless the winding itself is what is wrong."""
     stage = pendulum().stage
     prim = aa.add_actuator("/World/Robot", "hinge", "act", SERVO, stage=stage)
     for parse in (parse_prim, aa.parse_actuator_prim):
@@ -107,7 +103,6 @@ def test_prims_read_back_as_written() -> None:
 
 @pytest.mark.parametrize("suffix", ["yaml", "json"])
 def test_files_read_back_as_written(suffix, tmp_path) -> None:
-    """Of motors, by pattern; a servo alone is refused where the file is used."""
     config = aa.ServoControlConfig(100.0, 0.01, 12.0, 0.9, 0.1, 0.02, 5.0, 30.0, 4.0, 8.0)
     aa.save_motors(tmp_path / f"motors.{suffix}", {"j": [config, VOLTS]})
     assert aa.load_motors(tmp_path / f"motors.{suffix}")["j"] == motor_of([config, VOLTS])

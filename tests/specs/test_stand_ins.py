@@ -31,7 +31,6 @@ def prim_with(stage, controller, *clamping):
 
 
 def read(prim):
-    """The spec of a prim, of which nothing is remarked."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         return parse_prim(prim)
@@ -57,7 +56,6 @@ def test_every_law_that_newton_does_not_know_has_a_line() -> None:
     ],
 )
 def test_the_nearest_law_of_newton(ours, theirs) -> None:
-    """At the joint, and such that newton takes it."""
     assert stand_ins([aa.DelayConfig(2), ours]) == {1: theirs}
 
 
@@ -89,7 +87,6 @@ def test_prims_read_back_as_written(config, stage) -> None:
 
 
 def test_each_stands_where_its_law_does_and_is_listed(stage) -> None:
-    """For newton runs limits in the order of the schemas."""
     prim = prim_with(stage, GEARED, CUTOFF, aa.MaxEffortClampingConfig(30.0))
     assert applied_schemas(prim) == [
         *("ActuatorGearedPDControlAPI", "NewtonPDControlAPI"),
@@ -109,7 +106,6 @@ def test_winding_has_the_curve_of_its_motor_beside_it(stage) -> None:
 
 
 def test_prims_of_older_files_are_read(stage) -> None:
-    """Whose values before the gear are in attributes of newton."""
     prim = stage.DefinePrim(f"{ROOT}/Actuators/act", "NewtonActuator")
     prim.CreateRelationship("newton:targets").SetTargets([f"{ROOT}/hinge"])
     prim.AddAppliedSchema("ArticulationGearedPDControlAPI")
@@ -142,7 +138,6 @@ def test_a_law_and_one_that_is_not_listed_are_two(stage) -> None:
 
 
 def test_attributes_before_the_gear_that_nobody_reads_are_named(stage) -> None:
-    """A misspelt name, and one of an older file beside those of today."""
     prim = prim_with(stage, GEARED)
     prim.CreateAttribute("actuator:geared:kq", Sdf.ValueTypeNames.Float).Set(1.0)
     prim.CreateAttribute("newton:gear", Sdf.ValueTypeNames.Float).Set(1.0)
@@ -153,7 +148,6 @@ def test_attributes_before_the_gear_that_nobody_reads_are_named(stage) -> None:
 
 
 def test_values_of_a_class_prim_stand_in_too(stage) -> None:
-    """A prim that inherits all of it is read alike."""
     prim = prim_with(stage, GEARED, CUTOFF)
     stage.DefinePrim(f"{ROOT}/Actuators/other", "NewtonActuator").GetInherits().AddInherit(prim.GetPath())
     other = Usd.Stage.GetPrimAtPath(stage, f"{ROOT}/Actuators/other")

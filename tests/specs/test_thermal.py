@@ -35,7 +35,6 @@ def test_derating_starts_before_it_ends() -> None:
     ids=["none", "by joint", "array"],
 )
 def test_loss_that_nobody_knows_is_refused(constant) -> None:
-    """By name, also at one joint; a winding or a constant of its own is enough."""
     heat = aa.ThermalConfig(**HEAT, motor_constant=constant)
     with pytest.raises(ValueError, match=r"motors\['\.\*'\] has ThermalConfig without motor_constant: must have one"):
         aa.ActuatedArrays(["shoulder", "extension"], {".*": [PD, heat]}, num_robots=1)
@@ -45,7 +44,6 @@ def test_loss_that_nobody_knows_is_refused(constant) -> None:
 
 
 def test_loss_that_no_file_has_is_refused(tmp_path) -> None:
-    """A prim whose thermal schema has no constant, and that has no winding."""
     path = edited(
         tmp_path,
         lambda stage: aa.add_motors(
@@ -107,7 +105,6 @@ def test_windings_of_two_coppers_are_refused(tmp_path) -> None:
 
 
 def test_copper_warms_a_motor_up() -> None:
-    """The rest temperature is that of a resistance that rises with it."""
     heat = aa.ThermalConfig(winding_capacity=20.0, winding_resistance=1.0)
     with aa.ActuatedArrays(["j"], {".*": [aa.PDControlConfig(0.0, 0.0), WINDING, heat]}, num_robots=1) as arrays:
         zero = np.zeros((1, 1), np.float32)
