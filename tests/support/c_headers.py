@@ -20,7 +20,6 @@ _SCALE = np.array([[0.5], [4], [0.5], [1], [2]], np.float32)
 
 
 def compiled(folder: Path, header: str, name: str) -> ctypes.CDLL:
-    """A library of a header, whose functions are global there."""
     # a library of a path that is loaded already would be that one
     folder = Path(tempfile.mkdtemp(dir=folder))
     (folder / "motors.h").write_text(header, "utf-8")

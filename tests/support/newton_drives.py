@@ -45,7 +45,6 @@ class Theirs:
         self.own = self.group.state() if self.group else None
 
     def efforts(self, q, qd, q_target, qd_target, feedforward) -> np.ndarray:
-        """Those of the joints."""
         self.state.joint_q.numpy()[self.coordinates] = q
         self.state.joint_qd.numpy()[self.columns] = qd
         self.control.joint_target_q.numpy()[self.coordinates] = q_target
@@ -72,7 +71,6 @@ class Ours:
             self.wrapper = ArticulationActuators(root)
 
     def efforts(self, q, qd, q_target, qd_target, feedforward) -> np.ndarray:
-        """Those of the joints, by name."""
         arrays = self.host.arrays()
         given = {"positions": q, "velocities": qd, "position_targets": q_target, "velocity_targets": qd_target}
         for name, values in given.items():

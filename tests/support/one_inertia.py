@@ -43,7 +43,6 @@ class Plant:
             self.farthest = np.maximum(self.farthest, self.q)
 
     def state(self, name: str) -> np.ndarray:
-        """A number of the state of the stages, by robot."""
         return state_of(self.arrays, name)
 
 
@@ -73,7 +72,6 @@ def tell(arrays: ActuatedArrays, values: dict) -> None:
 
 
 def state_of(arrays: ActuatedArrays, name: str) -> np.ndarray:
-    """A number of the state, by robot."""
     return next(values for key, values in arrays.save_state().items() if key.endswith(f".{name}")).reshape(-1)
 
 

@@ -35,7 +35,6 @@ class Tally:
     differ: list[tuple[str, str, str]] = dataclasses.field(default_factory=list)
 
     def add(self, joint: object, beside: object, compare: Callable[[], str]) -> None:
-        """Count a comparison, which returns the difference; an error is one, too."""
         self.ran += 1
         try:
             difference = compare()
@@ -56,7 +55,6 @@ class Tally:
 
 @functools.cache
 def usable_joints(seed: int = 0) -> tuple[Joint, ...]:
-    """All joints in all modes that they can have."""
     every = [joint.in_mode(mode) for joint in all_joints(seed) for mode in MODES]
     return tuple(joint for joint in every if not refused(joint))
 
@@ -72,7 +70,6 @@ class Baselines:
         self._known: dict[tuple[Joint, int, int], Record] = {}
 
     def of(self, joint: Joint, before: int = 0, after: int = 0) -> Record:
-        """Of a joint with so many axes before and after it."""
         places = (before, after) if joint.asks_number else (0, 0)
         key = joint, *places
         if key not in self._known:
@@ -82,7 +79,6 @@ class Baselines:
 
 
 def compare(joints: Sequence[Joint], baselines: Baselines, tally: Tally) -> None:
-    """Step joints beside each other, and compare each with itself alone."""
     try:
         records = run(joints, baselines.robots, baselines.binding)
     except (TypeError, ValueError) as error:
@@ -194,7 +190,6 @@ def by_rows(
 
 
 def _calm(joints: Sequence[Joint], robots: int, binding: Binding) -> list[Record]:
-    """What joints do without faults and resets."""
     scripts = {joint: script(joint, robots, faults=False) for joint in joints}
     return run(joints, robots, binding, scripts=scripts, resets=())
 

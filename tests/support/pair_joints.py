@@ -85,7 +85,6 @@ class Joint:
 
     @functools.cached_property
     def components(self) -> list[type[Component]]:
-        """The classes of its laws."""
         found: list[type[Component]] = []
         for stage in itertools.chain(*self.axes):
             if isinstance(stage, aa.NeuralControlConfig):
@@ -120,7 +119,6 @@ class Joint:
 
     @property
     def mode(self) -> str:
-        """Its effort mode."""
         found = [stage for stage in self.axes[0] if isinstance(stage, aa.ImplicitConfig)]
         return MODES[1 + found[0].in_engine] if found else MODES[0]
 
@@ -165,7 +163,6 @@ def table(rng: np.random.Generator, lowest: float) -> tuple[list[float], list[fl
 
 
 def valid(config: type[Config], rng: np.random.Generator, **given):
-    """A config with random valid values, some of them given."""
     described = parameters_of(config)
     for _ in range(300):
         values = {name: number(one, rng) if one.of_law else one.fallback for name, one in described.items()}
@@ -190,7 +187,6 @@ def followed(
     position: float, velocity: float, position_target: float, velocity_target: float, feedforward: float, dt: float,
     level: float, gain: float,
 ):  # fmt: skip
-    """Return an effort that follows the error slowly, and its level."""
     now = 0.9 * level + gain * (position_target - position) - 0.1 * velocity
     return now + feedforward + 0.01 * velocity_target, now
 
@@ -205,7 +201,6 @@ class ControllerOfUser(aa.Controller):
 
 @functools.cache
 def networks() -> Path:
-    """A folder with a file of each kind of network."""
     folder = Path(tempfile.mkdtemp())
     for kind, said in NETWORKS.items():
         words = {"model_type": kind, **{name: value for name, value in said.items() if name != "inputs"}}
@@ -257,7 +252,6 @@ def completed(name: str, stages: tuple[Config, ...], rng: np.random.Generator) -
 
 
 def named_stages(joints: Sequence[Joint], robots: int) -> tuple[list[str], list[list]]:
-    """Names and stages of all axes of joints."""
     names = [f"j{at}" for at in range(sum(len(joint.axes) for joint in joints))]
     found: list[list] = []
     for joint in joints:
@@ -266,7 +260,6 @@ def named_stages(joints: Sequence[Joint], robots: int) -> tuple[list[str], list[
 
 
 def motors_of(names: Sequence[str], stages: Sequence[list]):
-    """Motors by name, or pairs where one has a component."""
     if all(isinstance(one, Config) for some in stages for one in some):
         return dict(zip(names, stages, strict=True))
     return [(aa.ActuatorConfig(**parts_of(some)), name) for some, name in zip(stages, names, strict=True)]
@@ -291,7 +284,6 @@ def refused(joint: Joint) -> bool:
 
 
 def problems_of(stages: Sequence[Config]) -> list[str]:
-    """What is wrong with a motor of these stages."""
     return misfits(motor_of(list(stages)), "joint")
 
 
@@ -383,7 +375,6 @@ def factors() -> list[str]:
 
 
 def of_choices(row: Sequence[str], seed: int = 0) -> Joint:
-    """The joint of a choice for each factor."""
     name = ", ".join(one for one in row if one)
     rng = np.random.default_rng([zlib.crc32(name.encode()), seed])
     stages = [stage for kind, one in zip(factors(), row, strict=True) for stage in choices()[kind][one](rng)[0]]
@@ -405,7 +396,6 @@ def joints_of_three(seed: int = 0, other: int = 0) -> tuple[tuple[Joint, ...], i
 
 @functools.cache
 def _rows_of_three(seed: int) -> tuple[list[tuple[str, ...]], int]:
-    """The choices of these joints."""
     kinds = [list(choices()[kind]) for kind in factors()]
     for place, kind in enumerate(factors()):
         if kind in factors()[:place]:

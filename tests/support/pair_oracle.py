@@ -50,7 +50,6 @@ class Late:
         return found
 
     def reset(self, robot: int) -> None:
-        """Forget the past of a robot."""
         self._past[robot] = []
 
 
@@ -78,7 +77,6 @@ class Stage:
             return np.zeros(robots)
 
     def reset(self, robot: int) -> None:
-        """Forget what the law has, but for what it keeps."""
         kept = self.owner.KEPT
         for name, values in self.state.items():
             by = kept[name] if isinstance(kept, Mapping) and name in kept else None
@@ -156,7 +154,6 @@ class Chain:
         self.world.close()
 
     def reset(self, robot: int) -> None:
-        """Reset a robot."""
         for one in (*self.stages, *self.steps):
             one.reset(robot)
         if self.twin is not None:

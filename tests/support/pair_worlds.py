@@ -38,7 +38,6 @@ Fault = tuple[int, int, str, int]
 
 @contextlib.contextmanager
 def engine(name: str) -> Iterator[None]:
-    """Let plans be stepped by an engine."""
     with contextlib.ExitStack() as stack:
         if name == "warp":
             stack.enter_context(mock.patch.object(native, "core", None))
@@ -78,7 +77,6 @@ def script(joint: Joint, robots: int, faults: bool = True, seed: int = 0) -> Scr
 
 
 def _script_of_robot(joint: Joint, axes: int, robot: int, seed: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Inputs and signals of one robot."""
     rng = joint.rng(robot, seed)
     shape = STEPS, axes
     qd = rng.normal() + np.cumsum(0.7 * rng.normal(size=shape), axis=0)
@@ -113,18 +111,15 @@ class Arrays:
             array.numpy()[:] = values[:, slots]
 
     def reset(self, robots: Sequence[int]) -> None:
-        """Reset robots."""
         self.arrays.reset(indices=list(robots))
 
     @property
     def faults(self) -> list[Fault]:
-        """Axis, robot, what was not finite, and step."""
         return [
             (self.names.index(one.dof_name), one.robot, " ".join(one.inputs), one.step) for one in self.arrays.faults
         ]
 
     def close(self) -> None:
-        """Release it."""
         self.arrays.close()
 
 
@@ -160,18 +155,15 @@ class Wrapper:
         self.host.signals[name].numpy()[:] = values
 
     def reset(self, robots: Sequence[int]) -> None:
-        """Reset robots."""
         self.wrapper.reset(indices=list(robots))
 
     @property
     def faults(self) -> list[Fault]:
-        """Axis, robot, what was not finite, and step."""
         return [
             (self.names.index(one.dof_name), one.robot, " ".join(one.inputs), one.step) for one in self.wrapper.faults
         ]
 
     def close(self) -> None:
-        """Release it."""
         self.wrapper.close()
 
 
@@ -188,8 +180,6 @@ class _Host(ArraysHost):
 
 
 class _Articulation(ArrayArticulation):
-    """Its robots."""
-
     takes_step_armatures = True
 
     def is_physics_tensor_entity_valid(self) -> bool:
@@ -200,7 +190,6 @@ class _Articulation(ArrayArticulation):
         """They are of the simulator, and efforts are what is looked at."""
 
     def joint_signals(self, wanted: Sequence[str]) -> JointViews:
-        """Those of the host."""
         signals = self._backend
         return JointViews({name: one for name, one in signals.signals.items() if name in wanted}, lambda: None)
 
@@ -246,7 +235,6 @@ class Actuators:
                 one.signals[name].numpy()[:] = values[:, at]
 
     def reset(self, robots: Sequence[int]) -> None:
-        """Reset robots."""
         mask = wp.array(np.isin(np.arange(self.shape[0]), robots), dtype=wp.bool, device="cpu")
         for state in self.states[0]:
             if state is not None:
@@ -274,7 +262,6 @@ class Record:
     faults: tuple[Fault, ...]
 
     def part(self, robots: Sequence[int]) -> Record:
-        """What it did in some robots, without faults."""
         return Record(np.ascontiguousarray(self.efforts[:, list(robots)]), ())
 
     def differs_from(self, other: Record) -> str:

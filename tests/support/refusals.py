@@ -6,6 +6,5 @@ import pytest
 
 
 def refused(error: type[BaseException], call: Callable, match: str | None = None) -> None:
-    """The call raises the error, and its text has the match."""
     with pytest.raises(error, match=match):
         call()

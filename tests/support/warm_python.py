@@ -95,7 +95,6 @@ def _become(
     timeout: int,
     limits: dict[str, int],
 ) -> None:
-    """Be a process that was started with all that, and run what it is to run."""
     # not everywhere, as forks are not
     import resource
 

@@ -78,7 +78,6 @@ def _type(node: Usd.Prim) -> str:
 
 
 def _value(node: Usd.Prim, name: str):
-    """What an input is set or wired to; constants are wired from their own input."""
     attribute = node.GetAttribute(name)
     for source in attribute.GetConnections():
         attribute = node.GetStage().GetAttributeAtPath(source)

@@ -21,8 +21,6 @@ BUNDLED = f"isaacsim.core.experimental.actuators-{BUNDLED_VERSION}"
 
 @dataclass
 class Known:
-    """An extension that the manager knows."""
-
     id: str
     path: Path
     manifest: dict = field(default_factory=dict)
@@ -84,7 +82,6 @@ class ExtensionManager:
             self.set_extension_enabled_immediate(asked.get(ext_id.partition("-")[0], ext_id), True)
 
     def running(self, ext_id: str) -> list:
-        """The entry points of an extension that run."""
         return self._known[ext_id].running
 
     # what extensions call
@@ -128,7 +125,6 @@ class ExtensionManager:
 
     @property
     def hooks(self) -> list[Hook]:
-        """The subscriptions held."""
         return list(self._hooks)
 
     # inside

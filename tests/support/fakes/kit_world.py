@@ -46,7 +46,6 @@ class App:
         await self._waiting[-1]
 
     def update(self) -> None:
-        """One frame of the user interface."""
         waiting, self._waiting = self._waiting, []
         for future in waiting:
             if not future.done():
@@ -109,7 +108,6 @@ class KitWorld:
         self.app.loop.close()
 
     def modules(self) -> dict[str, types.ModuleType]:
-        """What can be imported in the process."""
         log = self.log
         made = {
             "carb": _module("carb", log_info=log.log_info, log_warn=log.log_warn, log_error=log.log_error),
@@ -184,12 +182,10 @@ class KitWorld:
     # what a user does
 
     def open(self, stage: Usd.Stage) -> None:
-        """Open a stage, abruptly when the timeline plays."""
         self._end_of_stage()
         self.usd_context.open(stage)
 
     def close(self) -> None:
-        """Close the stage."""
         self._end_of_stage()
         self.usd_context.close()
 

@@ -11,8 +11,6 @@ from fakes.physics import Physics
 
 
 class DofType(enum.IntEnum):
-    """Kinds of joint axes."""
-
     Invalid = 0
     Rotation = 1
     Translation = 2
@@ -20,8 +18,6 @@ class DofType(enum.IntEnum):
 
 @dataclass(frozen=True)
 class Metatype:
-    """What the articulations of a view share."""
-
     dof_names: list[str]
 
     @property

@@ -80,7 +80,6 @@ class IsaacSimPython:
             vars(made["omni.graph"]).update(core=made["omni.graph.core"], tools=made["omni.graph.tools"])
 
     def end(self) -> None:
-        """End Kit."""
         self.world.app.manager.set_extension_enabled_immediate(self._launched, False)
         if self._steps:
             self._write_down()

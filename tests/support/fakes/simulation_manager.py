@@ -36,8 +36,6 @@ class SimulationEvent(enum.Enum):
 
 
 class IsaacEvents(enum.Enum):
-    """Events of Isaac Sim before."""
-
     PHYSICS_WARMUP = "isaac.physics_warmup"
     SIMULATION_VIEW_CREATED = "isaac.simulation_view_created"
     PHYSICS_READY = "isaac.physics_ready"
@@ -69,8 +67,6 @@ READY_EVENTS = (
 
 @dataclass(frozen=True)
 class KeptMethod:
-    """A method by name of an object that may be gone."""
-
     owner: Any
     name: str
 
@@ -226,7 +222,6 @@ class SimulationManager:
 
     @classmethod
     def _reset(cls) -> None:
-        """The stage has changed."""
         cls.invalidate_physics()
         cls._callbacks.clear()
         cls._callback_iter = 0
