@@ -74,7 +74,6 @@ def test_strict_is_exit_code_one(tmp_path, capsys) -> None:
 
 
 def test_a_whole_file_is_written(tmp_path, capsys) -> None:
-    """With the motors of one file and the rest of another."""
     out = tmp_path / "arm.xml"
     assert main(["export", ARM, "--to", "mjcf", "-o", str(out), "--into", str(ROBOTS / "arm_2dof.xml")]) == 0
     assert "fragment" not in capsys.readouterr().out

@@ -25,7 +25,6 @@ _TABLE = Table(
 
 
 def test_tables_show_numbers_units_and_brackets(capsys) -> None:
-    """Markup is text; a missing value is a hyphen."""
     show(Answer([_TABLE], ["Two joints [all]."]))
     text = capsys.readouterr().out
     assert "of [/World/Arm]" in text
@@ -70,8 +69,6 @@ def test_too_much_for_the_machine_is_one_line(monkeypatch, capsys) -> None:
 
 
 def test_interrupt_is_one_line(monkeypatch, capsys) -> None:
-    """With the exit code that shells have for it."""
-
     def answer(_) -> Answer:
         raise KeyboardInterrupt
 
@@ -81,8 +78,6 @@ def test_interrupt_is_one_line(monkeypatch, capsys) -> None:
 
 
 def test_defects_keep_their_trace(monkeypatch) -> None:
-    """Errors of other kinds are not hidden."""
-
     def answer(_) -> Answer:
         raise KeyError("a defect")
 
@@ -101,7 +96,6 @@ def test_wrong_arguments_are_refused(capsys) -> None:
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
 def test_output_that_lacks_signs_is_no_error(encoding, monkeypatch) -> None:
-    """Tables replace such characters; output for programs is complete."""
     for put in (show, show_json):
         shown = io.BytesIO()
         monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(shown, encoding=encoding))
@@ -149,7 +143,6 @@ def test_parity_names_its_place(capsys) -> None:
 
 @pytest.mark.parametrize("command", SUBCOMMANDS)
 def test_help_shows_what_an_option_takes(command, capsys) -> None:
-    """Also of one that may be left out."""
     with pytest.raises(SystemExit) as ended:
         main.main([command.lower(), "--help"])
     assert ended.value.code == 0
@@ -158,7 +151,6 @@ def test_help_shows_what_an_option_takes(command, capsys) -> None:
 
 
 def test_none_is_no_value_of_an_option(capsys) -> None:
-    """One leaves the option out."""
     with pytest.raises(SystemExit):
         main.main(["compare", "robot.usda", "--seconds", "None"])
     assert "--seconds" in "".join(capsys.readouterr())

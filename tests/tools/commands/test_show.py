@@ -56,7 +56,6 @@ def test_numbers_of_joints_of_both_kinds_have_their_own_unit() -> None:
     ],
 )
 def test_joints_in_few_words(names, pattern) -> None:
-    """Each part is a pattern that matches its joints and no others."""
     every = ["left_knee", "right_knee", *"ab", "FL_hip", "waist", "a_hip_x", "a_hip_y", "b_hip_x", "b_hip_y"]
     every = names if pattern.startswith("all") else every
     assert briefly(names, every) == pattern

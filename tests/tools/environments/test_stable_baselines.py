@@ -59,7 +59,6 @@ def test_steps_are_those_of_the_environment(adapter) -> None:
 
 
 def test_a_fall_is_no_truncation(adapter) -> None:
-    """The robot that falls has the return of its fall."""
     adapter.reset()
     robots = adapter.envs._robots
     poses = robots.get_world_poses()[0].numpy()

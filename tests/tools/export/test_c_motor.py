@@ -192,14 +192,12 @@ def test_stages_have_the_bits_of_the_core(name, tmp_path) -> None:
 @needs_compiler
 @pytest.mark.parametrize("name", ["encoder", "elastic", "timed_delay", "winding_and_spring", "rate_in_hertz"])
 def test_other_steps_of_time(name, tmp_path) -> None:
-    """Parameters that depend on the physics step follow it."""
     motors = {"shoulder": MOTORS[name], "extension": MOTORS["register"]}
     assert steps_alike(read_robot(ARM, motors), tmp_path, 150, dt=0.0007).any(axis=1).all()
 
 
 @needs_compiler
 def test_random_numbers_count_driven_joints(tmp_path) -> None:
-    """Joints with equal encoders have different noise, also where the first joint has no motor."""
     alone = steps_alike(read_robot(ARM, {"extension": [PD, NOISY]}), tmp_path, 100)
     assert not alone[:, 0].any() and alone[:, 1].all()
     both = steps_alike(read_robot(ARM, {".*": [PD, NOISY]}), tmp_path, 100)
@@ -207,6 +205,5 @@ def test_random_numbers_count_driven_joints(tmp_path) -> None:
 
 
 def test_every_law_of_a_kind_in_the_table_is_compared() -> None:
-    """The motors above have all laws of all kinds that a header can have, but for networks and linkages."""
     compared = {type(stage) for stages in MOTORS.values() for stage in stages}
     assert {law.config for law in catalogue.laws() if law.kind in LINES} - compared == {aa.LinkageConfig}

@@ -102,7 +102,6 @@ def test_unknown_joints_and_floating_bases_are_refused() -> None:
 
 
 def test_blocks_all_over_a_log_are_held_out() -> None:
-    """Each fourth one of five seconds, or of an eighth of a shorter log."""
     for seconds, block in ((60.0, 5.0), (8.0, 1.0)):
         time = np.arange(0.0, seconds, 0.01)
         still = np.zeros((len(time), 1))

@@ -126,7 +126,6 @@ def test_what_was_reduced_and_what_is_unknown_is_said() -> None:
 
 @pytest.mark.slow
 def test_links_do_not_touch(tmp_path) -> None:
-    """At full amplitude these fingers meet."""
     file = tmp_path / "fingers.xml"
     file.write_text(FINGERS)
     found = excitation(file, {".*": known_motor(5.0, 0.5)}, ExcitationPlan(seconds=8.0, rate=100.0, kinds=["holds"]))

@@ -142,7 +142,6 @@ def servo(torque_constant: float, resistance: float, *others: object) -> aa.Moto
 
 @pytest.mark.slow
 def test_a_current_tells_the_winding_of_a_servo() -> None:
-    """With a column that is not fitted, which is said."""
     friction, encoder = hidden_motor(coulomb=0.1, viscous=0.05, bias=0.0).others
     true = servo(0.8, 2.0, friction, encoder)
     logs = [
@@ -159,7 +158,6 @@ def test_a_current_tells_the_winding_of_a_servo() -> None:
 
 @pytest.mark.slow
 def test_a_torque_constant_that_no_column_tells_is_said() -> None:
-    """And the others keep their errors."""
     true, known = hidden_motor(), known_motor()
     true.others, known.others = [*true.others, aa.ElectricalConfig(0.8, 2.0)], [aa.ElectricalConfig(0.5, 2.0)]
     log = hidden_log(PENDULUM, {"hinge": true}, ["hinge"])
@@ -174,7 +172,6 @@ def test_a_torque_constant_that_no_column_tells_is_said() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("scale", [1e3, -1.0])
 def test_a_column_of_another_unit_or_sign_is_left_out(scale) -> None:
-    """It is named, and changes nothing of what positions tell."""
     true, known = hidden_motor(), known_motor()
     true.others, known.others = [*true.others, aa.ElectricalConfig(0.8, 2.0)], [aa.ElectricalConfig(0.8, 2.0)]
     log = hidden_log(PENDULUM, {"hinge": true}, ["hinge"], columns=["current"])

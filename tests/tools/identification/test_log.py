@@ -25,7 +25,6 @@ def test_signals_are_copies_and_read_only() -> None:
 
 
 def test_time() -> None:
-    """The step is the median, which a lost sample leaves alone."""
     assert made([0.5, 0.51, 0.55]).duration == pytest.approx(0.05)
     assert following(dt=0.002).dt == pytest.approx(0.002)
 
@@ -45,7 +44,6 @@ def test_time() -> None:
     ],
 )
 def test_refused(given, said) -> None:
-    """The error names the file, the signal and the row."""
     with pytest.raises(ValueError, match=said):
         made(**given)
 

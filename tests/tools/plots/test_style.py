@@ -20,12 +20,10 @@ def test_labels_are_apart_and_inside(places) -> None:
 
 
 def test_close_labels_share_the_room_around_their_mean() -> None:
-    """No other label moves."""
     np.testing.assert_allclose(style.separate([0.1, 0.5, 0.5, 0.9], 0.1), [0.1, 0.45, 0.55, 0.9])
 
 
 def test_curves_are_named_where_they_end(tmp_path) -> None:
-    """In their colors; also on a logarithmic scale; a curve without numbers has none."""
     drawn = style.figure(4, 3)
     panel = drawn.subplots()
     style.dress([panel])
@@ -38,7 +36,6 @@ def test_curves_are_named_where_they_end(tmp_path) -> None:
 
 
 def test_many_curves_differ() -> None:
-    """By dashes where colors repeat; targets keep theirs."""
     drawn = style.figure(4, 3)
     panel = drawn.subplots()
     style.lines(panel, np.arange(2), np.random.default_rng(0).random((2, 28)))
@@ -48,7 +45,6 @@ def test_many_curves_differ() -> None:
 
 
 def test_curves_that_end_alike_are_named_in_their_order() -> None:
-    """The first is on top."""
     _, (panel,) = style.panels(4, 3)
     panel.set_ylim(0.0, 1.0)
     found = panel
@@ -97,7 +93,6 @@ def test_a_mark_is_a_dashed_line_with_its_words() -> None:
 
 
 def test_panels_share_axes_and_have_a_headline() -> None:
-    """Columns share the x axis, rows the y axis."""
     drawn, (upper, lower) = style.panels(4, 3, "What it shows", rows=2, heights=[2, 1])
     found = drawn
     upper.set_xlim(0.0, 7.0)
@@ -110,7 +105,6 @@ def test_panels_share_axes_and_have_a_headline() -> None:
 
 
 def test_what_is_shown_ends_when_all_curves_rest() -> None:
-    """With a margin; a curve that does not settle is shown to its end."""
     time = np.arange(0.0, 10.0, 0.01)
     quick, slow = np.exp(-4.0 * time), np.exp(-2.0 * time)
     rests = np.log(50.0) / 2.0
@@ -120,7 +114,6 @@ def test_what_is_shown_ends_when_all_curves_rest() -> None:
 
 
 def test_bands_hold_their_share_of_the_samples() -> None:
-    """Bands around the median, labelled from the outside in."""
     _, (panel,) = style.panels(4, 3)
     found = panel
     style.bands(panel, [0.0, 1.0], np.tile(np.arange(101.0), (2, 1)), "robots", (50, 100))
@@ -131,13 +124,11 @@ def test_bands_hold_their_share_of_the_samples() -> None:
 
 
 def test_shades_are_of_one_family() -> None:
-    """From dark to light, all visible on white."""
     lightness = [sum(int(color[at : at + 2], 16) for at in (1, 3, 5)) for color in style.shades(5)]
     assert lightness == sorted(lightness) and lightness[-1] < 600
 
 
 def test_missing_matplotlib_is_said(monkeypatch) -> None:
-    """The error names the extra."""
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(ModuleNotFoundError, match=r"A plot needs matplotlib.*pip install"):
         style.figure(1, 1)

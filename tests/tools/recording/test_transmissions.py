@@ -66,7 +66,6 @@ def own_effort(effort: float, position: float, velocity: float, ratio: float, of
 
 
 def test_transmissions_of_ones_own_are_unknown() -> None:
-    """Their shafts and limits, not their efforts."""
     own = type("TransmissionOwn", (aa.TransmissionGear,), {"LAW": own_effort, "__doc__": "One of the user's own."})
     ones = [wp.array(np.float32([value]), dtype=wp.float32, device="cpu") for value in (2.0, 0.0, 0.0)]
     config = aa.ActuatorConfig(aa.PDControlConfig(3.0, 0.0), [aa.MaxEffortClampingConfig(1.0)], others=[own(*ones)])
@@ -78,7 +77,6 @@ def test_transmissions_of_ones_own_are_unknown() -> None:
 
 
 def test_efforts_on_shafts_have_a_panel_of_their_own() -> None:
-    """Computed efforts with those of the shaft, the limit with those of the joint."""
     log = moved([*PD, aa.TransmissionConfig(RATIO)])
     figure = log.plot("hip")
     _, joint, shaft, *_ = figure.axes

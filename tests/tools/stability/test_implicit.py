@@ -69,7 +69,6 @@ def implicit(ratio: float, load: float) -> Implicit:
 @pytest.mark.parametrize("gains", GAINS)
 @pytest.mark.parametrize("ratio", [0.3, 1.0, 1.5, 2.5])
 def test_radius_is_the_growth_in_the_engine(ratio, gains, load) -> None:
-    """Of a joint whose inertia is under-estimated, right, and over-estimated."""
     loop = Loop(np.array([[1 / INERTIA]]), np.array(gains)[:, None], implicit=implicit(ratio, load))
     # what decays fast is soon below the resolution of float32, and what is known of a load decays with its share
     least = max(0.8, 1.0 - load + 0.005) if load else 0.8
@@ -80,7 +79,6 @@ def test_radius_is_the_growth_in_the_engine(ratio, gains, load) -> None:
 @pytest.mark.parametrize("gains", [(800.0, 40.0, 0.0), (800.0, 40.0, 2000.0)])
 @pytest.mark.parametrize("frequency", [0.5, 3.0, 41.0])
 def test_closed_loop_is_what_a_sine_does(frequency, gains, load) -> None:
-    """Magnitude and phase, also near half the rate of physics."""
     found = frequency_response("j", gains, INERTIA, DT, implicit=implicit(0.7, load))
     at = np.argmin(np.abs(found.frequencies - frequency))
     expected = growth(0.7, gains, load, found.frequencies[at])
@@ -89,7 +87,6 @@ def test_closed_loop_is_what_a_sine_does(frequency, gains, load) -> None:
 
 
 def test_known_inertia_is_stable_at_any_gains() -> None:
-    """At any step; the margin of the same joint is finite where it is explicit."""
     for kp, kd in ((1e6, 1.0), (100.0, 1e6), (1e3, 10.0)):
         table = aa.stability_of([[INERTIA]], DT, kp, kd, stages=[aa.ImplicitConfig()])
         assert table.robots[0].margin == table.robots[0].largest_step == np.inf
@@ -129,13 +126,11 @@ def test_over_estimated_inertia_has_a_margin_and_an_armature_that_helps() -> Non
 
 
 def test_joints_are_stepped_with_coupled_inertias() -> None:
-    """As the engine has them of its simulator."""
     found = [one.stepped_inertia for one in aa.stability_of(MATRIX, DT, 1.0, 1.0, stages=[aa.ImplicitConfig()]).joints]
     assert found == pytest.approx(coupled_inertias(np.linalg.inv(MATRIX)))
 
 
 def test_coupled_joints_are_stable_at_any_gains_if_they_follow_loads_slowly() -> None:
-    """Stiffness has a limit where they follow loads at once; each of them alone has none."""
     near = np.array([[1.0, 0.8], [0.8, 1.0]])
     for kp, kd in ((1e6, 0.0), (1e6, 1e5), (100.0, 1.0)):
         table = aa.stability_of(near, DT, kp, kd, stages=[aa.ImplicitConfig()])
@@ -148,7 +143,6 @@ def test_coupled_joints_are_stable_at_any_gains_if_they_follow_loads_slowly() ->
 
 
 def test_text_and_json_have_the_effort_mode() -> None:
-    """Only where a joint is implicit."""
     table = aa.stability_of(MATRIX, DT, 1e4, 1e3, joints=["hip", "toe"], stages=[aa.ImplicitConfig()])
     title, header, _, *rows = str(table).splitlines()
     assert "margin inf" in title and header.startswith("Joint  Effort mode")
@@ -278,7 +272,6 @@ def test_joint_of_no_known_inertia_is_refused(monkeypatch) -> None:
 
 
 def test_simulators_with_matrices_alone_tell_the_same(monkeypatch) -> None:
-    """As PhysX and Isaac Sim do, whose laws get the inertia of the matrices."""
     tables = []
     for _ in range(2):
         with aa.Simulation(ROBOTS / "franka_panda.usda", DT) as sim:
@@ -307,7 +300,6 @@ def test_warning_names_the_mode_as_a_remedy(tells, monkeypatch) -> None:
 
 
 def test_warning_of_a_late_joint_does_not_name_the_mode() -> None:
-    """A sensor makes it explicit, with or without the mode."""
     encoder = aa.EncoderConfig(latency=0.012)
     for more in ([encoder], [encoder, aa.ImplicitConfig()]):
         motor = [aa.PDControlConfig(400.0, 2.0), aa.MaxEffortClampingConfig(100.0), *more]
@@ -322,7 +314,6 @@ def test_warning_of_a_late_joint_does_not_name_the_mode() -> None:
 
 
 def test_bode_plot_is_that_of_the_implicit_loop() -> None:
-    """With an infinite gain margin, which the picture names."""
     with aa.Simulation(ROBOTS / "pendulum.usda", DT) as sim:
         motor = [aa.PDControlConfig(4000.0, 200.0), aa.MaxEffortClampingConfig(100.0), aa.ImplicitConfig()]
         actuators = aa.ArticulationActuators.from_configs("/World/Pendulum", {"hinge": motor})

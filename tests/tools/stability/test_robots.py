@@ -74,7 +74,6 @@ class Bench:
         self.robot: Any = self.actuators.articulation
 
     def set_gains(self, kp: np.ndarray, kd: np.ndarray) -> None:
-        """Copies, one per joint."""
         for number, actuator in enumerate(self.actuators.actuators):
             controller: Any = actuator.controller
             mine = slice(number, number + 1) if len(self.actuators.actuators) > 1 else slice(None)
@@ -108,7 +107,6 @@ class Bench:
 
 
 def gains(inertia: np.ndarray, dt: float, stiff: float) -> tuple[np.ndarray, np.ndarray]:
-    """Gains near the limit, with a share of stiffness."""
     return stiff * 4 * inertia / dt**2, (1 - stiff) * 2 * inertia / dt
 
 
@@ -203,7 +201,6 @@ def test_late_joints_of_an_arm_have_their_own_latency() -> None:
 
 
 def test_gains_that_a_latency_makes_vibrate_are_told_at_play() -> None:
-    """With the damping that is needed; a shorter step is no remedy."""
     with aa.Simulation(weightless("pendulum"), 1 / 500) as sim:
         motor = {".*": [aa.PDControlConfig(400.0, 2.0), *LATE["encoder in seconds"]]}
         actuators = aa.ArticulationActuators.from_configs("/World/Pendulum", motor)
@@ -317,14 +314,12 @@ def test_warning_gives_the_numbers_once(panda: Any) -> None:
 
 
 def pendulums(dt: float, kd: float, num_envs: int = 1, *more: Any) -> tuple[aa.Simulation, aa.ArticulationActuators]:
-    """Pendulums with a motor, before play."""
     sim = aa.Simulation(ROBOTS / "pendulum.usda", dt, num_envs)
     motor = {"hinge": [aa.PDControlConfig(100.0, kd), aa.MaxEffortClampingConfig(10.0), *more]}
     return sim, aa.ArticulationActuators.from_configs("/World/Pendulum", motor)
 
 
 def test_warning_comes_with_play_and_once() -> None:
-    """Also with a clamp, which limits the amplitude; not again at the next play."""
     sim, actuators = pendulums(1 / 60, 60.0)
     with pytest.warns(UserWarning, match="will vibrate") as told:
         sim.play()
@@ -339,7 +334,6 @@ def test_warning_comes_with_play_and_once() -> None:
 
 @pytest.mark.parametrize(("viscous", "warns"), [(0.0, True), (2.0, False)])
 def test_too_little_damping_is_told_where_the_simulator_divides_its_step(viscous: float, warns: bool) -> None:
-    """More damping helps, an armature does not; friction counts as damping."""
     stage = weightless("pendulum")
     stage.GetPrimAtPath("/World/Pendulum/joints/hinge").CreateAttribute("newton:damping", Sdf.ValueTypeNames.Float).Set(
         np.radians(viscous)
@@ -361,7 +355,6 @@ def test_too_little_damping_is_told_where_the_simulator_divides_its_step(viscous
 
 
 def test_quiet_robots_are_not_spoken_of() -> None:
-    """Warnings are errors in tests."""
     sim, actuators = pendulums(1 / 60, 5.0, 1, aa.DelayConfig(4))
     sim.play()
     assert actuators.stability().stable
@@ -379,7 +372,6 @@ def test_integral_that_swings_up_is_shown_and_not_warned_of() -> None:
 
 
 def test_robots_with_gains_of_their_own_have_rows_of_their_own() -> None:
-    """Chosen by index; equal robots are computed once and each is named."""
     sim, actuators = pendulums(1 / 60, 5.0, 4)
     sim.play()
     controller: Any = actuators.actuators[0].controller
@@ -393,7 +385,6 @@ def test_robots_with_gains_of_their_own_have_rows_of_their_own() -> None:
 
 
 def test_joints_without_known_law_are_named(robots: Path) -> None:
-    """A network has no gains; a joint without an actuator is free."""
     sim = aa.Simulation(robots / "arm_2dof.usda")
     ones = [wp.ones(1, dtype=wp.float32, device="cpu") for _ in range(5)]
     actuators = aa.ArticulationActuators.from_actuators(
@@ -416,7 +407,6 @@ def test_floating_robot_is_free_to_recoil() -> None:
 
 
 def test_simulator_without_mass_matrices_says_so(leg: Leg) -> None:
-    """There is no warning at play either."""
     actuators = leg.wrap("hip")
     leg.host.play()
     with pytest.raises(HostError, match=r"ArrayArticulation tells no mass matrices .* stability_of\(\)"):
@@ -424,7 +414,6 @@ def test_simulator_without_mass_matrices_says_so(leg: Leg) -> None:
 
 
 def test_stopped_physics_says_so() -> None:
-    """Without physics there is no pose."""
     with pytest.raises(HostError, match="play"):
         pendulums(1 / 60, 5.0)[1].stability()
 
@@ -433,7 +422,6 @@ def test_stopped_physics_says_so() -> None:
 def test_friction_that_assumes_too_much_inertia_is_named(
     assumed: float, chatters: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where laws get no inertia; margins are those of the gains, with or without friction."""
     stage = ROBOTS / "pendulum.usda"
     monkeypatch.delattr(MujocoArticulation, "joint_signals")
     motor = [aa.PDControlConfig(100.0, 5.0), aa.MaxEffortClampingConfig(10.0)]

@@ -48,7 +48,6 @@ def test_geared_motor_is_seen_from_the_joint(targets) -> None:
 
 
 def test_motor_that_is_cut_off() -> None:
-    """It falls from standstill, and is zero beyond no-load speed."""
     found = envelope(leg(aa.DCMotorCutoffClampingConfig(LIMIT, FREE, LIMIT)), "hip")
     assert (found.stall_effort, found.corner_speed) == (LIMIT, 0.0)
     assert found.no_load_speed == pytest.approx(FREE, abs=1e-3)
@@ -68,7 +67,6 @@ def test_envelope_of_both_sides() -> None:
 
 
 def test_table_of_positions_is_drawn_over_them() -> None:
-    """Over speed, the position is the middle of the joint's range."""
     found = envelope(
         leg(aa.PositionBasedClampingConfig([-2.0, 0.0, 2.0], [10.0, 30.0, 10.0])), "knee", limits=(-1.0, 3.0)
     )
@@ -83,7 +81,6 @@ def test_table_of_positions_is_drawn_over_them() -> None:
 
 
 def test_parameters_are_those_of_the_robot_now() -> None:
-    """Parameters of each robot and joint; computing an envelope changes nothing."""
     legs = leg(aa.MaxEffortClampingConfig(LIMIT), aa.DelayConfig(2), robots=3)
     clamp = legs.actuators[0].clamping[0]
     limits = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], np.float32)
@@ -98,7 +95,6 @@ def test_parameters_are_those_of_the_robot_now() -> None:
 
 
 def test_motor_without_clamps_has_no_bounds() -> None:
-    """The plot says so."""
     found = envelope(leg(), "knee")
     assert np.isnan(found.whole).all()
     assert (found.stall_effort, found.corner_speed, found.no_load_speed) == (None, None, None)
@@ -133,6 +129,5 @@ def test_clamp_that_is_all_there_is_gives_its_name_to_the_line(others) -> None:
 
 
 def test_joint_without_an_actuator_is_an_error() -> None:
-    """The error names it."""
     with pytest.raises(ValueError, match=r"joint = 'foot': must be driven by an actuator, one of \['hip', 'knee'\]"):
         aa.plot_envelope(leg(), "foot")

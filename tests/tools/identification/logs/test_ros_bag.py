@@ -105,7 +105,6 @@ def test_clock_of_the_headers(tmp_path) -> None:
 
 
 def test_one_clock_for_both(tmp_path) -> None:
-    """Positions have stamps of a simulation, commands none."""
     with BagWriter(tmp_path / "bag") as bag:
         states(bag, stamp=-9.0)
         by_states(bag)
@@ -113,7 +112,6 @@ def test_one_clock_for_both(tmp_path) -> None:
 
 
 def test_joints_in_several_messages(tmp_path) -> None:
-    """Messages of the gripper alone are no rows; each joint has commands of its own."""
     with BagWriter(tmp_path / "bag") as bag:
         states(bag)
         bag.state(STATES, 10.25, ["thigh"], [7.0])
@@ -161,7 +159,6 @@ def test_positions_that_are_not_clear(tmp_path) -> None:
 
 
 def nothing(bag: BagWriter) -> None:
-    """A topic without messages."""
     bag.topic("/tf", "std_msgs/msg/String")
 
 
@@ -240,7 +237,6 @@ def few_numbers(bag: BagWriter) -> None:
     ],
 )
 def test_refused(tmp_path, write, topics, said) -> None:
-    """The error names bag, topic, rule and remedy."""
     with BagWriter(tmp_path / "bag") as bag:
         write(bag)
     refused(ValueError, lambda: read(tmp_path / "bag", *topics), said)
