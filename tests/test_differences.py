@@ -323,7 +323,6 @@ def functions(path: str) -> set[str]:
 
 @pytest.mark.parametrize("section", TESTED)
 def test_every_line_has_its_tests(section) -> None:
-    """No line without a test, no test of a line that is gone; what is named exists."""
     there = lines()[section]
     assert len(there) == len(TESTED[section])
     for line, (subject, (path, names)) in zip(there, TESTED[section].items(), strict=True):
@@ -332,5 +331,4 @@ def test_every_line_has_its_tests(section) -> None:
 
 
 def test_every_section_is_here() -> None:
-    """A table that is added wants tests too."""
     assert list(lines()) == list(TESTED)

@@ -37,7 +37,6 @@ print(*sorted({name.split(".")[4] for name in sys.modules if name.startswith("is
 
 
 def test_heart_steps_alone(tmp_path) -> None:
-    """With NumPy and Warp, in a copy of these folders."""
     source, copied = Path(package.__path__[0]), tmp_path.joinpath(*package.__name__.split("."))
     for room in HEART:
         shutil.copytree(source / room, copied / room, ignore=shutil.ignore_patterns("__pycache__", *OTHERS))

@@ -71,7 +71,6 @@ def kept_by_ticks(wrapper: aa.ArticulationActuators) -> int:
 
 
 def test_a_tick_asks_warp_for_nothing(wrapper) -> None:
-    """No launch, no copy, no new array, no synchronisation."""
     asked: list[str] = []
 
     def count(name: str):

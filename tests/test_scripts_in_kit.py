@@ -44,7 +44,6 @@ class Done:
         return self.process.stdout + self.process.stderr
 
     def recording(self) -> dict[str, np.ndarray]:
-        """What physics did."""
         with np.load(self.folder / "recording.npz") as file:
             return dict(file)
 
@@ -93,7 +92,6 @@ def copy_to(root: Path) -> Path:
 
 @pytest.fixture
 def extension(tmp_path: Path) -> Path:
-    """This tree in a folder of the extension's name."""
     return copy_to(tmp_path / "exts" / NAME)
 
 
@@ -103,7 +101,6 @@ def script_in(root: Path, name: str) -> Path:
 
 @pytest.fixture(params=["isaac-physx", "isaac-newton"])
 def kind(request: pytest.FixtureRequest) -> str:
-    """Isaac Sim on one of its engines."""
     return request.param
 
 
@@ -124,7 +121,6 @@ def require_good(done: Done, kind: str) -> dict[str, np.ndarray]:
 
 
 def test_drive_from_python(kind, tmp_path) -> None:
-    """PD, then sliding mode, each in a play of its own, stepped by hand."""
     script = script_in(REPOSITORY, "drive_from_python")
     recording = require_good(Done(tmp_path, script, "--plot", "picture.png", kind=kind), kind)
     pd, own = (Motion(recording, session, 1 / 500, ["hinge"]) for session in (0, 1))
@@ -192,14 +188,12 @@ def test_kit_executes_a_script_and_goes_on(extension, tmp_path) -> None:
 
 
 def test_engine_can_be_chosen(tmp_path) -> None:
-    """Isaac Sim switches; arguments that are its own do not disturb."""
     script = script_in(REPOSITORY, "drive_from_python")
     arguments = ("--engine", "newton", "--plot", "picture.png", "--/log/level=warn")
     require_good(Done(tmp_path, script, *arguments, kind="isaac-physx"), "isaac-newton")
 
 
 def test_engine_of_elsewhere_is_refused(tmp_path) -> None:
-    """Isaac Sim has no MuJoCo by that name."""
     done = Done(tmp_path, script_in(REPOSITORY, "drive_from_python"), "--engine", "mujoco", kind="isaac-physx")
     assert done.process.returncode == 1
     assert "engine = 'mujoco': must be one of ['physx', 'newton']" in done.output

@@ -23,7 +23,6 @@ MACHINES = {
 
 
 def pythons() -> list[str]:
-    """The Pythons that the package is for, as tags of wheels."""
     first, after = map(int, re.findall(r"3\.(\d+)", PROJECT["project"]["requires-python"]))
     return [f"cp3{minor}" for minor in range(first, after)]
 
