@@ -24,12 +24,7 @@ ARM = [f"panda_joint{number}" for number in range(1, 8)]
 class Done:
     """A script that has run in Isaac Sim's Python, in a folder of its own.
 
-    Args:
-        folder: It runs here, and what physics did is recorded here.
-        script: As it was called.
-        arguments: Of the script.
-        kind: Which Isaac Sim.
-        inside: Kit runs already, and executes the script.
+    `folder`: It runs here, and what physics did is recorded here. `inside`: Kit runs already, and executes the script.
     """
 
     def __init__(self, folder: Path, script: Path, *arguments: str, kind: str, inside: bool = False) -> None:
@@ -51,12 +46,7 @@ class Done:
 class Motion:
     """The steps of one play with actuators on, in float64, a column per joint.
 
-    Args:
-        recording: Of a process.
-        session: Which play, from 0.
-        dt: Of the steps that the script asks for [s].
-        joints: Names, by column.
-        skip: Steps of the play before actuators work.
+    `dt`: Of the steps that the script asks for [s].
     """
 
     def __init__(

@@ -88,11 +88,7 @@ class Compared:
     tolerance: float = TOLERANCE
 
     def add(self, found: np.ndarray, expected: np.ndarray, what: str, *, same: bool) -> None:
-        """Compare float32 arrays.
-
-        Raises:
-            AssertionError: Bits differ that have to be the same, or one is not a number and the other is.
-        """
+        """Compare float32 arrays."""
         found, expected = (np.ascontiguousarray(one, np.float32) for one in (found, expected))
         assert found.shape == expected.shape, f"{what}: shape {found.shape}, not {expected.shape}"
         nan = np.isnan(expected)
@@ -117,10 +113,7 @@ class Compared:
 class Engines:
     """The same actuators on the GPU, by Warp on the CPU and by the core.
 
-    Args:
-        motors: Motors by pattern.
-        device: Of the GPU.
-        robots: How many robots.
+    `robots`: How many robots.
     """
 
     def __init__(self, motors: Motors, device: str, robots: int = ROBOTS) -> None:
@@ -179,11 +172,7 @@ class Engines:
         self.compare(found, self.step_others(), "efforts")
 
     def check(self) -> None:
-        """Compare faults, states and published signals.
-
-        Raises:
-            AssertionError: They differ.
-        """
+        """Compare faults, states and published signals."""
         found, saved = [str(one) for one in self.gpu.faults], self.gpu.save_state()
         signals = signals_of(self.gpu)
         for name, one in self.others.items():

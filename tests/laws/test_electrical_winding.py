@@ -212,11 +212,8 @@ ALPHAS = np.array([0.1, 1.0, 10.0, 100.0, 1000.0])
 class Laden:
     """Joints of one inertia each under a load, every α with every factor; the host tells the inertia alone.
 
-    Args:
-        stages: The motor, whose torque constant at the joint is that of `SUPPLIED`.
-        alphas: hK²/(R·I) of the joints.
-        factors: Told inertia over the true one.
-        host: Name of the signal that tells it.
+    `stages`: The motor, whose torque constant at the joint is that of `SUPPLIED`. `alphas`: hK²/(R·I) of the joints.
+    `factors`: Told inertia over the true one.
     """
 
     def __init__(self, stages, alphas=ALPHAS, factors=FACTORS, host: str = "coupled_inertia") -> None:

@@ -35,10 +35,8 @@ def effort_at(time):
 class Float64:
     """Joints whose friction is our law in float64, with the step of MuJoCo.
 
-    Args:
-        dt: Physics step [s].
-        joints: Number of joints.
-        rounded: True if the law gets velocities, and gives efforts, in float32, as every engine does.
+    `dt`: Physics step [s]. `rounded`: True if the law gets velocities, and gives efforts, in float32, as every engine
+    does.
     """
 
     def __init__(self, dt: float, joints: int = 1, rounded: bool = False) -> None:

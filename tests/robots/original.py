@@ -43,15 +43,9 @@ class Coupling:
 class Original:
     """A robot as MuJoCo opens it; joints are told by MuJoCo's numbers.
 
-    Args:
-        path: MJCF or URDF.
-        is_converted: Whether a converter read it: then a URDF's limits are those it says, and not what MuJoCo makes of
-            them, which ignores equal ones.
-        change: What is done to MuJoCo's spec of it before it is compiled; an original that MuJoCo refuses stays as it
-            is.
-
-    Raises:
-        ValueError: MuJoCo does not open it.
+    `is_converted`: Whether a converter read it: then a URDF's limits are those it says, and not what MuJoCo makes of
+    them, which ignores equal ones. `change`: What is done to MuJoCo's spec of it before it is compiled; an original
+    that MuJoCo refuses stays as it is.
     """
 
     def __init__(self, path: Path, change: Change | None = None, *, is_converted: bool = True) -> None:
@@ -199,11 +193,7 @@ class Original:
 
 
 def spec_of(path: Path):
-    """MuJoCo's spec of MJCF, or of a URDF without what MuJoCo does not open.
-
-    Raises:
-        ValueError: MuJoCo does not open it.
-    """
+    """MuJoCo's spec of MJCF, or of a URDF without what MuJoCo does not open."""
     if kind_of(path) != "urdf":
         return mujoco.MjSpec.from_file(str(path))
     kept = []

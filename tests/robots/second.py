@@ -23,11 +23,7 @@ NO_LIMIT = 1e8
 
 
 class Second:
-    """A USD file as newton reads it.
-
-    Args:
-        file: USD.
-    """
+    """A USD file as newton reads it."""
 
     def __init__(self, file: Path) -> None:
         builder, usd = newton.ModelBuilder(), newton.usd

@@ -60,13 +60,7 @@ DT = 0.005
 
 
 class Bench:
-    """A kind, a law of it, and a robot that has one.
-
-    Args:
-        kind: Of the table.
-        law: One of it.
-        folder: For files.
-    """
+    """A kind, a law of it, and a robot that has one."""
 
     def __init__(self, kind: Kind, law: catalogue.Law, folder: Path) -> None:
         self.kind, self.law, self.folder = kind, law, folder

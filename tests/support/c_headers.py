@@ -43,12 +43,8 @@ def steps_alike(
 ) -> np.ndarray:
     """Step header and motors by random signals; their efforts must have the same bits. Returns them, by step and joint.
 
-    Args:
-        robot: The robot.
-        folder: Where the header is compiled.
-        steps: How many steps.
-        dt: Physics step [s].
-        bad: By number of the step, the row of the signals, and the number that stands there for the first joint.
+    `folder`: Where the header is compiled. `steps`: How many steps. `dt`: Physics step [s]. `bad`: By number of the
+    step, the row of the signals, and the number that stands there for the first joint.
     """
     library = compiled(folder, c_text(robot, []), robot.name)
     joints = [joint.name for joint in robot.joints]

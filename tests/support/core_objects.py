@@ -144,8 +144,7 @@ class OneJoint:
 class Chain:
     """Gradients of a law with a delay and limits, and arrays of one step.
 
-    Args:
-        law: "" for a PID, "network" for one with a history, or "recurrent" for one that remembers.
+    `law`: "" for a PID, "network" for one with a history, or "recurrent" for one that remembers.
     """
 
     def __init__(self, law: str = "") -> None:

@@ -185,9 +185,7 @@ def table(points_and_values: Table) -> Callable[[Any], np.ndarray]:
 class CurvedTwin:
     """The same in float64, of all robots.
 
-    Args:
-        sensed: Whether the toe has a sensor.
-        shared: Whether all robots are as the first one.
+    `shared`: Whether all robots are as the first one.
     """
 
     def __init__(self, *, sensed: bool, shared: bool = False) -> None:

@@ -70,10 +70,8 @@ class Dynamics:
     def equations(self, bases: dict[str, Frame], q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """M and c.
 
-        Args:
-            bases: Pose of every free body.
-            q: Joint positions [rad or m], in the order of `coordinates`; entries of free bodies are not read.
-            qd: Velocities.
+        `bases`: Pose of every free body. `q`: Joint positions [rad or m], in the order of `coordinates`; entries of
+        free bodies are not read.
         """
         poses, jacobians = self._kinematics(bases, q)
         _, jacobians_later = self._kinematics(*self._moved(bases, q, qd, _STEP))

@@ -45,12 +45,7 @@ def on_both(
 ) -> np.ndarray:
     """Efforts of some steps, which both engines give to the bit.
 
-    Args:
-        joints: Names of the joints.
-        motors: Their motors.
-        given: Inputs of each step.
-        dt: Physics step [s].
-        resets: Robots that are reset before a step, by step.
+    `dt`: Physics step [s]. `resets`: Robots that are reset before a step, by step.
     """
     found = []
     for engine in ENGINES:

@@ -56,15 +56,8 @@ class _Past:
 class LateRollout:
     """Steps of one actuator with other inputs at each.
 
-    Args:
-        laws: Names of its classes in the order in which they act.
-        steps: Number of steps.
-        dt: Physics step [s].
-        ranges: Range of each parameter by name; those that are absent are zero.
-        count: Number of joints.
-        seed: Seed of all numbers.
-        whole: Parameters that are integers.
-        at_motor: True for an encoder at the motor, before a gear.
+    `laws`: Names of its classes in the order in which they act. `dt`: Physics step [s]. `ranges`: Range of each
+    parameter by name; those that are absent are zero. `at_motor`: True for an encoder at the motor, before a gear.
     """
 
     def __init__(

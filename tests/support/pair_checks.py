@@ -24,10 +24,7 @@ with friction behind it, whose last line is one of several."""
 class Tally:
     """What came of a relation.
 
-    Args:
-        relation: What was compared.
-        ran: Number of comparisons.
-        differ: Joint, what it was beside, and the first difference, of those that differ.
+    `differ`: Joint, what it was beside, and the first difference, of those that differ.
     """
 
     relation: str
@@ -161,11 +158,8 @@ def by_rows(
 ) -> Tally:
     """Robots that nothing happens to, beside some that are reset, have a fault, or other parameters.
 
-    Args:
-        some: Joints of each plan.
-        others: Joints by the same names with other values.
-        binding: What steps them.
-        robots: Number of robots; the second one is reset, the last one has the faults.
+    `others`: Joints by the same names with other values. `robots`: Number of robots; the second one is reset, the last
+    one has the faults.
     """
     tally, named = Tally(f"(b) rows, {binding.__name__}"), {one.name: one for one in others}
     rows = [row for row in range(robots) if row not in (1, robots - 1)]
@@ -264,11 +258,7 @@ def _as_promised(joint: Joint, one: Record, alone: Callable[[], Record]) -> str:
 def off_by(found: np.ndarray, expected: np.ndarray, most: float, furthest: float = 0.0) -> str:
     """How far efforts `(steps, robots, …)` are off, relative to the largest of their robot; else an empty text.
 
-    Args:
-        found: Efforts.
-        expected: What they should be.
-        most: How far they may be off.
-        furthest: How far `FEW` of them may be off.
+    `furthest`: How far `FEW` of them may be off.
     """
     scale = np.maximum(np.abs(expected).max(axis=0, keepdims=True), 1e-6)
     off = np.abs(found.astype(np.float64) - expected) / scale

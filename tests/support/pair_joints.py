@@ -58,9 +58,7 @@ NETWORKS: dict[str, dict] = {
 class Joint:
     """A joint with its motor, or the joints of a linkage.
 
-    Args:
-        name: What reports call it.
-        axes: The stages of each joint, in any order.
+    `name`: What reports call it.
     """
 
     name: str
@@ -385,9 +383,7 @@ def of_choices(row: Sequence[str], seed: int = 0) -> Joint:
 def joints_of_three(seed: int = 0, other: int = 0) -> tuple[tuple[Joint, ...], int]:
     """Joints on which each three choices of different kinds are together, and the number of threes that cannot be.
 
-    Args:
-        seed: Of the choices and values.
-        other: Another number for the same joints with other values.
+    `other`: Another number for the same joints with other values.
     """
     rows, impossible = _rows_of_three(seed)
     joints = (of_choices(row, seed + other) for row in rows)

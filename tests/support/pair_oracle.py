@@ -54,12 +54,7 @@ class Late:
 
 
 class Stage:
-    """A component with its numbers and its state.
-
-    Args:
-        component: The component.
-        robots: Number of robots.
-    """
+    """A component with its numbers and its state."""
 
     def __init__(self, component, robots: int) -> None:
         self.component, self.name, self.kind = component, type(component).__name__, component.KIND
@@ -125,12 +120,7 @@ class Stage:
 
 
 class Chain:
-    """The stages of a joint of some robots.
-
-    Args:
-        joint: The joint.
-        robots: Number of robots.
-    """
+    """The stages of a joint of some robots."""
 
     def __init__(self, joint: Joint, robots: int) -> None:
         self.robots = robots

@@ -59,11 +59,7 @@ class Script:
 def script(joint: Joint, robots: int, faults: bool = True, seed: int = 0) -> Script:
     """Random inputs of a joint; those of a robot are the same however many there are.
 
-    Args:
-        joint: Its name says which.
-        robots: Number of robots.
-        faults: Whether one input of the last robot is not finite in one step.
-        seed: Of other ones.
+    `faults`: Whether one input of the last robot is not finite in one step.
     """
     axes = len(joint.axes)
     parts = [_script_of_robot(joint, axes, robot, seed) for robot in range(robots)]
@@ -287,8 +283,7 @@ def run(
 ) -> list[Record]:
     """Step joints beside each other; in one step robots are reset.
 
-    Returns:
-        What each did.
+    Returns what each did.
     """
     told = [(scripts or {}).get(joint) or script(joint, robots) for joint in joints]
     inputs = np.concatenate([one.inputs for one in told], axis=3)

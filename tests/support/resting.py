@@ -150,12 +150,7 @@ def humanoid(
 ) -> Stand:
     """Let the G1 stand with friction on every joint, 0.5 N·m if not given, and return how still it stands.
 
-    Args:
-        mode: Effort mode of its motors.
-        kick: Velocity of the joints at the start [rad/s], of one after the other up and down.
-        friction: Another friction.
-        dt: Physics step [s].
-        seconds: Duration.
+    `kick`: Velocity of the joints at the start [rad/s], of one after the other up and down. `dt`: Physics step [s].
     """
     file = ROBOTS / "unitree_g1.usda"
     with warnings.catch_warnings(), aa.Simulation(file, dt) as sim:

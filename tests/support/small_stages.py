@@ -138,8 +138,7 @@ def weightless(made: SmallStage) -> SmallStage:
 def pendulum(**joint: object) -> SmallStage:
     """A hinge about +Y on a fixed base, with a bob of 1 kg whose centre hangs 0.5 m below: 0.26 kg m² about the hinge.
 
-    Args:
-        joint: Overrides for `SmallStage.joint`, `kind` among them.
+    `joint`: Overrides for `SmallStage.joint`, `kind` among them.
     """
     made = SmallStage()
     made.root("/World/Robot")

@@ -529,10 +529,7 @@ def draw(rng: np.random.Generator, faults: bool = True) -> np.ndarray:
 class Bench:
     """Arrays on which a step runs, by columns or by indices.
 
-    Args:
-        step: What runs.
-        kind: `columns` or `indices`.
-        device: Where.
+    `kind`: `columns` or `indices`.
     """
 
     def __init__(self, step, kind: str = "columns", device="cpu") -> None:

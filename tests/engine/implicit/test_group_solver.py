@@ -14,13 +14,7 @@ Law = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 class Problem:
-    """Joints of several matrices, and a law of positions and velocities.
-
-    Args:
-        joints: Number of joints by matrix.
-        law: Efforts of all joints.
-        options: Options of the solver.
-    """
+    """Joints of several matrices, and a law of positions and velocities."""
 
     def __init__(self, joints: list[int], law: Law, **options) -> None:
         most = max(joints)

@@ -46,16 +46,8 @@ def state(robots: int, delayed: int, depth: int, laws=(), *, pitch: int = 0) -> 
 class Made:
     """A plan of the core with states and arrays of its own.
 
-    Args:
-        robots: Number of robots.
-        slots: Number of slots.
-        limits: Names of the limits, which all slots have.
-        integral: Slots with an integral; the others have a PD law.
-        delayed: Slots with a delay.
-        depth: Rows of the delay.
-        tabled: Slots with a table, all by default.
-        rows: Values of the parameters; 1 by default, infinite for limits.
-        lag: Delay of each slot.
+    `integral`: Slots with an integral; the others have a PD law. `tabled`: Slots with a table, all by default. `rows`:
+    Values of the parameters; 1 by default, infinite for limits.
     """
 
     def __init__(

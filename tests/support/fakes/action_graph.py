@@ -14,9 +14,7 @@ CONTROLLER = "isaacsim.core.nodes.IsaacArticulationController"
 class ActionGraphs:
     """The graphs of the open stage.
 
-    Args:
-        world: Whose stage it is.
-        omni_graph: Which node types there are.
+    `omni_graph`: Which node types there are.
     """
 
     def __init__(self, world: KitWorld, omni_graph: OmniGraph) -> None:

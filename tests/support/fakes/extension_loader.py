@@ -50,8 +50,7 @@ class Hook:
 class ExtensionManager:
     """`omni.kit.app.get_app().get_extension_manager()`.
 
-    Args:
-        tells_at_once: Whether a subscription to an extension that is enabled already is told of it at once.
+    `tells_at_once`: Whether a subscription to an extension that is enabled already is told of it at once.
     """
 
     def __init__(self, *, tells_at_once: bool = True) -> None:

@@ -58,10 +58,9 @@ class App:
 class KitWorld:
     """One process.
 
-    Args:
-        kind: `isaac-physx` and `isaac-newton` are Isaac Sim on an engine. `kit-physx` is a Kit before 107, without
-            event dispatcher and omni.physics.core; `kit-core` is one with both.
-        has_deprecated_view: Whether Isaac Sim creates its deprecated view too.
+    `kind`: `isaac-physx` and `isaac-newton` are Isaac Sim on an engine. `kit-physx` is a Kit before 107, without event
+    dispatcher and omni.physics.core; `kit-core` is one with both. `has_deprecated_view`: Whether Isaac Sim creates its
+    deprecated view too.
     """
 
     def __init__(self, kind: str, *, has_deprecated_view: bool = False) -> None:

@@ -28,9 +28,7 @@ class Metatype:
 class SimulationView:
     """Views on everything simulated now; dead after stop.
 
-    Args:
-        physics: The engine.
-        spare_dofs: Columns that views have beyond the joints.
+    `spare_dofs`: Columns that views have beyond the joints.
     """
 
     def __init__(self, physics: Physics, spare_dofs: int = 0) -> None:

@@ -43,8 +43,7 @@ class Robot:
 class Physics:
     """All articulations of a stage; the engine keeps joints in reverse stage order.
 
-    Args:
-        log: Where the Newton engine logs errors of callbacks.
+    `log`: Where the Newton engine logs errors of callbacks.
     """
 
     def __init__(self, log: Log) -> None:

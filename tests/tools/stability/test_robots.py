@@ -44,15 +44,7 @@ def weightless(name: str) -> Usd.Stage:
 class Bench:
     """A robot that is pushed a little and observed.
 
-    Args:
-        name: Of a shipped robot.
-        path: Its path.
-        rest: Position of each joint, far from its limits.
-        dt: Physics step.
-        delay: Of targets, in steps.
-        engine: The simulator.
-        stage: Instead of that of the robot's file.
-        more: Other stages of the motors.
+    `rest`: Position of each joint, far from its limits. `stage`: Instead of that of the robot's file.
     """
 
     def __init__(

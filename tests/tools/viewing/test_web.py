@@ -195,9 +195,7 @@ def test_two_pages_have_two_ports(sim) -> None:
 class Browser(threading.Thread):
     """Acts on a page, while the simulation runs in another thread.
 
-    Args:
-        url: Of the page.
-        act: What is done, once the page is there.
+    `act`: What is done, once the page is there.
     """
 
     def __init__(self, url: str, act: Callable) -> None:
@@ -416,10 +414,7 @@ def settled(view: aa.View | None, holds: Callable) -> bool:
 class Visitor:
     """A client of the page's server that behaves as a browser.
 
-    Args:
-        view: What serves the page.
-        origin: Whose page it says to be.
-        host: By which name it says to have come here.
+    `host`: By which name it says to have come here.
     """
 
     def __init__(self, view: aa.View, origin: str | None = None, host: str | None = None) -> None:
