@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators.loops.actuated import Changes
+from refusals import refused
 
 NAMES, ROBOTS, DT = ["hip", "knee"], 3, 0.01
 
@@ -41,8 +42,7 @@ def arrays(target: float = 0.1) -> list[np.ndarray]:
     ],
 )
 def test_names_that_do_not_fit_are_refused(names: Any, driven: list[str], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        aa.ActuatedArrays(names, [(config(), name) for name in driven], ROBOTS)
+    refused(ValueError, lambda: aa.ActuatedArrays(names, [(config(), name) for name in driven], ROBOTS), message)
 
 
 def test_there_is_a_robot_at_least() -> None:
@@ -67,8 +67,7 @@ def test_motors_are_given_by_pattern() -> None:
     assert actuated.step(zero, zero, zero + 1, DT).tolist() == [[1, 7, 2], [3, 7, 4], [5, 7, 6]]
     actuated.observe_efforts()
     np.testing.assert_array_equal(actuated.step(zero, zero, zero + 1, DT), actuated.computed_efforts)
-    with pytest.raises(ValueError, match="toe"):
-        aa.ActuatedArrays(NAMES, {"toe": [aa.PDControlConfig(1.0, 0.0)]}, ROBOTS)
+    refused(ValueError, lambda: aa.ActuatedArrays(NAMES, {"toe": [aa.PDControlConfig(1.0, 0.0)]}, ROBOTS), "toe")
 
 
 def test_what_belongs_into_the_simulator_is_told() -> None:
@@ -95,8 +94,7 @@ def test_a_fault_is_told_and_held_off_others() -> None:
     assert actuated.faults
     actuated.reset(indices=np.array([False, True, False]))
     assert not actuated.faults
-    with pytest.raises(ValueError, match="robot index 3"):
-        actuated.reset(indices=[3])
+    refused(ValueError, lambda: actuated.reset(indices=[3]), "robot index 3")
 
 
 def test_reset_forgets_what_is_under_way() -> None:

@@ -200,7 +200,7 @@ def transplant(model, masses: dict[int, Mass]) -> None:
 
 
 def reasons(spec, due: dict[int, Mass]) -> dict[int, tuple[str, ...]]:
-    """The least that has to be taken from an original for the masses of the file, by body; bodies without are missing."""
+    """The least to be taken from an original for the masses of the file, by body; bodies without are missing."""
     spec, known = spec.copy(), dict[tuple[str, ...], list[Mass]]()
     spec.compiler.fusestatic = False
 

@@ -5,6 +5,7 @@ import math
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
+from refusals import refused
 
 EXAMPLES = {
     "dc": aa.EnvelopeClampingConfig.from_dc_motor(60.0, 9.0, 40.0, nominal_voltage=24.0),
@@ -69,8 +70,7 @@ def test_physx_is_the_lower_of_two_lines(limits) -> None:
 
 @pytest.mark.parametrize("name", ["dc", "unitree", "power", "jump"])
 def test_other_envelopes_are_none_of_physx(name) -> None:
-    with pytest.raises(ValueError, match=r"must be a table of PhysX's form.*Run it as an actuator"):
-        EXAMPLES[name].to_physx()
+    refused(ValueError, EXAMPLES[name].to_physx, r"must be a table of PhysX's form.*Run it as an actuator")
 
 
 def test_envelope_without_limits_has_no_table() -> None:
@@ -107,8 +107,7 @@ def test_envelope_without_limits_has_no_table() -> None:
     ],
 )
 def test_what_is_refused(make, message) -> None:
-    with pytest.raises(ValueError, match=f"^EnvelopeClampingConfig.*{message}"):
-        make()
+    refused(ValueError, make, f"^EnvelopeClampingConfig.*{message}")
 
 
 def test_bounds_are_those_where_it_drives() -> None:

@@ -12,6 +12,7 @@ from isaacsim.core.experimental.actuators.engine.plan import compile_plan
 from isaacsim.core.experimental.actuators.engine.step.binding import Columns, Indices
 from isaacsim.core.experimental.actuators.engine.step.warp import WarpStep, _words, mask_of
 from isaacsim.core.experimental.actuators.engine.step.warp_functions import BITS, advance_kernel
+from refusals import refused
 from step_bench import DT, NAMES, ROBOTS, Bench, Twin, draw, floats, full, mixed_plan
 
 KINDS = pytest.mark.parametrize("kind", ["columns", "indices"])
@@ -177,8 +178,7 @@ def test_indices_that_grow_too_large_are_refused_before_anything_is_written(rng)
     at = step._binding.indices[0]
     before = [array.numpy().copy() for array in step.now.arrays()]
     at.numpy()[3] = 99
-    with pytest.raises(ValueError, match="index 99 into positions: must be below 15, its length"):
-        step.step(DT)
+    refused(ValueError, lambda: step.step(DT), "index 99 into positions: must be below 15, its length")
     for array, values in zip(step.now.arrays(), before, strict=True):
         np.testing.assert_array_equal(array.numpy(), values)
 
@@ -277,8 +277,7 @@ def test_limits_have_the_seconds_of_the_command_before_them() -> None:
     ],
 )
 def test_a_mask_that_does_not_fit_is_refused(mask: wp.array, words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        mask_of(mask, ROBOTS, "cpu")
+    refused(ValueError, lambda: mask_of(mask, ROBOTS, "cpu"), words)
 
 
 def test_steps_allocate_nothing(rng, monkeypatch) -> None:

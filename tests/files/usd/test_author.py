@@ -35,6 +35,7 @@ from isaacsim.core.experimental.actuators.specs.configs import (
 )
 from isaacsim.core.experimental.actuators.specs.fields import FLOAT32_MAX
 from pxr import Sdf, Usd
+from refusals import refused
 
 ROOT = "/World/Robot"
 HIP, SLIDE = f"{ROOT}/joints/hip", f"{ROOT}/joints/slide"
@@ -749,16 +750,14 @@ def test_refusal_names_value_and_remedy(stage, case):
 def test_refusal_leaves_every_layer_as_it_was(stage, case):
     case.prepare(stage)
     before = texts(stage)
-    with pytest.raises(case.error):
-        author(stage, **case.arguments)
+    refused(case.error, lambda: author(stage, **case.arguments))
     assert texts(stage) == before
 
 
 @pytest.mark.parametrize("path", ["/World/Robot/", "//", "", "a b"])
 def test_ill_formed_root_prints_nothing(stage, capfd, path):
     """Leave the complaint to the exception, not to USD's warnings."""
-    with pytest.raises(ValueError, match="articulation_root"):
-        author(stage, articulation_root=path)
+    refused(ValueError, lambda: author(stage, articulation_root=path), "articulation_root")
     assert capfd.readouterr() == ("", "")
 
 
@@ -874,9 +873,8 @@ def test_bad_values_of_every_law_are_refused(config, words):
     stage = make_stage()
     before = stage.ExportToString()
     arguments = {"controller": config} if config.KIND == "controller" else {"controller": PD, "clamping": [config]}
-    with pytest.raises(ValueError) as error:
-        add_actuator(ROOT, "hip", "act", **arguments, stage=stage)
-    assert all(word in str(error.value) for word in words), error.value
+    text = refused(ValueError, lambda: add_actuator(ROOT, "hip", "act", **arguments, stage=stage))
+    assert all(word in text for word in words), text
     assert stage.ExportToString() == before
 
 

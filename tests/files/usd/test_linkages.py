@@ -8,6 +8,7 @@ import pytest
 from isaacsim.core.experimental.actuators.files.usd.stage import open_stage
 from places import ROBOTS
 from pxr import Sdf, Usd, UsdGeom, UsdPhysics
+from refusals import refused
 
 NAMES = "panda_joint5", "panda_joint6"
 PANDA = "/World/Panda"
@@ -101,11 +102,9 @@ def test_problem_is_told_by_the_attribute(tmp_path) -> None:
     stage = open_stage(str(written(tmp_path, SHAFTS)))
     prim = stage.GetPrimAtPath(f"{PANDA}/Actuators/{NAMES[0]}")
     prim.GetAttribute("actuator:linkage:coefficients").Set([1.0])
-    with pytest.raises(ValueError, match=r"actuator:linkage:coefficients has 1 values: must be 2"):
-        aa.motors_of(stage)
+    refused(ValueError, lambda: aa.motors_of(stage), r"actuator:linkage:coefficients has 1 values: must be 2")
     prim.GetAttribute("actuator:linkage:joints").Set([])
-    with pytest.raises(ValueError, match=r"actuator:linkage:joints has none: must be one to 8 names"):
-        aa.motors_of(stage)
+    refused(ValueError, lambda: aa.motors_of(stage), r"actuator:linkage:joints has none: must be one to 8 names")
 
 
 def test_simulation_has_the_armature_and_the_motion(tmp_path) -> None:

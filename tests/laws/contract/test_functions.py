@@ -9,6 +9,7 @@ import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators.laws.contract import functions
 from isaacsim.core.experimental.actuators.laws.contract.law import generated_kernels
+from refusals import refused
 
 try:
     from isaacsim.core.experimental.actuators.base.native import core
@@ -162,7 +163,5 @@ def test_derivative_is_that_of_differences(name, rng) -> None:
 def test_core_names_what_it_lacks() -> None:
     if core is None:
         pytest.skip("the native core was not built")
-    with pytest.raises(ValueError, match="name = sinh"):
-        core.function("sinh", [np.zeros(1, np.float32)], core.variants()[0])
-    with pytest.raises(ValueError, match="variant = sse"):
-        core.function("sin", [np.zeros(1, np.float32)], "sse")
+    refused(ValueError, lambda: core.function("sinh", [np.zeros(1, np.float32)], core.variants()[0]), "name = sinh")
+    refused(ValueError, lambda: core.function("sin", [np.zeros(1, np.float32)], "sse"), "variant = sse")

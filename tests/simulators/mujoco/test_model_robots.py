@@ -3,6 +3,7 @@
 import mujoco
 import pytest
 from isaacsim.core.experimental.actuators.simulators.mujoco.model_robots import ModelRobots
+from refusals import refused
 
 # a box that floats, and two arms; a body and a slide have no name, and joints alternate between subtrees
 ARMS = """
@@ -59,11 +60,9 @@ def test_environments() -> None:
     ],
 )
 def test_paths_that_match_nothing(path, error) -> None:
-    with pytest.raises(ValueError, match=error):
-        arms(num_envs=2).find(path)
+    refused(ValueError, lambda: arms(num_envs=2).find(path), error)
 
 
 def test_model_without_axes() -> None:
     model = mujoco.MjModel.from_xml_string("<mujoco><worldbody><geom size='1'/></worldbody></mujoco>")
-    with pytest.raises(ValueError, match="neither hinge nor slide joints, only fixed bodies"):
-        ModelRobots(model, 1)
+    refused(ValueError, lambda: ModelRobots(model, 1), "neither hinge nor slide joints, only fixed bodies")

@@ -14,6 +14,7 @@ from isaacsim.core.experimental.actuators.simulators.scene.joints import positio
 from isaacsim.core.experimental.actuators.simulators.scene.read import read_scene
 from isaacsim.core.experimental.actuators.simulators.scene.scene import Axis, Mimic, Scene
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics
+from refusals import refused
 from small_stages import SmallStage, pendulum, quaternion
 
 BASE, BOB, HINGE = "/World/Robot/base", "/World/Robot/bob", "/World/Robot/hinge"
@@ -558,8 +559,7 @@ def test_leader_that_is_none_is_named(target: str | None) -> None:
     made = coupled()
     made.stage.GetPrimAtPath(FOLLOWER).GetRelationship("newton:mimicJoint").SetTargets([target] if target else [])
     named = f"<{target}>" if target else "nothing"
-    with pytest.raises(UnsupportedSceneError, match=rf"<{FOLLOWER}> follows {named}"):
-        read_scene(made.stage)
+    refused(UnsupportedSceneError, lambda: read_scene(made.stage), rf"<{FOLLOWER}> follows {named}")
 
 
 def test_leader_that_closes_a_loop_is_named() -> None:
@@ -567,8 +567,7 @@ def test_leader_that_closes_a_loop_is_named() -> None:
     prim = made.joint("/World/Robot/bar", "Revolute", "/World/Robot/bob", "/World/Robot/other")
     UsdPhysics.Joint(prim).CreateExcludeFromArticulationAttr(True)
     made.stage.GetPrimAtPath(FOLLOWER).GetRelationship("newton:mimicJoint").SetTargets(["/World/Robot/bar"])
-    with pytest.raises(UnsupportedSceneError, match="must be a joint that closes no loop"):
-        read_scene(made.stage)
+    refused(UnsupportedSceneError, lambda: read_scene(made.stage), "must be a joint that closes no loop")
 
 
 def test_several_axes_cannot_be_followed() -> None:
@@ -586,5 +585,4 @@ def test_joints_of_several_axes_neither_follow_nor_lead(several: str) -> None:
     made = coupled(kind="") if several == "follower" else coupled()
     if several == "leader":
         made.stage.GetPrimAtPath(LEADER).SetTypeName("PhysicsJoint")
-    with pytest.raises(UnsupportedSceneError, match="one of them has several axes"):
-        read_scene(made.stage)
+    refused(UnsupportedSceneError, lambda: read_scene(made.stage), "one of them has several axes")

@@ -22,6 +22,7 @@ from isaacsim.core.experimental.actuators.simulators.scene.scene import Axis, Sc
 from isaacsim.core.experimental.actuators.simulators.scene.shapes import Collider
 from places import REPOSITORY, ROBOTS
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics
+from refusals import refused
 from small_stages import SmallStage, pendulum, two_robots
 from stages import stage_of
 
@@ -454,8 +455,7 @@ def test_prismatic_joint_cannot_close_a_loop() -> None:
     made.joint("/World/Robot/rail", "Prismatic", "/World/Robot/base", "/World/Robot/bob", axis="X")
     prim = made.joint("/World/Robot/bar", "Prismatic", "/World/Robot/base", "/World/Robot/bob", at=(1, 0, 0))
     UsdPhysics.Joint(prim).CreateExcludeFromArticulationAttr(True)
-    with pytest.raises(UnsupportedSceneError, match=r"<.*/bar> is a prismatic joint that closes a loop"):
-        read_scene(made.stage)
+    refused(UnsupportedSceneError, lambda: read_scene(made.stage), r"<.*/bar> is a prismatic joint that closes a loop")
 
 
 def test_four_bar_linkage_is_closed() -> None:
@@ -597,16 +597,14 @@ def test_joint_nowhere_is_refused_by_name() -> None:
     """Before physics would diverge."""
     made = pendulum()
     UsdPhysics.Joint(made.stage.GetPrimAtPath(HINGE)).CreateLocalPos1Attr(Gf.Vec3f(math.nan, 0, 0))
-    with pytest.raises(UnsupportedSceneError, match=rf"<{HINGE}>: its local positions .* must be finite"):
-        read_scene(made.stage)
+    refused(UnsupportedSceneError, lambda: read_scene(made.stage), rf"<{HINGE}>: its local positions .* must be finite")
 
 
 def test_body_nowhere_is_refused_by_name() -> None:
     """Before physics would diverge."""
     made = pendulum()
     made.body("/World/ball", (math.nan, 0, 0))
-    with pytest.raises(UnsupportedSceneError, match=r"rigid bodies \['/World/ball'\] are nowhere"):
-        read_scene(made.stage)
+    refused(UnsupportedSceneError, lambda: read_scene(made.stage), r"rigid bodies \['/World/ball'\] are nowhere")
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -1.0])

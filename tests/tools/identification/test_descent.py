@@ -8,7 +8,7 @@ BOX = Box(np.array([-5.0, -5.0]), np.array([5.0, 5.0]), np.ones(2))
 
 
 class Valley:
-    """Rosenbrock's valley, least at (1, 1), with a residual that nothing lowers, and waves that its slopes leave out."""
+    """Rosenbrock's valley, least at (1, 1), with a residual that stays, and waves that its slopes leave out."""
 
     def __init__(self, rest: float = 0.0, waves: float = 0.0, steepness: float = 10.0) -> None:
         self._rest, self._waves, self._steepness = rest, waves, steepness

@@ -11,6 +11,7 @@ from isaacsim.core.experimental.actuators.tools.stability.timing import Timing
 from isaacsim.core.experimental.actuators.tools.trials.bode import loop_response
 from late_loop import Joint
 from places import REPOSITORY
+from refusals import refused
 
 CASES = [(20.0, 2.0, 0.0, 0.26, 1 / 240), (50.0, 5.0, 40.0, 0.3, 0.01), (0.0, 5.0, 0.0, 0.3, 0.01)]
 
@@ -86,8 +87,7 @@ def test_loop_that_vibrates_follows_nothing() -> None:
 
 @pytest.mark.parametrize("case", [(0.0, 0.0, 0.0, 1.0, 0.01), (1.0, 1.0, 0.0, 0.0, 0.01), (1.0, 1.0, 0.0, 1.0, 0.0)])
 def test_what_is_no_loop_is_refused(case) -> None:
-    with pytest.raises(ValueError, match=r"knee: kp = .*: must have a gain"):
-        frequency_response("knee", case[:3], *case[3:])
+    refused(ValueError, lambda: frequency_response("knee", case[:3], *case[3:]), r"knee: kp = .*: must have a gain")
 
 
 @pytest.mark.filterwarnings("ignore:.*have no effort limit:UserWarning")
@@ -105,8 +105,7 @@ def test_joint_of_a_robot(tmp_path) -> None:
         expected = frequency_response("shoulder", (200.0, 20.0, 0.0), shoulder.inertia, simulation.dt, 2)
         np.testing.assert_allclose(found.closed_loop, expected.closed_loop)
         aa.plot_bode(actuators, "shoulder", path=tmp_path / "out.png")
-        with pytest.raises(ValueError, match="joint = 'wrist': must be driven"):
-            aa.plot_bode(actuators, "wrist")
+        refused(ValueError, lambda: aa.plot_bode(actuators, "wrist"), "joint = 'wrist': must be driven")
     assert (tmp_path / "out.png").stat().st_size > 10000
 
 
