@@ -325,7 +325,7 @@ class Tree:
                 shutil.copy2(source / name, place / name)
         self.objects = place / "build"
         self.objects.mkdir()
-        self.core = place / PACKAGE / "native" / f"core{sysconfig.get_config_var('EXT_SUFFIX')}"
+        self.core = place / PACKAGE / "base/native" / f"core{sysconfig.get_config_var('EXT_SUFFIX')}"
         self.first = place / "build" / self.core.name
 
     def compile(self, unit: str, to: Path, *more: str) -> bool:
@@ -517,7 +517,7 @@ def try_fault(tree: Tree, fault: Fault, reached: dict[str, Reached]) -> str:
 
 
 def is_of_law(path: Path) -> bool:
-    return path.parent == PACKAGE / "components"
+    return path.parent == PACKAGE / "laws"
 
 
 def try_listed(tree: Tree, fault: Fault, tests: list[str]) -> str:
