@@ -17,7 +17,6 @@ STAND_INS, NEWTON_DRIVES = "specs/test_stand_ins.py", "compat/test_newton_drives
 PORTABILITY, LATER = "compat/test_portability.py", "engine/test_later_names.py"
 GRU = "laws/test_controller_neural_gru.py"
 ACTUATOR, COMPONENTS = "engine/test_actuator.py", "laws/test_components.py"
-
 # by section, the subject of each line, and where it is tested: file and function
 TESTED = {
     "Authoring: `add_actuator` and the configs": {

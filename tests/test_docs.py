@@ -73,8 +73,6 @@ MODULES = [
     for _, name, _ in pkgutil.walk_packages(package.__path__, package.__name__ + ".")
     if not name.startswith(tuple(f"{package.__name__}.{absent}" for absent in ABSENT))
 ]
-
-
 # a quadruped, as far as the pages name its joints
 LEG = """<robot name="go2"><link name="base">{0}</link><link name="thigh">{0}</link><link name="calf">{0}</link>
 <joint name="FL_thigh_joint" type="continuous"><parent link="base"/><child link="thigh"/><axis xyz="0 1 0"/></joint>

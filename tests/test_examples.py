@@ -45,7 +45,6 @@ QUICK = {
     "train_with_gymnasium": ["--quick"],
     "train_with_stable_baselines": ["--quick"],
 }
-
 # an example that gets Ctrl+C in its fifth step
 INTERRUPTED = """
 import runpy, signal

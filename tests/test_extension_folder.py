@@ -14,7 +14,6 @@ from start_in_kit import STARTED, started, started_with_nodes
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "isaacsim.core.experimental.actuators"
-
 # what an install, a build or a test leaves in a clone
 IGNORED = [line for line in (ROOT / ".gitignore").read_text("utf-8").split() if line.endswith("/")]
 # section order and keys of the manifest that Kit repositories validate

@@ -12,7 +12,6 @@ import numpy as np
 HEART = ("base", "specs", "laws", "engine", "loops")
 # loops of the programs of others
 OTHERS = ("model_inertias.py", "mujoco_warp.py", "newton_model.py", "torch_gradients.py")
-
 PROGRAM = """
 import sys
 import numpy as np

@@ -13,7 +13,6 @@ from places import REPOSITORY
 ROOT = Path(package.__path__[0])
 NAME = package.__name__
 TESTS = REPOSITORY / "tests"
-
 # who may import a library: a room, or a file at the top; what is not listed nobody may
 OWNERS = {
     "carb": ["extension.entry", "simulators.kit"],
@@ -45,10 +44,8 @@ OWNERS = {
     "yaml": ["files.motor_files.formats"],
     "warp": ["base", "compat", "engine", "extension", "laws", "loops", "simulators", "tools"],
 }
-
 # what is named for type checkers there is let be: the package itself names everything
 TYPES_LET_BE = [""]
-
 # modules and rooms whose tests are not at their own path, and where they are instead
 TESTED_IN = {
     # a façade, and what is met through one

@@ -15,7 +15,6 @@ for needed in ("pybind11", "setuptools"):
     pytest.importorskip(needed, reason=f"{needed}, which builds the core, is not installed: extra ci")
 if sys.platform == "win32":
     pytest.skip("a script cannot stand in for Microsoft's compiler", allow_module_level=True)
-
 SOURCES = sorted(path.stem for path in (REPOSITORY / "native").glob("*.cpp"))
 # compiles and links by making the file that -o names; a source that holds an error fails; what it makes runs, and ends
 # with 1 where it was compiled for AVX-512, which the processor lacks

@@ -22,10 +22,8 @@ from pxr import Sdf
 with quiet_warp(), warnings.catch_warnings():
     warnings.simplefilter("ignore")
     pytest.importorskip("newton", reason="newton is not installed")
-
 if tuple(map(int, version("newton").split(".")[:2])) < (1, 8):
     pytest.skip("files are opened by newton 1.8", allow_module_level=True)
-
 TOLERANCE = 1e-5
 ANYMAL, ARM = "/World/Anymal", "/World/Arm"
 JOINTS = [f"{ARM}/joints/{name}" for name in ("shoulder", "extension")]

@@ -28,10 +28,8 @@ from small_stages import wrist
 with quiet_warp(), warnings.catch_warnings():
     warnings.simplefilter("ignore")
     newton = pytest.importorskip("newton", reason="newton is not installed")
-
 if tuple(map(int, version("newton").split(".")[:2])) < (1, 8):
     pytest.skip("the same file is compared with newton 1.8", allow_module_level=True)
-
 STEPS, TOLERANCE = 500, 1e-5
 ROOT, NAMES = "/World/Arm", ["shoulder", "extension"]
 PATHS = [f"{ROOT}/joints/{name}" for name in NAMES]

@@ -17,7 +17,6 @@ with quiet_warp(), warnings.catch_warnings():
     # older versions of newton use what newer ones of Python and Warp warn of
     warnings.simplefilter("ignore")
     newton = pytest.importorskip("newton.actuators", reason="newton is not installed")
-
 N, DT = 3, 0.01
 NAMES = {"control_target_pos_attr": "goal", "control_target_vel_attr": "rate", "control_output_attr": "torque"}
 

@@ -8,7 +8,6 @@ from isaacsim.core.experimental.actuators import Articulation, ArticulationActua
 from pxr import Usd, UsdGeom, UsdPhysics
 
 FOLDER = Path(__file__).resolve().parents[2] / "data" / "robots"
-
 # file: root prim, mass that the original authors [kg], driven joints, triangles at least
 ROBOTS = {
     "unitree_go1": ("/World/Go1", 12.743444, 12, 10_000),
@@ -16,7 +15,6 @@ ROBOTS = {
     "i2rt_yam": ("/World/Yam", 3.640137, 7, 10_000),
     "so101": ("/World/SO101", 0.632006, 6, 10_000),
 }
-
 every_robot = pytest.mark.parametrize("robot", ROBOTS)
 
 

@@ -16,7 +16,6 @@ from pxr import Gf, Usd, UsdGeom, UsdPhysics
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 FOLDER = REPOSITORY / "data" / "robots"
-
 # file: root prim, authored joint positions [rad or m] by joint name
 POSES = {
     "pendulum": ("Pendulum", {"hinge": 0.0}),
@@ -37,7 +36,6 @@ POSES = {
 }
 # [kg]; Panda and ANYmal: sums over every link of the published URDF (the Panda's without hand)
 MASSES = {"pendulum": 2.0, "arm_2dof": 8.0, "franka_panda": 16.691901, "anymal_c": 52.13485}
-
 # robots of other people, tested in test_imported_robots.py
 IMPORTED = ("unitree_go1", "unitree_g1", "i2rt_yam", "so101")
 every_robot = pytest.mark.parametrize("robot", POSES)

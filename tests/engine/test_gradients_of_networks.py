@@ -49,8 +49,6 @@ ROOT = Network(6, (FIRST, Unary("abs", 1), Unary("sqrt", 2), LAST))
 Values = dict[str, np.ndarray]
 # gradients by central differences, how often the limit acted, and the network
 KNOWN: dict[tuple, tuple[Values, int, Network]] = {}
-
-
 pytestmark = pytest.mark.usefixtures("backend")
 
 

@@ -24,7 +24,6 @@ NAMES, DT = ["hip", "knee", "ankle"], 0.01
 JOINT, BROKEN, RESET, END = "knee", 6, 12, 18
 COLUMN = NAMES.index(JOINT)
 ARRAYS = ("positions", "velocities", "position_targets", "velocity_targets")
-
 # parameters that switch a rule off when they are infinite
 OFF = {"integral_max", "max_effort", "saturation_effort", "velocity_limit", "max_motor_effort"}
 LAWS: dict[str, tuple[type, dict[str, float]]] = {

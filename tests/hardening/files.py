@@ -54,8 +54,6 @@ WORDS = (
     b"string opaque dictionary matrix4d pathExpression timecode timeSamples inherits references payload variantSet "
     b"Sphere Mesh PhysicsScene NewtonActuator OmniGraph custom uniform rel delete reorder append"
 ).split(b" ")
-
-
 # what an attribute may be instead, in words that USD reads
 VALUES = (
     b"float = nan;float = -1;float = inf;double = 1e308;int = -2147483648;int64 = 9223372036854775807;bool = true;"
@@ -70,8 +68,6 @@ TYPES = (
     b"PhysicsPrismaticJoint PhysicsFixedJoint PhysicsSphericalJoint PhysicsCollisionGroup NewtonActuator MjcActuator "
     b"MjcTendon OmniGraph OmniGraphNode Material Unknown Capsule_1 Cylinder_1"
 ).split(b" ")
-
-
 # what a field of a network may be instead, by the Python type that protobuf takes; words besides those in the file
 FIELDS: dict[type, list] = {
     int: [*range(-3, 12), 16, 64, 100, 1000, 2**31 - 1, -(2**31), 2**32, 2**40, 2**63 - 1, -(2**63)],
@@ -92,7 +88,6 @@ FIELDS: dict[type, list] = {
     ],
     bytes: [b"", b"\xff", b"\0" * 4, b"\0\0\x80\x7f", b"\0\0\xc0\x7f" * 9, b"x" * 1000, b"forward", b"bidirectional"],
 }
-
 # operators of a graph that are read, and some that are not
 OPERATORS = (
     "Abs Elu Erf Exp LeakyRelu Log Neg Reciprocal Relu Sigmoid Softplus Sqrt Softsign Tanh Add Sub Mul Div Pow Min Max "

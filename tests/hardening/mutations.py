@@ -47,7 +47,6 @@ try:
     import pybind11
 except ModuleNotFoundError:
     sys.exit("mutations.py needs pybind11, which the tests do not bring. Run `./python.sh -m pip install pybind11`.")
-
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 sys.path.insert(0, str(ROOT / "tests" / "support"))

@@ -30,7 +30,6 @@ try:
     import pybind11
 except ModuleNotFoundError:
     sys.exit("platforms.py needs pybind11, which the tests do not bring. Run `./python.sh -m pip install pybind11`.")
-
 ROOT = Path(__file__).resolve().parents[2]
 NATIVE, PLACE = ROOT / "native", ROOT / "build" / "platforms"
 SELF_TEST = ROOT / "tests" / "hardening" / "self_test.cpp"
@@ -66,7 +65,6 @@ typedef __int64 Py_ssize_t;
 #define PY_SSIZE_T_MAX LLONG_MAX
 #define Py_DEPRECATED(version)
 """
-
 spec = importlib.util.spec_from_file_location("setup", ROOT / "setup.py")
 assert spec is not None and spec.loader is not None
 setup = importlib.util.module_from_spec(spec)

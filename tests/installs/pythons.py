@@ -42,8 +42,6 @@ LEFT_OUT = (
     *("files/networks/test_malicious.py", "files/usd/test_hostile_prims.py"),
     *("simulators/kit/test_contract.py", "simulators/scene"),
 )
-
-
 # of the files of these rooms, one commit runs this part of
 PARTS = 3
 

@@ -28,7 +28,6 @@ try:
     from isaacsim.core.experimental.actuators.base.native import core
 except ImportError:
     core = None
-
 PACKAGE = REPOSITORY / "python" / "isaacsim" / "core" / "experimental" / "actuators"
 TABLES = [
     ([0.0], [4.0]),
@@ -39,7 +38,6 @@ TABLES = [
     ([-2.0, -1.0, 0.5, 0.75, 3.0], [0.0, 5.0, 1.0, 1.0, 9.0]),
     ([0.0, 1e-38, 1.0], [0.0, 3e38, 1.0]),
 ]
-
 SIGNALS = {kind.name: kind.takes for kind in KINDS.values()}
 
 

@@ -8,7 +8,6 @@ from isaacsim.core.experimental.actuators.laws.contract.curve import prepare_cur
 from isaacsim.core.experimental.actuators.specs.configs import PDControlConfig, PositionBasedClampingConfig
 
 pytestmark = pytest.mark.skipif(native.core is None, reason="needs the compiled core")
-
 # positions of tables, and how they lie in a grid of equal cells
 TABLES = {
     "even": np.linspace(-3.0, 3.0, 1000),

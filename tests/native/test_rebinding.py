@@ -13,7 +13,6 @@ from refusals import refused
 
 if core is None:
     pytest.skip("the native core was not built", allow_module_level=True)
-
 ROBOTS, DOFS, DT = 3, 2, 0.005
 
 

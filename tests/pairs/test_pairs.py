@@ -24,7 +24,6 @@ from pair_worlds import Actuators, Arrays, Wrapper, engine
 
 if native.core is None:
     pytest.skip("the native core was not built", allow_module_level=True)
-
 PARTS = 10
 each_part = pytest.mark.parametrize(
     "part", [pytest.param(part, marks=pytest.mark.spread(part)) for part in range(PARTS)]

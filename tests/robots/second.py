@@ -15,7 +15,6 @@ from pxr import Sdf, Usd
 
 with quiet_warp():
     import newton
-
 # newton has single precision, and adds up meshes in it
 CLOSE = 1e-4
 # newton has ±1e10 for no limit

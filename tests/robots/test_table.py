@@ -16,7 +16,6 @@ from isaacsim.core.experimental.actuators.simulators.scene.scene import Scene
 from places import REPOSITORY, ROBOTS
 
 WHERE = os.environ | {"PYTHONPATH": str(REPOSITORY / "python")}
-
 # two boxes of 8 kg, as the density of water has it, and one that weighs nothing in MJCF
 BOXES_XML = """
 <mujoco>

@@ -19,7 +19,6 @@ DT = 1 / 1000
 INERTIA = 0.01 + 0.5**2
 HINGE = f"{ROOT}/hinge"
 DEGREE = math.radians(1)
-
 # getter and setter without `get_dof_` or `set_dof_`, which of the values it is, attribute on the stage, its unit in SI
 PROPERTIES = [
     ("gains", 0, "drive:angular:physics:stiffness", 1 / DEGREE),

@@ -578,12 +578,8 @@ TOOLS: dict[str, Callable[[Bench], None]] = {
     **{"step response": trial_step_response, "stability": stability, "gradients": gradients},
     **{"action graph": node_of_graphs, "to_newton": newton_counterpart},
 }
-
-
 # linkages are of several joints: `tests/files/usd/test_linkages.py`
 SINGLE = [kind for kind in KINDS.values() if not kind.couples]
-
-
 FRICTION = "made-up friction"
 
 

@@ -13,7 +13,6 @@ from isaacsim.core.experimental.actuators.laws.contract.law import bounded
 from step_bench import ROBOTS, TABLE, full
 
 Table = tuple[list[float], list[float]]
-
 STIFF: Table = [-1.0, 0.0, 0.0, 1.0], [0.5, 1.0, 2.0, 1.5]
 DROOP: Table = [0.2, 1.0, 2.0], [0.0, 0.4, 0.1]
 # of so many rows that they are searched

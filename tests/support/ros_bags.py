@@ -12,7 +12,6 @@ STATE = "sensor_msgs/msg/JointState"
 TRAJECTORY = "trajectory_msgs/msg/JointTrajectory"
 ARRAY = "std_msgs/msg/Float64MultiArray"
 CONTROLLER = "control_msgs/msg/JointTrajectoryControllerState"
-
 # the older name of the reference, without fields that do not matter
 _CONTROLLER = """\
 std_msgs/Header header

@@ -123,8 +123,6 @@ MOTOR_FAULTS: dict[str, tuple[str, Callable[[Motors], None]]] = {
     "exchanged motors": ("joint order", _swapped),
     "half the gear ratio": ("gear ratio", _gear),
 }
-
-
 # those of which Isaac Lab has no word
 NOT_IN_LAB = ("half the rate", "half the gear ratio")
 

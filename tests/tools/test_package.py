@@ -55,7 +55,6 @@ TEXTS = {
     ".xml",
     "",
 }
-
 # a PD step on arrays, with what Kit brings and without what it does not
 STEP = """
 import sys

@@ -126,11 +126,7 @@ LAWS = sorted(
     if law.component.LAW is not None and not law.component.LATE and law.component.TICK is None
 )
 Values = dict[str, np.ndarray]
-
-
 pytestmark = pytest.mark.usefixtures("backend")
-
-
 # gradients by central differences, and how often limits acted
 KNOWN: dict[tuple, tuple[Values, np.ndarray]] = {}
 

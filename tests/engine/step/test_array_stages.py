@@ -269,7 +269,6 @@ class Recurrent(aa.Controller):
     @dataclass
     class State:
         ACTUATOR_AXIS: ClassVar = {"hidden": 1}
-
         hidden: wp.array
         counts: wp.array
 
@@ -418,7 +417,6 @@ class Shared(Recurrent):
         """`counts` counts for all."""
 
         ACTUATOR_AXIS: ClassVar = {"hidden": 1, "counts": None}
-
         hidden: wp.array
         counts: wp.array
 

@@ -66,10 +66,8 @@ from step_bench import (
 
 # a core of other laws is compiled for all of them
 pytestmark = pytest.mark.slow
-
 if native.core is None:
     pytest.skip("the native core was not built", allow_module_level=True)
-
 FLAGS = ["-std=c++17", "-O0", "-fPIC", "-ffp-contract=off", "-fvisibility=hidden"]
 JOINTS = list(range(len(NAMES)))
 

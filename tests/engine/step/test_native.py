@@ -22,7 +22,6 @@ from refusals import refused
 
 if core is None:
     pytest.skip("the native core was not built", allow_module_level=True)
-
 DT, ROBOTS = 0.005, 97
 DC, TABLE, MAX = "ClampingDCMotor", "ClampingPositionBased", "ClampingMaxEffort"
 PD, PID = ("ControllerPD", [0, 1, 2]), ("ControllerPID", [0, 3, 1, 4, 2])

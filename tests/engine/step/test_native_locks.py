@@ -78,8 +78,6 @@ for number in range(3):
 assert len(heard) == 3 * 7, len(heard)
 print("done")
 """
-
-
 FORKED = """
 import os
 robots = 32768

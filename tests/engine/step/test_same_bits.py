@@ -15,7 +15,6 @@ from step_bench import DT, NAMES, Bench, built_in_entries, built_in_plan, draw
 
 if core is None:
     pytest.skip("the native core was not built", allow_module_level=True)
-
 ROBOTS, STEPS = 3, 50
 JOINTS = list(range(len(NAMES)))
 

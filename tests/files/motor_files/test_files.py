@@ -53,7 +53,6 @@ AS_YAML = """\
 .*_KFE:
   controller: {law: pd, kp: 60.0, kd: 2.0}
 """
-
 # keys that are hard for formats: words of YAML, quotes, signs of TOML, non-ASCII letters
 texts = st.one_of(
     st.sampled_from(["null", "on", "1e-3", "~", "<<", "a: b", "#", "'", '"', "\\\\", "- a", "inf", "a.b", "", " a "]),

@@ -9,7 +9,6 @@ import pytest
 
 pytest.importorskip("onnx", reason="onnx is not installed: nothing reads its files")
 pytest.importorskip("resource", reason="what bounds the script is of POSIX")
-
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "hardening"))
 import files
 

@@ -34,7 +34,6 @@ from torch_stand_in import unrecognised
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("onnx") is None, reason="onnx is not installed")
 posix = pytest.mark.skipif(sys.platform == "win32", reason="files of POSIX")
-
 # limits for the most expensive file; a good file takes milliseconds
 SECONDS, MEGABYTES = 20.0, 640
 METADATA = {"input_idx": [0]}

@@ -41,7 +41,6 @@ ROOT = "/World/Robot"
 HIP, SLIDE = f"{ROOT}/joints/hip", f"{ROOT}/joints/slide"
 PATH = f"{ROOT}/Actuators/act"
 PD = PDControlConfig(20.0, 2.0)
-
 BOT = """#usda 1.0
 def Xform "Bot"
 {

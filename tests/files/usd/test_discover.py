@@ -1069,8 +1069,6 @@ GOOD = {
     f"good {values}": actuator(*values)
     for values in ((), ("float newton:kp = 5",), ("float newton:kp = None",), ("int newton:delaySteps = 0",))
 }
-
-
 OWN = [
     own(config, *names, rows=rows.get(config, ()))
     for config in OURS

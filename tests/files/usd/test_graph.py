@@ -47,7 +47,6 @@ def "Backdrop"
     custom token inputs:text = "no node"
 }}
 """
-
 TYPES = {
     "string": "string",
     "token": "token",
@@ -68,7 +67,6 @@ TYPES = {
     "timecode": "timecode",
     "asset": "any",
 }
-
 # as written in USD, and as nodes get it
 VALUES: list[tuple] = [
     ("bool", "1", True),

@@ -15,7 +15,6 @@ try:
     from isaacsim.core.experimental.actuators.base.native import core
 except ImportError:
     core = None
-
 ORACLES: dict[str, Callable] = {
     "exp": np.exp,
     "log": np.log,

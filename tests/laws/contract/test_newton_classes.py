@@ -32,7 +32,6 @@ with quiet_warp(), warnings.catch_warnings():
     # older versions of newton use what newer ones of Python and Warp warn of
     warnings.simplefilter("ignore")
     newton = pytest.importorskip("newton.actuators", reason="newton is not installed")
-
 NAMES, ROBOTS, DT = ["hip", "knee"], 3, 0.01
 
 

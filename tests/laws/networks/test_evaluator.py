@@ -33,8 +33,6 @@ from network_oracle import evaluate
 from warm_python import warm_python
 
 pytestmark = pytest.mark.usefixtures("optimized_kernels")
-
-
 ROWS = (1, 2, 31, 32, 33, 1000)
 NUMBERS = {"clamp": (-0.3, 0.6), "elu": (1.2,), "leaky_relu": (0.1,), "softplus": (2.0,)}
 native_only = pytest.mark.skipif(core is None, reason="the native core was not built")

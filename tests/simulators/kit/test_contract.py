@@ -13,7 +13,6 @@ from pxr import UsdGeom
 from refusals import refused
 
 every_kind = pytest.mark.parametrize("kind", KINDS)
-
 # what a script does, and what a user does in between
 SCRIPTS = {
     "before play": ["wrap", "play", "frame", "frame", "stop", "play", "frame", "unwrap", "frame"],

@@ -51,8 +51,6 @@ LEG = """
   <keyframe><key name="bent" qpos="0.3 0.2 0.1 0 2 0 1 1 0 0 0" ctrl="1 2 3"/></keyframe>
 </mujoco>
 """.replace('<touch site="sole"/>', "")
-
-
 # what is known of a file before play, as it is afterwards
 READABLE = {
     *("get_dof_gains", "get_dof_max_efforts", "get_dof_limits", "get_dof_max_velocities", "get_dof_armatures"),

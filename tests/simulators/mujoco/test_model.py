@@ -312,7 +312,6 @@ def prism(outline: list[tuple[float, float]], lower: float, upper: float) -> tup
 
 
 ELL = [(-0.2, -0.2), (0.2, -0.2), (0.2, 0.0), (0.0, 0.0), (0.0, 0.2), (-0.2, 0.2)]
-
 # what is dropped, and the height at which its origin comes to rest
 SHAPES = {
     "sphere": (lambda s: s.shape("/World/thing/g", "Sphere", radius=0.2), 0.2),

@@ -14,7 +14,6 @@ pytestmark = [
     pytest.mark.skipif(find_spec("ovphysx") is None, reason="the PhysX wheel is not installed"),
     pytest.mark.filterwarnings("ignore:joints begin outside their limits.* /ant/"),
 ]
-
 NAMES = ("pendulum", "arm_2dof", "franka_panda", "anymal_c")
 NEWTON = Path(find_spec("newton").submodule_search_locations[0]) / "examples" / "assets"
 # of single precision: relative, and absolute as a share of the largest entry

@@ -22,7 +22,6 @@ from small_stages import SmallStage, many_axes, pendulum, two_robots
 from stages import stage_of
 
 pytestmark = pytest.mark.skipif(find_spec("ovphysx") is None, reason="the PhysX wheel is not installed")
-
 DT = 1 / 240
 # of the pendulum of `small_stages`, about its hinge [kg m²]
 INERTIA = 0.01 + 0.5**2

@@ -18,7 +18,6 @@ KINDS = ("Sphere", "Cube", "Capsule", "Cylinder", "Mesh")
 # corners and faces of a box of size 2
 CORNERS = list(itertools.product((-1.0, 1.0), repeat=3))
 SIDES = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
-
 # mass, center of mass and inertia about it per unit of density
 Solid = tuple[float, np.ndarray, np.ndarray]
 

@@ -20,7 +20,6 @@ from places import ROBOTS
 
 with quiet_warp():
     newton = pytest.importorskip("newton", reason="newton is the twin")
-
 WHEEL = Path(newton.__file__).parent
 # without bodies, or made of what is soft
 BODILESS = """
@@ -34,21 +33,18 @@ MANY = ["ant_multi"]
 OTHER_AXES = ["pendulum_revolute_vs_d6", "humanoid_mjc"]
 # newton does not know the attribute in which PhysX has the armature of an axis
 OTHER_AXES += ["i2rt_yam", "so101", "unitree_g1", "unitree_go1"]
-
 FOUND = [file for folder in ("examples", "tests") for file in sorted((WHEEL / folder / "assets").rglob("*.usd*"))]
 FILES = [file for file in FOUND if file.stem not in BODILESS + MANY] + sorted(ROBOTS.glob("*.usda"))
 every_file = pytest.mark.parametrize("file", FILES, ids=lambda file: "/".join(file.parts[-3:]))
 same_axes = pytest.mark.parametrize(
     "file", [file for file in FILES if file.stem not in OTHER_AXES], ids=lambda file: "/".join(file.parts[-3:])
 )
-
 # newton has single precision
 SINGLE = 1e-6
 KINDS = {
     newton.JointType.REVOLUTE: mujoco.mjtJoint.mjJNT_HINGE,
     newton.JointType.PRISMATIC: mujoco.mjtJoint.mjJNT_SLIDE,
 }
-
 Pose = tuple[np.ndarray, np.ndarray]
 
 

@@ -22,7 +22,6 @@ JOINTS = ("ankle", "hip", "knee")
 # the third joint keeps its drive
 ACTUATED = {"hip": (10.0, 1.0), "knee": (20.0, 2.0)}
 TARGET = 1.0
-
 ACTIONS = (
     *("play", "pause", "stop", "frame", "open", "open_empty", "close", "delete", "reload"),
     *("wrap", "unwrap", "drop", "disable", "enable", "stop_closing"),

@@ -22,7 +22,6 @@ PACKAGE = "isaacsim.core.experimental.actuators"
 ISAAC = ("isaac-physx", "isaac-newton")
 PLAIN = ("kit-physx", "kit-core")
 KINDS = (*ISAAC, *PLAIN)
-
 # what imports Kit's modules
 _OURS = ("extension.entry", "simulators.kit.events", "simulators.kit.plain_kit", "simulators.kit.isaac_sim")
 

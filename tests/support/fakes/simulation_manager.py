@@ -16,7 +16,6 @@ from fakes.omni_usd import StageEventType
 
 if TYPE_CHECKING:
     from fakes.kit_world import KitWorld
-
 WARM_UP_DT = 1 / 60
 # of a stage that says nothing
 DEFAULT_DT = 1 / 60

@@ -29,7 +29,6 @@ LONG = aa.PositionBasedClampingConfig(
 )
 NOISY = aa.EncoderConfig.from_bits(12, bias=0.01, noise=0.003, latency=0.0071, velocity_filter=0.006, seed=5)
 REGISTER = aa.EncoderConfig(noise=0.002, velocity="register", velocity_resolution=0.11, latency_steps=2.5)
-
 MOTORS = {
     "pid": [aa.PIDControlConfig(80.0, 11.0, 2.0, 0.02, 0.1), aa.MaxEffortClampingConfig(30.0)],
     "geared_pd": [aa.GearedPDControlConfig(1.3, 0.01, -9.0), aa.MaxEffortClampingConfig(20.0)],

@@ -11,7 +11,6 @@ from isaacsim.core.experimental.actuators.tools.export.robot import read_robot
 from places import ROBOTS
 
 mujoco = pytest.importorskip("mujoco")
-
 MOTORS = {
     "shoulder": aa.MotorConfig(aa.PDControlConfig(80.0, 2.1, 0.3), [aa.MaxEffortClampingConfig(17.0)], armature=0.01),
     "extension": aa.MotorConfig(aa.PDControlConfig(900.3, 20.0), friction=0.2),

@@ -7,7 +7,6 @@ from isaacsim.core.experimental.actuators.tools.identification.log import MotorL
 from refusals import refused
 
 pytest.importorskip("scipy")
-
 LINK = "<joint name='{}' axis='0 1 0' armature='{{}}'/><geom type='capsule' fromto='0 0 0 .3 0 0' size='.03' mass='1'/>"
 TWO_LINKS = f"""<mujoco><worldbody><body>{LINK.format("hip")}
 <body pos='.3 0 0'>{LINK.format("knee")}</body></body></worldbody></mujoco>"""

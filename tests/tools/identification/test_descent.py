@@ -3,7 +3,6 @@ import pytest
 from isaacsim.core.experimental.actuators.tools.identification.descent import Box, Evaluated, least_squares
 
 pytest.importorskip("scipy")
-
 BOX = Box(np.array([-5.0, -5.0]), np.array([5.0, 5.0]), np.ones(2))
 
 

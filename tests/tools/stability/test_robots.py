@@ -23,7 +23,6 @@ from pxr import Sdf, Usd, UsdPhysics
 
 # with limits, growth would become a vibration of constant amplitude
 pytestmark = pytest.mark.filterwarnings("ignore:.*have no effort limit:UserWarning")
-
 STEPS = [1 / 60, 1 / 120, 1 / 240, 1 / 500, 1 / 1000]
 # shares of stiffness; from 0.5 on, PhysX is unstable at any gains
 STIFF, DELAYS = {"mujoco": [0.01, 0.3, 0.8], "physx": [0.01, 0.25, 0.4]}, [0, 3]
@@ -153,8 +152,6 @@ LATE: dict[str, list[Any]] = {
     "rate, and what counts in its steps": [aa.RateConfig(frequency=250.0), aa.EncoderConfig(latency_steps=1.5)],
     "rate and effort": [aa.RateConfig(3), aa.EncoderConfig(latency=0.004), aa.EffortDelayConfig(steps=1.5)],
 }
-
-
 LATENCIES = {
     "encoder in seconds": 0.008,
     "encoder in steps": 0.003,

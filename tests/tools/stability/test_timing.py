@@ -12,7 +12,6 @@ from isaacsim.core.experimental.actuators.tools.stability.timing import Timing
 from late_loop import Joint, Reference, timing_of
 
 DT = 1 / 500
-
 # of a loop delayed by n steps: largest b = kd·h/I without kp, largest a = kp·h²/I and its b, and largest ω·h at a
 # damping ratio of 0.5, 0.7 and 1
 DELAYED = [

@@ -21,7 +21,6 @@ FILE = NODES / "OgnArticulationActuators.ogn"
 NAME = "isaacsim.core.experimental.actuators.ArticulationActuators"
 MODULE = "isaacsim.core.experimental.actuators.extension.action_graphs.nodes.OgnArticulationActuators"
 SCHEMA = json.loads((Path(__file__).parent / "ogn.schema.json").read_text("utf-8"))
-
 # what graphs made for the documented extension rely on: type and default
 DOCUMENTED = {
     "execIn": ("execution", None),

@@ -8,7 +8,6 @@ import pytest
 from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph import ogn_types
 
 INT32 = 2**31
-
 # type, value given, value seen
 VALUES: list[tuple] = [
     ("bool", True, True),
@@ -33,7 +32,6 @@ VALUES: list[tuple] = [
     ("matrixd[4]", np.eye(4), np.eye(4).tolist()),
     ("any", {"what": "ever"}, {"what": "ever"}),
 ]
-
 # type, value given, what the message asks for
 REFUSED: list[tuple] = [
     ("bool", 1, "Give booleans"),
@@ -54,7 +52,6 @@ REFUSED: list[tuple] = [
     ("float", 1e39, "Give numbers in -3.4028"),
     ("half[]", [1e5], "Give numbers in -65504.0 … 65504.0"),
 ]
-
 UNKNOWN_TYPES = ["real", "float[5]", "float[3", "union", "floats[]", ""]
 
 
