@@ -195,7 +195,6 @@ def test_wrong_candidate_is_reported_and_not_timed(monkeypatch) -> None:
 
 
 def test_every_block_runs_in_every_round() -> None:
-    """As many steps at a time as fill the block, after a warm-up."""
     counts: dict[str, list[int]] = {"slow": [], "fast": []}
 
     def block(name: str, seconds: float):
@@ -216,7 +215,6 @@ def with_ratio(ratio: float, pipeline: str, name: str = "newton one object", siz
 
 
 def test_targets_are_reached_missed_or_not_measured() -> None:
-    """A geometric mean over pipelines, a worst case, bytes."""
     goals = targets([with_ratio(40, "PD"), with_ratio(90, "PD+max"), with_ratio(0.9, "PD", "NumPy", 64)], 999_999)
     found = {goal.text: goal for goal in goals}
     mean = found["engine, 12 x 1024 vs newton one object, geometric mean of pipelines"]
@@ -318,7 +316,6 @@ def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]
 
 
 def test_environment_is_made_once(commands) -> None:
-    """The second run starts measuring at once; arguments are handed on."""
     assert environment.run_with_peers(["--quick"]) == 0
     assert [command[2] for command in commands] == ["venv", "pip", "benchmarks"]
     assert environment.run_with_peers(["--quick"]) == 0
@@ -352,7 +349,6 @@ QUICK = SimpleNamespace(quick=True)
 
 @pytest.mark.slow
 def test_rows_of_learning_are_right(table) -> None:
-    """What ours, MuJoCo alone and own loops compute is the same, and all are timed."""
     learning.steps_of_robots(table, 2, 4, QUICK)
     learning.decimated(table, 2, QUICK)
     learning.own_loops(table, QUICK)

@@ -123,7 +123,6 @@ def test_snippet_runs(code, tmp_path, launched, capsys, monkeypatch) -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.slow
 def test_command_runs(command, tmp_path, monkeypatch) -> None:
-    """A command runs, in a folder with robots and motors that its page has; comparisons find something."""
     if "--view" in command:
         pytest.skip("a window is not opened here")
     (tmp_path / "data").symlink_to(REPOSITORY / "data")

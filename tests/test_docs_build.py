@@ -64,7 +64,6 @@ def test_overview_says(pages, words) -> None:
 
 
 def test_api_shows_docstrings(pages) -> None:
-    """The text of a property is complete, including the part before a colon."""
     assert "The actuators: from USD in stage order" in text(pages / "api" / "articulation_actuators.html")
 
 

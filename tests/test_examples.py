@@ -182,7 +182,6 @@ def test_readme_names_extras_that_a_clone_lacks(script, extra) -> None:
 
 
 def test_shares_of_torchrun_need_torch(tmp_path) -> None:
-    """The last line of the error says which command installs it."""
     (tmp_path / "torch.py").write_text("raise ModuleNotFoundError(name='torch')")
     done = run(FOLDER / "shard_with_torchrun.py", env={**with_path(tmp_path), "RANK": "1", "WORLD_SIZE": "2"})
     assert done.returncode == 1

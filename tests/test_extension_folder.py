@@ -50,7 +50,6 @@ def test_package_says_who_it_is(manifest, key):
 
 
 def test_description_disclaims_affiliation(manifest):
-    """Say wherever the name is shown that the project is a separate one."""
     assert "not affiliated with NVIDIA" in manifest["package"]["description"].replace("Not", "not")
 
 
@@ -100,7 +99,6 @@ def test_plain_kit_can_load_it(manifest):
 
 
 def test_start_in_a_clone_imports_nothing_heavy(manifest):
-    """Start once, without any library, and say which version runs, with its path."""
     said = started(ROOT)
     print(f"{said['modules']} modules in {said['seconds'] * 1e3:.1f} ms")
     nodes = ["extension.action_graphs", "extension.action_graphs.nodes", "extension.action_graphs.nodes.registration"]
@@ -173,7 +171,6 @@ def test_icon_has_the_size_kit_shows(manifest):
 
 
 def test_preview_is_a_wide_picture(manifest):
-    """Give the extension manager a banner that is large enough to read."""
     width, height = _png_size(manifest["package"]["preview_image"])
     assert width >= 800 and 1.5 <= width / height <= 2.0
 
@@ -221,7 +218,6 @@ def test_premake_has_nodes_at_the_import_path():
 
 
 def test_premake_reader_takes_sources_and_leaves_targets():
-    """Read the source of each pair; leave comments and the built extension's own folders."""
     script = """
     -- "comment"
     repo_build.prebuild_link { { "data", ext.target_dir.."/data" }, { 'docs', ext.target_dir .. '/docs' } }

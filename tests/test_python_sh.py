@@ -65,7 +65,6 @@ def run(
 
 
 def test_first_run_installs_and_shows_progress(project) -> None:
-    """The environment is made, packages are named as they come, then the script runs."""
     done = run(project, "script.py", "--flag")
     assert done.returncode == 0, done.stderr
     assert "Collecting warp-lang" in done.stderr
@@ -121,7 +120,6 @@ def test_error_of_the_compiler_is_shown(project) -> None:
 
 
 def test_missing_core_is_one_line_and_installs_nothing_again(project) -> None:
-    """What is lost is said once; the next run starts at once."""
     done = run(project, "script.py", CORE="missing")
     assert (done.returncode, done.stdout) == (0, "ran: script.py\n")
     assert done.stderr.count("without the native core: Warp computes") == 1

@@ -77,7 +77,6 @@ def readme() -> str:
 
 
 def test_ci_runs_what_a_person_runs() -> None:
-    """The workflow for each push runs the script of the repository, with every Python that the project supports."""
     workflow = yaml.safe_load((REPOSITORY / ".github" / "workflows" / "ci.yml").read_text("utf-8"))
     # YAML reads the word as a truth value
     assert {"push", "pull_request"} <= workflow[True].keys()

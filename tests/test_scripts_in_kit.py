@@ -168,7 +168,6 @@ def test_kit_executes_the_graph_and_goes_on(extension, tmp_path) -> None:
 
 
 def test_kit_executes_a_script_and_goes_on(extension, tmp_path) -> None:
-    """A script that steps by itself says how it went, and leaves Kit running."""
     script = script_in(extension, "drive_from_python")
     done = Done(tmp_path, script, "--plot", "picture.png", kind="isaac-newton", inside=True)
     require_good(done, "isaac-newton")
@@ -217,7 +216,6 @@ def test_launch_without_the_version_starts_the_bundled_one(extension, tmp_path) 
 
 
 def test_clone_of_another_name_gets_a_link(tmp_path) -> None:
-    """An extension is called like its folder; the link is gone when Isaac Sim is."""
     script = script_in(copy_to(tmp_path / "clone"), "drive_from_python")
     recording = require_good(Done(tmp_path, script, "--plot", "picture.png", kind="isaac-physx"), "isaac-physx")
     root = Path(recording["extension"][1])

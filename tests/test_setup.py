@@ -98,7 +98,6 @@ def test_wheel_without_the_core_says_so_in_its_name(project, reason) -> None:
 
 @pytest.mark.parametrize(("core", "rule"), [("required", "Install g++"), ("on", "must be 'required', 'off'")])
 def test_required_core_is_never_left_out(project, core, rule) -> None:
-    """Without a compiler a build that asks for the core ends; so does one whose wish is not understood."""
     code, said, wheels = build(project, "nowhere", core)
     assert code == 1 and wheels == [] and f"ACTUATORS_CORE{' = ' if core == 'on' else '='}" in said and rule in said
 

@@ -153,7 +153,6 @@ def test_saved_state_is_a_copy(legs, saved) -> None:
 
 
 def test_missing_name_is_refused(legs, saved) -> None:
-    """Each carries something over; the version says who wrote it."""
     for name in saved:
         require_refused(legs, {other: values for other, values in saved.items() if other != name}, name.split(".")[-1])
 
@@ -240,7 +239,6 @@ def test_number_that_is_not_finite_gives_no_effort(legs, saved) -> None:
 
 @pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf])
 def test_number_that_is_not_finite_is_refused(odd, legs, saved) -> None:
-    """By name, but for what code of one's own remembers, of which nothing is known."""
     numbers = [name for name, values in states(saved).items() if values.dtype.kind == "f"]
     for name in [name for name in numbers if not name.startswith("ankle.controller")]:
         values = saved[name].copy()

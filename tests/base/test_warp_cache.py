@@ -45,7 +45,6 @@ assert ones.numpy().tolist() == [2.0, 2.0, 2.0]
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.slow
 def test_home_that_is_a_file_is_one_warning(tmp_path, use) -> None:
-    """Kernels are in a temporary folder that only this user can access, and run."""
     home, temporary, script = tmp_path / "home", tmp_path / "tmp", tmp_path / "script.py"
     home.touch()
     temporary.mkdir()

@@ -166,7 +166,6 @@ def one_prim(stage) -> None:
 
 
 def test_a_file_that_lint_corrects(tmp_path) -> None:
-    """Of twelve targets newton drives one, and of the layer over the file all."""
     file = written(tmp_path, "anymal_c", one_prim)
     found = compare_with_newton(file)
     assert (len(found.ours), len(found.newtons)) == (12, 1)

@@ -246,7 +246,6 @@ def test_efforts_of_one_place_are_summed() -> None:
 
 
 def test_arrays_may_have_gaps(rng) -> None:
-    """Signals, efforts, indices and parameters that are views of every second element."""
     state, control = frame(rng)
     apart = {name: spread(array) for name, array in {**vars(state), **vars(control)}.items()}
     limit = aa.ClampingMaxEffort(full(3))

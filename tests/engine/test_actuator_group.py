@@ -109,8 +109,6 @@ def test_actuator_with_an_own_clamp_keeps_its_place() -> None:
 
 
 def test_actuator_sees_what_the_one_before_it_wrote() -> None:
-    """One's efforts may be another's feedforward, the last joint's that of the first."""
-
     def make() -> list[aa.Actuator]:
         rng = np.random.default_rng(4)
         backwards = indices((np.arange(150) * 9 + 6)[::-1].copy())

@@ -74,7 +74,6 @@ def test_many_robots_equal_single_runs() -> None:
 
 
 def test_efforts_are_observed_on_request() -> None:
-    """The effort before the clamps, and the class of the clamp that changed it last; efforts stay what they were."""
     bench, silent = Bench(), Bench()
     bench.engine.observe(True)
     for one in (bench, silent):
@@ -110,7 +109,6 @@ def test_limits_of_some_joints_are_told() -> None:
 
 
 def test_delays_are_drawn_anew_at_each_reset() -> None:
-    """One per robot, within the range, by the seed; robots that are not reset keep theirs."""
     robots = 200
     bench, twin = Bench(robots), Bench(robots)
     for one in (bench, twin):

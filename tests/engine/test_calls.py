@@ -193,7 +193,6 @@ def test_time_step_that_is_no_number_is_refused(dt, rng) -> None:
 
 
 def test_time_step_may_be_nothing(rng) -> None:
-    """Zero adds nothing to an integral; a law without one needs none."""
     actuator, state = made(), made().state()
     actuator.step(*frame(rng), state, state, 0)
     assert not state.controller_state.integral.numpy().any()
@@ -361,8 +360,6 @@ def test_an_index_that_changes_acts_at_the_next_step() -> None:
 
 @pytest.mark.parametrize("count", [1, 150, 1000])
 def test_an_actuator_sees_what_those_before_it_wrote(count) -> None:
-    """Of several in one call, one reads as its target what another gives as effort."""
-
     def chain() -> list[aa.Actuator]:
         names = [("joint_target_pos", "one"), ("one", "two"), ("two", "joint_f"), ("one", "joint_f")]
         return [
@@ -455,7 +452,6 @@ def test_what_is_known_is_not_looked_for_again(rng, monkeypatch) -> None:
 
 
 def test_states_before_are_distinguished(rng) -> None:
-    """Steps that begin at different states and end in the same one, each met twice."""
     given = frame(rng)
 
     def effort(actuator: aa.Actuator, now, after) -> np.ndarray:

@@ -68,7 +68,6 @@ def test_law_that_takes_no_inertia_needs_none() -> None:
 
 
 def test_first_fault_warns_once(engine) -> None:
-    """After the step, whose efforts are there; it names joint and cause."""
     leg = legs(num_robots=3)
     assert engine in leg.engine
     step(leg)

@@ -54,7 +54,6 @@ def test_patterns_match_names_in_full(host) -> None:
 
 
 def test_actuators_are_one_for_each_motor_in_joint_order(host) -> None:
-    """Labels are the patterns, values robot-major over the joints."""
     motors = {
         ".*_knee": [aa.PDControlConfig(7.0, 0.0)],
         ".*_hip": aa.MotorConfig(aa.PDControlConfig({"l.*": 1, "r.*": 2}, 0)),

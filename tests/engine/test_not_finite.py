@@ -237,7 +237,6 @@ def test_parameter_that_is_not_finite_stops_its_joint_for_a_step(case, size) -> 
 
 @every_limited_case
 def test_infinite_limit_is_none_for_as_long_as_it_stands(case) -> None:
-    """Written into a running actuator; the effort is that of the law without the limit, and no fault."""
     bads = [Bad(name, np.inf, at) for at, name in case.parameters() if name in OFF]
     inputs = signals(2.0, bads)
     found = trial(case, inputs, bads)

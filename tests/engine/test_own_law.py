@@ -371,7 +371,6 @@ def test_a_limit_that_is_prepared_for_the_step_runs_in_a_plan_only() -> None:
 
 
 def test_names_of_curves_alone_are_curves_over_the_position() -> None:
-    """As before there were others; subclasses inherit them."""
     older = type("Older", (Narrowing,), {"CURVES": ("most", "fade")})
     assert older.CURVES == type("Later", (older,), {}).CURVES == {"most": "position", "fade": "position"}
     assert aa.Clamping.CURVES == {} and Narrowing.CURVES == {"most": "position", "fade": "speed"}

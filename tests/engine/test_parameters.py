@@ -74,7 +74,6 @@ def test_assigned_array_is_copied(engine_kind) -> None:
 
 
 def test_assigned_parameter_is_prepared_again(engine_kind) -> None:
-    """A law that works with something derived from its parameters gives what it gives when built with them."""
     legs = Legs(motor(30.0, 10.0, 25.0))
     for name, values in (("velocity_limit", EACH), ("saturation_effort", [9.0, 8.0, 7.0])):
         setattr(legs.actuator.clamping[0], name, array(values))
@@ -312,7 +311,6 @@ def test_what_is_written_acts_on_its_robot_and_joint(engine_kind, groups, rng) -
 
 
 def test_reading_goes_on_to_act_after_it_was_written(engine_kind) -> None:
-    """The live array stays the one that steps read; a value that is written twice acts twice."""
     made = arrays(GROUPS["joints apart"], 2)
     zeros, target = np.zeros((2, len(JOINTS)), np.float32), np.full((2, len(JOINTS)), 0.1, np.float32)
     hips = made.actuators[0].controller

@@ -135,7 +135,6 @@ class Spread:
 
 
 def test_order_of_steps_may_change_at_any_time(rng) -> None:
-    """Every step reads what the states before it were, in whichever order it comes in its round."""
     one = Spread([heated.entry(name) for name in NAMES])
     three = Spread(*([heated.entry(name) for name in some] for some in (("toe", "hip"), ("ankle",), ("knee",))))
     for order in itertools.chain(*itertools.repeat(list(itertools.permutations(range(3))), 4)):
@@ -144,7 +143,6 @@ def test_order_of_steps_may_change_at_any_time(rng) -> None:
 
 
 def test_a_step_that_comes_more_often_reads_the_latest(rng) -> None:
-    """A wrapper that does not step has the number it had; one that stepped counts as it was before its last step."""
     both = Spread([heated.entry("hip")], [heated.entry("knee", supplied=False)])
 
     def run(*orders: Sequence[int]) -> None:
@@ -163,7 +161,6 @@ def test_a_step_that_comes_more_often_reads_the_latest(rng) -> None:
 
 
 def test_a_reset_between_steps_of_a_round_counts_for_both_orders(rng) -> None:
-    """The robot that starts over has drawn nothing, whether or not its other wrapper has stepped."""
     both = Spread([heated.entry("hip")], [heated.entry("knee", supplied=False)])
     both.step(heated.draw(rng, faults=False), [1, 0])
     before = both.drawn("knee")
@@ -183,7 +180,6 @@ def test_a_reset_between_steps_of_a_round_counts_for_both_orders(rng) -> None:
 
 
 def test_restored_states_begin_a_round(rng) -> None:
-    """After a restore both steps count as not made, whichever ran before."""
     one, other = (Spread([heated.entry("hip")], [heated.entry("knee", supplied=False)]) for _ in range(2))
     for _ in range(5):
         one.step(heated.draw(rng), [0, 1])

@@ -150,7 +150,6 @@ def test_law_that_cannot_run_takes_no_component(host) -> None:
 
 
 def test_arrays_go_to_the_device_of_the_articulation(monkeypatch) -> None:
-    """Those that are there already stay what they are; nobody has to give them there."""
     moved = []
     real = wp.array.to
 

@@ -221,7 +221,6 @@ def test_feedforward_takes_subsets_and_stays(host, wrapper) -> None:
 
 
 def test_feedforward_passes_delay_and_clamp(host, wrapper) -> None:
-    """A step of feedforward arrives two steps later on the delayed joint, limited on the clamped one."""
     host.step(DT)
     wrapper.set_dof_feedforward_effort_targets(8.0)
     seen = []
@@ -292,7 +291,6 @@ def test_error_in_the_callback_leaves_no_effort(host, wrapper) -> None:
     ],
 )
 def test_bad_construction_leaves_nothing_behind(pairs: list, words: list[str], host: ArraysHost) -> None:
-    """The error names the joint; no callback is registered, no gain touched."""
     gains = host.arrays().stiffnesses.copy()
     text = refused(ValueError, lambda: ArticulationActuators.from_actuators("/Robot_.*", pairs))
     assert all(word in text for word in words), text
@@ -301,7 +299,6 @@ def test_bad_construction_leaves_nothing_behind(pairs: list, words: list[str], h
 
 
 def test_no_host_is_one_clear_error() -> None:
-    """Without a simulation the message says how to open one."""
     refused(HostError, lambda: ArticulationActuators("/World/Robot"), r"Simulation\(")
 
 

@@ -75,7 +75,6 @@ def test_robot_removed_is_an_error_at_play(robots) -> None:
 
 
 def test_columns_follow_the_joints_through_an_edit(robots) -> None:
-    """A joint removed while stopped shifts the columns; the actuators stay with their joints."""
     with aa.Simulation(stage_of(robots / "franka_panda.usda")) as sim:
         stage = sim.stage
         for number in (1, 2, 3, 4, 5, 6):
@@ -305,7 +304,6 @@ def test_constructor_is_all_or_nothing(leg, playing, copies, late) -> None:
 @pytest.mark.parametrize("copies", [False, True])
 @pytest.mark.parametrize("interrupt", [KeyboardInterrupt, SystemExit, GeneratorExit])
 def test_an_interrupt_leaves_no_effort(leg, copies, interrupt) -> None:
-    """Wherever in a step it comes; it is passed on as it is, and the next step goes on."""
     uses = Uses(interrupt)
     with aa.use_host(FragileHost(leg.host, uses, copies=copies)):
         wrapper = leg.wrap("knee")

@@ -79,7 +79,6 @@ def test_start_says_which_native_core_is_missing(world, monkeypatch, tmp_path) -
 
 
 def test_start_tells_usd_of_our_schemas(world, monkeypatch) -> None:
-    """Before Kit opens a stage; what that does stands in tests/files/usd/test_plugin.py."""
     calls: list[str] = []
     monkeypatch.setattr(plugin, "register_schemas", lambda: calls.append("registered"))
     importlib.import_module(f"{PACKAGE}.extension.entry").Extension().on_startup(EXT_ID)

@@ -105,8 +105,6 @@ def test_wrong_variables_are_refused(rank, num_ranks, told, monkeypatch) -> None
 
 
 def test_two_processes_give_the_numbers_of_one(tmp_path) -> None:
-    """Angles and efforts of every step, bit for bit; the second process has a single environment."""
-
     def run(name: str, env: dict[str, str]) -> np.lib.npyio.NpzFile:
         command = ["-c", SCRIPT, ROBOTS / "pendulum.usda", "3", f"{name}.npz"]
         done = warm_python().run(command, timeout=120, env=env)

@@ -31,7 +31,6 @@ def _forget_registrations():
 
 
 def test_prim_becomes_classes_and_arguments(stage) -> None:
-    """Controller, clamps in authored order, delay last, all targets."""
     clamps = [aa.MaxEffortClampingConfig(5.0), aa.DCMotorClampingConfig(9.0, 8.0, 7.0)]
     prim = aa.add_actuator(
         ROOT,
@@ -172,7 +171,6 @@ def test_value_that_the_component_refuses_names_the_prim(stage) -> None:
 
 
 def test_registering_twice_warns_and_builtins_stay() -> None:
-    """Another class for the same schema warns; a built-in schema cannot be taken."""
     aa.register_actuator_component("AcmeDoublingAPI", Doubling, aa.ComponentKind.CLAMPING)
     aa.register_actuator_component("AcmeDoublingAPI", Doubling, aa.ComponentKind.CLAMPING)
     with pytest.warns(UserWarning, match="AcmeDoublingAPI was registered for Doubling"):
@@ -182,7 +180,6 @@ def test_registering_twice_warns_and_builtins_stay() -> None:
 
 
 def test_function_chooses_the_component_of_a_prim(stage) -> None:
-    """It is given the authored values, and may refuse them; the error names the prim."""
     own_prim(stage, 3.0)
     seen: list[dict] = []
 

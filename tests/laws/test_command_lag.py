@@ -39,7 +39,6 @@ def test_commands_follow_the_closed_form(time_constant, rng) -> None:
 
 @pytest.mark.parametrize("time_constant", [0.0005, 0.03, 20.0])
 def test_efforts_follow_the_closed_form(time_constant, rng) -> None:
-    """Behind the controller, before limits and the gear, which act on the lagged effort."""
     dt, efforts = 0.005, held_commands(rng)
     given = [np.array([[0.0], [0.0], [0.0], [ff]], np.float32)[..., None] for ff in efforts]
     expected = closed_form(efforts, 0.0, dt, time_constant)
@@ -80,7 +79,6 @@ def test_lag_is_of_delayed_commands_at_the_rate_of_the_controller(rng) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_fault_and_reset(engine, rng) -> None:
-    """A command that is not finite has a fault and leaves the lag as it was; a reset lets it start anew."""
     given = late_reference.inputs(rng, 12, 2, 1)
     motors = {"j": [PD, aa.CommandLagConfig(0.05), aa.EffortLagConfig(0.02)]}
     clean = stepped(arrays_on(engine, ["j"], motors, 2), given[:3] + given[4:], 0.005)

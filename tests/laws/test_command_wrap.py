@@ -88,7 +88,6 @@ def test_lag_follows_the_shorter_way() -> None:
 
 
 def test_bad_values_are_refused() -> None:
-    """By the field, with rule and remedy; a huge number of turns is a fault."""
     with pytest.raises(ValueError, match=r"period = 0.0: must be finite and > 0"):
         aa.ActuatedArrays(["j"], {"j": [P, aa.WrapConfig(period=0.0)]})
     given = late_reference.inputs(np.random.default_rng(0), 1, 1, 1)

@@ -204,7 +204,6 @@ def test_depth_of_a_delay(longest, depth) -> None:
 
 
 def test_delay_has_the_names_of_newton() -> None:
-    """Every argument by its keyword; without a next state nothing is written."""
     delay, every = Delay(array([1], wp.int32), max_delay=1), array([0], wp.uint32)
     delay.finalize(device="cpu", num_actuators=1, requires_grad=True)
     assert delay.state(num_actuators=1, device="cpu").buffer_pos.requires_grad
@@ -242,7 +241,6 @@ def test_mask_of_wrong_type_or_shape_is_refused(kind: str, mask: Any) -> None:
 
 
 def test_repr_says_what_it_is() -> None:
-    """Parameters by name, one value or the range; a parameter that is optional is left out."""
     assert repr(aa.ControllerPD(array([1, 2]), array([3, 3]))) == "ControllerPD(kp=1…2, kd=3)"
     assert repr(aa.ClampingMaxEffort(array([np.inf, np.inf]))) == "ClampingMaxEffort(max_effort=inf)"
     assert repr(Delay(array([1, 2], wp.int32), 3)) == "Delay(delay_steps=1…2)"

@@ -609,7 +609,6 @@ def test_parameters_that_may_be_authored_are_no_fault(law) -> None:
     ids=lambda law: law.name,
 )
 def test_neutral_values_do_nothing(law, rng) -> None:
-    """A limit with them changes no bit, a controller gives nothing but the feedforward."""
     table = random_table(law, rng)
     names = inputs_of(law)
     for name, value in zip(named(law), law.neutral, strict=True):

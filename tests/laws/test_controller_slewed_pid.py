@@ -94,7 +94,6 @@ def test_setpoint_is_a_ramp_to_the_target() -> None:
 
 
 def test_integral_is_that_of_the_setpoint() -> None:
-    """It grows with the error that the proportional gain sees, and keeps its limit."""
     arrays = aa.ActuatedArrays(["j"], {"j": [slewed(kp=0.0, kd=0.0, ki=10.0, max_rate=2.0, integral_max=0.002)]})
     rest, target = np.zeros(1, np.float32), np.ones(1, np.float32)
     efforts = [float(arrays.step(rest, rest, target, 0.01)[0]) for _ in range(5)]

@@ -82,7 +82,6 @@ def test_draws_are_those_of_the_oracle() -> None:
 
 @pytest.mark.parametrize("hold", [0.0, 0.3, 0.9, 1.0])
 def test_draws_are_left_out_with_their_probability(hold) -> None:
-    """A new draw among many differs nearly always from the one before."""
     found = lags(TimedDelayConfig(random_steps=40, hold_probability=hold), 500, 90)[45:, :, 0]
     assert (np.diff(found, axis=0) != 0).mean() == pytest.approx((1.0 - hold) * 40 / 41, abs=0.01)
 

@@ -30,7 +30,6 @@ def unknown(count: int) -> dict[str, np.ndarray]:
 
 
 def test_unsaturated_demand_is_the_effort_exactly(rng) -> None:
-    """To the last bit, without inductance, with an inertia that is known or not."""
     velocities, efforts = (rng.normal(size=4000).astype(np.float32) * scale for scale in (15.0, 20.0))
     for inertia in (0.0, 0.02):
         after = velocities + DT * efforts / inertia if inertia else velocities
@@ -129,7 +128,6 @@ def test_limits_of_current_and_its_rate() -> None:
 
 
 def test_braking_beyond_the_supply_exceeds_the_limit_of_the_driver() -> None:
-    """A motor that is driven beyond its no-load speed generates, whatever the driver demands."""
     found, state = efforts_of(config(max_current=10.0), np.full(1, 2 * VOLTS / K), np.zeros(1), DT, unknown(1))
     assert found[0] == pytest.approx(-K * VOLTS / R, rel=1e-5) and state["power"][0] < 0.0
 

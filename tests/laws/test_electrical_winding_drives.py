@@ -42,7 +42,6 @@ def test_bandwidth_keeps_the_voltage() -> None:
 
 
 def test_dead_zone_leaves_the_current_alone() -> None:
-    """Demands that differ from it by at most the dead zone; larger ones are followed to the bit."""
     plant = Plant(config(dead_zone=0.5), math.inf, 0.001)
     expected = 0.0
     for demand in (0.2, 0.4, 1.1, 1.3, 0.9, 5.0, 4.8):

@@ -274,7 +274,6 @@ def test_friction_sees_states_once(has_mode) -> None:
     ids=["PD", "PID", "friction", "friction of loads"],
 )
 def test_one_sweep_solves_what_stages_do_one_by_one(law, friction, limits, robots, in_engine, rng, monkeypatch) -> None:
-    """Efforts, states and faults, to the bit; a recording asks for the stages one by one."""
     # as with a simulator
     monkeypatch.setattr(actuated, "require_no_damping_in_engine", lambda entries: None)
     names, inertia = [f"j{number}" for number in range(12)], 10.0 ** rng.uniform(-3, 0, 12)

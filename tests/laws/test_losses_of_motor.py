@@ -110,7 +110,6 @@ def test_heat_is_that_of_an_integration(inductance) -> None:
 
 
 def test_magnets_weaken_the_motor() -> None:
-    """K falls with their temperature; without a share and a time it is that of the housing."""
     for extra, name in (({}, "housing_temperature"), ({"magnet_share": 0.5, "magnet_time": 9.0}, "magnet_temperature")):
         heat = aa.ThermalConfig(2.0, 2.0, **NODES, **extra)
         winding = aa.ElectricalConfig(K, R, voltage=VOLTS, magnet_coefficient=2e-3, command="voltage")
@@ -132,7 +131,6 @@ def test_robot_draws_its_losses() -> None:
 
 
 def test_recordings_have_losses() -> None:
-    """Those of the motor, and what the winding does not turn into work; the heat of the housing."""
     arrays = joints_of([aa.ElectricalConfig(K, R), aa.LossesConfig(**LOSSES)], 1)
     zero = np.zeros((1, 1), np.float32)
     with arrays.record() as log:

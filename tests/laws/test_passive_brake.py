@@ -13,7 +13,6 @@ INERTIA, DT = 0.02, 0.002
 
 @pytest.mark.parametrize("told", [False, True])
 def test_holds_below_its_torque_and_slips_above(told) -> None:
-    """At rest without creeping, as friction does; above, it is held back by the torque."""
     plant = Plant(aa.BrakeConfig(5.0, engaged=True, assumed_inertia=INERTIA), INERTIA, DT, robots=3, told=told)
     plant.run(200, load=np.array([0.5, -4.9, 5.6]))
     before = plant.q.copy()

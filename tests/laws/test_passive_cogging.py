@@ -58,5 +58,4 @@ def test_joint_keeps_its_energy() -> None:
 
 
 def test_joint_that_has_turned_for_hours_is_no_fault() -> None:
-    """Its position in a period is lost, its effort stays within the amplitude."""
     assert (np.abs(efforts_at(np.array([1e7, 3e9, -1e20]))) <= 0.3001).all()

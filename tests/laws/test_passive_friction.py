@@ -208,7 +208,6 @@ def period_of_stick_and_slip(config: aa.FrictionConfig, dt: float, told: bool) -
 
 
 def test_more_friction_never_coasts_farther() -> None:
-    """Coulomb levels, viscous friction and shares of the load, from none to much."""
     ways = {
         "coulomb": np.linspace(0.02, 2, 40),
         "viscous": np.linspace(0, 0.5, 40),
@@ -245,7 +244,6 @@ def test_reset_starts_over_at_the_velocity_and_effort_of_then() -> None:
 
 
 def test_state_goes_on_with_another_time_step() -> None:
-    """The state is an effort, so a joint that rests under a load stays at rest."""
     plant = Plant(aa.FrictionConfig(coulomb=0.7, assumed_inertia=INERTIA), INERTIA, 0.005)
     plant.run(2000, load=0.6)
     before = plant.q.copy()

@@ -64,7 +64,6 @@ def test_float32_is_the_matrix_exponential(dt, steps, most) -> None:
 
 
 def test_slope_of_means_is_that_of_its_integral() -> None:
-    """To a few roundings by its series; beyond, to those of a difference that is divided."""
     text = """
 def call(large: wp.array[float], small: wp.array[float], out: wp.array[float]):
     i = wp.tid()

@@ -115,7 +115,6 @@ def test_energy_is_never_above_its_start(told) -> None:
 
 
 def test_energy_of_a_motor_that_stops_goes_into_the_joint() -> None:
-    """Momentum is kept by each step, in the gap, at a hit and beyond what the step resolves."""
     stiffness = stiffness_of([0.1, 0.5, 0.5, 5.0, 50.0], DT)
     config = gear(5, stiffness=stiffness, backlash=[0.0, 0.0, 0.02, 0.0, 0.02])
     masses = TwoMasses(config, np.full(5, JOINT), DT, rotor_velocity=2.0, velocity=-0.5)
@@ -169,7 +168,6 @@ def test_drag_alone_slows_the_rotor_in_the_gap() -> None:
 @pytest.mark.parametrize("told", [False, True])
 @pytest.mark.parametrize("backlash", [0.0, 0.02])
 def test_spring_carries_a_load(told, backlash) -> None:
-    """The deflection at rest is load/stiffness and half of the backlash, with a load that is given or estimated."""
     stiffness = stiffness_of([0.1, 0.3], DT)
     config = gear(2, stiffness=stiffness, backlash=backlash, damping=1.0)
     masses = TwoMasses(config, np.full(2, JOINT), DT, told=told)

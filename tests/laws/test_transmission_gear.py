@@ -101,7 +101,6 @@ MOTOR_SIDE = [
 @pytest.mark.parametrize("config", dict.fromkeys(MOTOR_SIDE), ids=lambda config: config.__name__)
 @pytest.mark.slow("warp")
 def test_every_law_is_one_of_the_joint(config, ratio, rng) -> None:
-    """With converted values it has the same effort at the joint as the motor has through its gear."""
     signals = drawn(rng)
     stages = motor_of(sample(config))
     # what a servo is fed forward are volts

@@ -114,7 +114,6 @@ def test_arrays_are_read_where_they_lie(library) -> None:
 
 @pytest.mark.parametrize("library", ["numpy", "warp", "torch"])
 def test_what_is_written_into_arrays_counts(library) -> None:
-    """They need not be handed over anew, and the result is the same array each time."""
     make = make_of(library)
     actuated = ActuatedArrays(["hip"], [(ActuatorConfig(aa.ControllerPD(full(10, 1), full(1, 1))), "hip")])
     q, qd, target = (make(np.zeros((1, 1), np.float32)) for _ in range(3))

@@ -57,7 +57,6 @@ def told(actuated) -> dict[str, np.ndarray]:
 
 
 def test_worlds_have_those_of_the_data() -> None:
-    """At first those of the default pose, with armatures; then those of the data, until others are set."""
     mujoco = pytest.importorskip("mujoco")
     mujoco_warp = pytest.importorskip("mujoco_warp")
     mjm = mujoco.MjModel.from_xml_string(FLOATING)

@@ -79,7 +79,6 @@ def targets(worlds: int = WORLDS, dofs: int = 4) -> np.ndarray:
 
 
 def test_joints_are_found_behind_a_free_body() -> None:
-    """Hinges and slides are columns, and only driven joints get efforts."""
     mjm = mixed()
     actuated = aa.ActuatedWorlds(mjm, put(mjm), {"hip|joint_3": PD}, WORLDS)
     assert actuated.dof_names == ["spare", "hip", "joint_3", "tip"] and actuated.num_robots == WORLDS

@@ -142,7 +142,6 @@ def test_drives_of_the_model_rest_until_close() -> None:
 
 
 def test_friction_acts_once() -> None:
-    """A stage in place of the model's, or in the solver; the model gets its own back."""
     model = model_of(LEG)
     model.joint_damping = flat(np.full(20, 0.125))
     before = model.joint_friction.numpy().copy(), model.joint_damping.numpy().copy()

@@ -127,7 +127,6 @@ def test_what_usd_cannot_say_is_told_by_what_it_takes_from_the_original(tmp_path
 
 @pytest.mark.slow
 def test_couplings_without_a_schema_are_told(tmp_path) -> None:
-    """The original keeps a tendon at its length, and moves as ours where it does not."""
     pytest.importorskip("newton", reason="newton is the other reader")
     tendon = '<fixed name="sum"><joint joint="shoulder" coef="1"/><joint joint="extension" coef="-5"/></fixed>'
     kept = f'<tendon>{tendon}</tendon><equality><tendon tendon1="sum"/></equality></mujoco>'

@@ -74,7 +74,6 @@ def grid(host: ArraysHost, name: str) -> np.ndarray:
     ],
 )
 def test_paths_select_robots(host, paths, expected) -> None:
-    """In the order of the patterns, each robot once; the prototype's path means all of its copies."""
     assert host.articulation(paths).paths == [f"/Robot_{i}" for i in expected]
 
 
@@ -95,8 +94,6 @@ def test_path_without_a_robot_is_refused(host, paths, message) -> None:
 
 @pytest.mark.parametrize("path", ["/Robot_{}", "/World/envs/env_{}/Robot"])
 def test_a_list_of_paths_costs_as_much_as_it_is_long(path) -> None:
-    """Four times as many robots, named one by one, take four times the calls."""
-
     def select(count: int) -> int:
         robots = [Robot(path.format(i), (), (), ("/World/Robot", ()), env=i, offset=0) for i in range(count)]
         host = Mixed()

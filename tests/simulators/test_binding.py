@@ -229,7 +229,6 @@ def test_drives_and_efforts_are_given_back(host) -> None:
 
 
 def test_joints_of_another_wrapper_keep_their_efforts() -> None:
-    """Of two wrappers over different robots, closing one clears no effort of the other's."""
     memory = ArraysHost(NAMES, 2)
     one = wp.ones(1, dtype=wp.float32, device="cpu")
     config = aa.ActuatorConfig(aa.ControllerPD(one, one))
@@ -439,8 +438,6 @@ REQUIRED = [
 
 @pytest.mark.parametrize("missing", REQUIRED)
 def test_articulation_without_a_member_is_refused(host, missing) -> None:
-    """Before anything is changed; the message names its class, the member and the remedy."""
-
     class Lame:
         def __getattr__(self, name: str):
             if name == missing:

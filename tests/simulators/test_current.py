@@ -191,7 +191,6 @@ def test_host_may_leave_inside_its_block() -> None:
 
 
 def test_use_host_nests_with_itself() -> None:
-    """The inner block's end leaves the outer one's host current."""
     mine = host()
     with aa.use_host(mine):
         with aa.use_host(mine):
@@ -220,7 +219,6 @@ def test_used_stage_ends_with_an_error_too() -> None:
 
 
 def test_innermost_of_host_and_used_stage_has_the_stage() -> None:
-    """Either may stand inside the other, and each comes back when the inner one ends."""
     outer, middle, inner = object(), object(), object()
     with aa.use_stage(outer), aa.use_host(host(stage=middle)):
         assert current_stage() is middle

@@ -67,7 +67,6 @@ def test_what_was_not_given_stays(engine: str) -> None:
 
 
 def test_state_kept_before_play_outlasts_play(engine: str) -> None:
-    """It is the user's, not the simulation's; going to it needs running physics."""
     sim = Simulation(telescope().stage, engine=engine)
     robot = sim.articulation(ROOT)
     robot.set_default_state(dof_positions=[[0.1, 0.2]])
@@ -317,7 +316,6 @@ def test_gravity_of_the_rows_asked_for() -> None:
 
 
 def test_robots_of_one_stage_are_told_apart(engine: str) -> None:
-    """One that floats and one that is fixed, both ways round; what cannot be set of one is set of none."""
     made = SmallStage()
     for name, x in (("Free", 0), ("Fixed", 3)):
         made.root(f"/World/{name}")

@@ -227,7 +227,6 @@ def test_wrong_values_change_nothing(engine, setter, arguments, message, playing
 
 
 def test_copies_share_the_stage_while_stopped() -> None:
-    """Set alike, they are; apart, they are refused, also where only some are named."""
     sim, robots = opened(pendulum(), "mujoco", 3)
     robots.set_dof_armatures([[0.2], [0.2], [0.2]])
     assert robots.get_dof_armatures().numpy().tolist() == [[pytest.approx(0.2)]] * 3
@@ -290,7 +289,6 @@ def test_armature_adds_to_the_inertia(engine, when) -> None:
 
 
 def test_dry_friction_holds_and_slows(engine, when) -> None:
-    """Efforts below it move nothing to speak of; what is above it accelerates."""
     sim, robot = started(pendulum(), engine, when, lambda robot: robot.set_dof_friction_properties(1.0, 1.0))
     robot.set_dof_efforts(0.9)
     sim.step(100)
@@ -326,8 +324,6 @@ def test_limits_stop_the_joint(engine, when, authored) -> None:
 
 
 def test_max_effort_bounds_the_drive_and_nothing_else(engine, when) -> None:
-    """A stiff drive pushes with it; efforts of the user come on top; infinite is no bound."""
-
     def configure(robot: object) -> None:
         robot.set_dof_gains(1000.0, 0.0)
         robot.set_dof_max_efforts(2.0)
@@ -345,7 +341,6 @@ def test_max_effort_bounds_the_drive_and_nothing_else(engine, when) -> None:
 
 
 def test_max_effort_does_not_bound_efforts() -> None:
-    """They are the user's own. PhysX bounds the sum where a drive is on."""
     sim, robot = opened(pendulum(), "mujoco")
     sim.play()
     robot.set_dof_max_efforts(0.0)
@@ -451,7 +446,6 @@ def test_unknown_control_mode_is_refused(engine) -> None:
 
 @pytest.mark.parametrize("field", ["dof_M0", "dof_invweight0", "body_invweight0"])
 def test_constants_of_mujoco_follow_an_armature(field) -> None:
-    """Contacts and limits are as stiff as if the stage had authored it."""
     sim, robots = opened(pendulum(), "mujoco", 2)
     sim.play()
     robots.set_dof_armatures(0.5, indices=[1])
@@ -465,7 +459,6 @@ def test_constants_of_mujoco_follow_an_armature(field) -> None:
 
 
 def test_joints_between_the_same_two_bodies_have_properties_of_their_own() -> None:
-    """Each is an axis by the name of its prim, while physics is stopped and while it runs."""
     made = pendulum()
     made.joint(f"{ROOT}/roll", "Revolute", f"{ROOT}/base", f"{ROOT}/bob", axis="X")
     made.attribute(HINGE, "newton:armature", 0.25)

@@ -144,7 +144,6 @@ def test_closing_while_physics_stops_writes_nothing(leg) -> None:
 
 
 def test_usd_is_never_written(robots) -> None:
-    """Neither taking drives nor giving them back edits the stage."""
     with aa.Simulation(robots / "franka_panda.usda") as sim:
         before = sim.stage.ExportToString()
         sim.play()

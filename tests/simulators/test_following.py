@@ -34,7 +34,6 @@ def config(robots: int, scale: float) -> ActuatorConfig:
 
 @pytest.mark.parametrize("copies", [1, 2])
 def test_laws_are_told_what_the_simulator_knows(copies) -> None:
-    """Of their joint, before each step, again after a reset and a stop."""
     with Simulation(ROBOTS / "arm_2dof.usda", num_envs=copies) as sim:
         paths = [robot.path for robot in sim._host.robots()]
         # of two joints in another order

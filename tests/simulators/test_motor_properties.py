@@ -216,7 +216,6 @@ def test_file_has_the_rotor_as_armature(tmp_path) -> None:
 @pytest.mark.parametrize(("before", "given"), [((5.0, 4.0), (2.0, 1.0)), ((1.0, 0.5), (6.0, 5.0))])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_static_and_dynamic_friction_of_groups(engine, before, given) -> None:
-    """PhysX compares the two at each setting, MuJoCo has only the dynamic one; both are restored."""
     is_one = engine == "mujoco"
     static, dynamic = given
     frictions_of = {"friction": static, "dynamic_friction": dynamic}

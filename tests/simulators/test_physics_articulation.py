@@ -82,7 +82,6 @@ def test_robot_is_valid_while_its_prim_is_there(engine: str) -> None:
 
 
 def test_robot_added_while_stopped_is_found(engine: str) -> None:
-    """Before play; articulations made earlier go on."""
     made = pendulum()
     with Simulation(made.stage, engine=engine) as sim:
         first = Articulation(ROOT)
@@ -251,7 +250,6 @@ def test_mass_matrix_of_a_telescope(engine: str, reach: float) -> None:
 
 
 def test_coriolis_and_centrifugal_forces_of_a_telescope(engine: str) -> None:
-    """The slide is held on its circle, and what turns is held back as it moves outwards."""
     _, robot = playing(telescope().stage, engine)
     robot.set_dof_positions([[0.3, 0.5]])
     robot.set_dof_velocities([[2.0, 0.7]])
@@ -278,7 +276,6 @@ def test_velocities_do_not_change_gravity_forces(engine: str) -> None:
 
 
 def test_jacobian_of_a_telescope(engine: str) -> None:
-    """Boom and slide; the root link is fixed and left out."""
     _, robot = playing(telescope().stage, engine)
     robot.set_dof_positions([[np.pi / 2, 0.5]])
     found = robot.get_jacobian_matrices().numpy()
@@ -293,7 +290,6 @@ def test_jacobian_of_a_telescope(engine: str) -> None:
 
 
 def test_shapes_of_a_floating_robot(engine: str) -> None:
-    """Six coordinates of the base come first; every link has a Jacobian."""
     sim = Simulation(ROBOTS / "anymal_c.usda", engine=engine)
     sim.play()
     robot = sim.articulation("/World/Anymal")

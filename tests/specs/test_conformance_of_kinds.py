@@ -60,8 +60,6 @@ DT = 0.005
 
 
 class Bench:
-    """A kind, a law of it, and a robot that has one."""
-
     def __init__(self, kind: Kind, law: catalogue.Law, folder: Path) -> None:
         self.kind, self.law, self.folder = kind, law, folder
         self.described: dict[str, Parameter] = parameters_of(law.config)

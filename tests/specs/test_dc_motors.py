@@ -131,6 +131,5 @@ def test_bristles_are_the_whole_friction() -> None:
     ],
 )
 def test_actuators_that_no_motor_stands_for(values, problem) -> None:
-    """With the reason; a range of targets is no problem, and named among what is lost."""
     found = DCMotor(**{"dynamics": (), "gain": (0.5, 0.25), "bias": ()} | values).problem
     assert problem in found and bool(found) == bool(problem)

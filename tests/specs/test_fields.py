@@ -180,7 +180,6 @@ def test_good_config_has_no_violations(config):
 
 @every_field
 def test_fallback_obeys_the_rule(config, name, described):
-    """Accept the value used when nothing is authored, where there is one."""
     assert described.fallback is None or described.accepts(described.fallback)
 
 
@@ -212,7 +211,6 @@ def test_every_published_actuator_schema_has_a_config():
     ids=[f"{config.__name__}.{name}" for config, name, _ in PUBLISHED_FIELDS],
 )
 def test_field_says_what_the_schema_says(config, name, described):
-    """Agree with newton-usd-schemas on type, fallback and lower bound."""
     attribute = PUBLISHED.GetAttributeAtPath(f"/{config.SCHEMA}.{described.attribute}")
     hard = (attribute.GetInfo("limits") or {}).get("hard", {})
     default = tuple(attribute.default) if described.type == "float[]" else attribute.default

@@ -103,7 +103,6 @@ def test_losses_add_to_the_friction_of_the_user() -> None:
 
 
 def test_friction_of_losses_assumes_the_inertia_of_the_gear() -> None:
-    """Where the simulator gives none, a gear with a spring knows one; a rigid one does not."""
     values = {"efficiency": 0.9, "backdriving_efficiency": 0.9}
     spring = aa.ElasticTransmissionConfig(3.0, rotor_inertia=1e-4, stiffness=100.0, assumed_inertia=0.2, **values)
     for gear, inertia in ((spring, 0.2), (aa.TransmissionConfig(3.0, **values), 0.0)):

@@ -109,7 +109,6 @@ def test_limits_of_the_others() -> None:
 
 
 def test_winding_of_the_servo_at_12_volts_agrees_with_its_sheet() -> None:
-    """No-load speed at its current, and the torque of its stall current times its efficiency."""
     servo = motor_figures("feetech_sts3215_12v")
     assert servo.torque_constant and servo.resistance and servo.efficiency and servo.backlash
     assert (12.0 - 0.18 * servo.resistance) / servo.torque_constant * 60 / (2 * math.pi) == pytest.approx(45.0)

@@ -53,7 +53,6 @@ def test_what_is_no_motor_is_refused(value, error, message) -> None:
 
 
 def test_good_values_are_let_be() -> None:
-    """Numbers, numbers by pattern, and arrays with one value per robot, or per robot and joint, of any library."""
     array = np.array([[1.0, 2.0], [3.0, 4.0]])
     on_warp = wp.array([1.0, 2.0], dtype=wp.float32, device="cpu")
     by_pattern = {".*": 3, "knee": math.inf}

@@ -116,7 +116,6 @@ def test_prims_of_older_files_are_read(stage) -> None:
 
 
 def test_a_stand_in_holds_where_the_law_is_not_known(stage) -> None:
-    """That of a later version; so does a schema that is listed beside none of ours."""
     prim = prim_with(stage, aa.PDControlConfig(50.0, 2.5), aa.DCMotorClampingConfig(60.0, 2.0, 40.0))
     listed = prim.CreateAttribute(LISTED, Sdf.ValueTypeNames.TokenArray)
     listed.Set(["NewtonPDControlAPI", "NewtonDCMotorClampingAPI"])

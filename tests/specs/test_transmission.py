@@ -120,7 +120,6 @@ TABLE = aa.PositionBasedClampingConfig([0.0, 1.0], [2.0, 3.0])
     ids=lambda config: type(config).__name__,
 )
 def test_values_at_the_joint(config, expected) -> None:
-    """By powers of the ratio, the sign where a value has a direction; of the joint's own stages none."""
     found = transmission.at_joint(config, -10.0)
     assert plain(found) == pytest.approx(plain(expected), rel=1e-12)
     assert type(found) is type(config)

@@ -54,8 +54,6 @@ class Late:
 
 
 class Stage:
-    """A component with its numbers and its state."""
-
     def __init__(self, component, robots: int) -> None:
         self.component, self.name, self.kind = component, type(component).__name__, component.KIND
         law = catalogue.law_of(type(component))
@@ -120,8 +118,6 @@ class Stage:
 
 
 class Chain:
-    """The stages of a joint of some robots."""
-
     def __init__(self, joint: Joint, robots: int) -> None:
         self.robots = robots
         self.world = Arrays([joint], robots)

@@ -190,7 +190,6 @@ def test_callback_receives_what_its_transport_carries(world, event, transport) -
 
 @pytest.mark.parametrize("event", [event for event, transport in TRANSPORTS if transport != "path"], ids=str)
 def test_callbacks_run_by_order_then_by_registration(world, event) -> None:
-    """Sort ascending; ties go first come, first served."""
     heard: list[str] = []
     for name, order in (("late", 5), ("first of 0", 0), ("second of 0", 0), ("early", -5)):
         world.simulation_manager.register_callback(lambda *_, name=name: heard.append(name), event, order=order)

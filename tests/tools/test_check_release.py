@@ -45,7 +45,6 @@ def test_version_of_this_tree_is_read() -> None:
 
 @pytest.mark.parametrize(("tags", "code"), [(["v{}"], 0), (["v0.0.1"], 1), ([], 1)])
 def test_exit_code_tells(tags, code) -> None:
-    """Zero is a tag that may be released; what speaks against others is printed."""
     from isaacsim.core.experimental.actuators.base.version import __version__
 
     command = [

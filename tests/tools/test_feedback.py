@@ -89,7 +89,6 @@ def test_before_a_transmission_of_ones_own_nothing_is_known(own) -> None:
     ],
 )
 def test_largest_effort_is_the_least_of_all_bounds(limits, expected) -> None:
-    """Of a table its largest value; values may differ between robots and change later."""
     motor = aa.ActuatedArrays(["hip", "knee"], {".*": [aa.PDControlConfig(80.0, 2.0), *limits]}, num_robots=2)
     (actuator,) = motor.actuators
     assert feedback.largest_efforts(actuator, 2).tolist() == [expected] * 2

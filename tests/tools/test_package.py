@@ -186,7 +186,6 @@ def test_listing_names_every_folder_and_how_to_use_it(packaged, root) -> None:
 
 
 def test_printed_command_starts_this_version(packaged, root) -> None:
-    """Where an experience starts the bundled extension, which the bare name leaves running."""
     (enabled,) = re.findall(r"isaac-sim\.sh .* --enable (\S+)\n", packaged[1])
     assert started(root, enabled)["runs"] == enabled
     bundled = started(root, NAME)
@@ -197,7 +196,6 @@ def test_printed_command_starts_this_version(packaged, root) -> None:
 
 
 def test_package_says_which_cores_it_has(packaged, root) -> None:
-    """In its name, in what is printed, and on the page that Kit shows; each missing one by its Python."""
     there = [HERE] if has_core(packaged) else []
     assert ("-cp{}{}-".format(*HERE) in packaged[0].name) == bool(there)
     for text in (packaged[1], (root / "docs" / "Overview.md").read_text("utf-8")):
@@ -258,7 +256,6 @@ def test_what_is_asked_for_and_cannot_be_had_makes_no_package(script, tmp_path, 
 
 
 def test_core_is_built_once_and_again_when_its_source_changes(script, tmp_path, monkeypatch) -> None:
-    """By pip, on the interpreter named, whatever environment this is; a core that is not required does not count."""
     builds = []
 
     def build(command: list[str], *, env: dict[str, str], **_: object) -> subprocess.CompletedProcess[str]:
@@ -282,7 +279,6 @@ def test_core_is_built_once_and_again_when_its_source_changes(script, tmp_path, 
 
 @pytest.mark.parametrize("here", [False, True])
 def test_core_of_the_clone_is_taken_on_demand(script, tmp_path, monkeypatch, here) -> None:
-    """It has the instruction sets of this processor only, which others may lack or exceed."""
     monkeypatch.setattr(script, "answer", lambda *_: ".so")
     monkeypatch.setattr(script, "ROOT", tmp_path)
     monkeypatch.setattr(script, "_built", lambda *_: b"all instruction sets")
@@ -317,7 +313,6 @@ def test_package_with_cores_is_for_their_system(script, tmp_path, monkeypatch, p
 
 @pytest.mark.parametrize("key", PACKAGE_KEYS)
 def test_manifest_has(manifest, key) -> None:
-    """The keys that the extension manager shows and validators ask for."""
     assert manifest["package"][key]
 
 

@@ -338,7 +338,6 @@ def efforts_on_one_joint(wrapper: aa.ArticulationActuators, host: ArraysHost, si
 @given(clamps_from_usd(), gains, gains, any_signals)
 @pytest.mark.slow
 def test_no_effort_exceeds_the_plain_limit_of_a_prim(clamps, kp, kd, signals) -> None:
-    """Whatever stands beside it, in whatever order it was authored; an effort is always a number."""
     limit = next(clamp.max_effort for clamp in clamps if isinstance(clamp, aa.MaxEffortClampingConfig))
     stage = stage_with(["knee"])
     aa.add_actuator(ROOT, "knee", "knee", aa.PDControlConfig(kp, kd), clamping=clamps, stage=stage)

@@ -157,7 +157,6 @@ def _with_own_limits(torch, kind, version: str):
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_groups_of_its_own_cfgs() -> None:
-    """Objects of Isaac Lab's classes are groups as ours are."""
     lab = isaac_lab_wheel.load()
     found = []
     rules = None if lab.version == "2.3" else "3.0"

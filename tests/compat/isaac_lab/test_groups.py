@@ -234,7 +234,6 @@ def test_a_subclass_of_the_same_name_is_refused(host) -> None:
 
 
 def test_what_the_simulator_has_not_is_told(host) -> None:
-    """Arrays have no armature; one's own MuJoCo model has no velocity limits."""
     assert host.arrays() is not None
     cfg = IdealPDActuatorCfg(joint_names_expr=[".*"], stiffness=1.0, damping=0.1, armature=0.1)
     with pytest.warns(UserWarning, match="armature of joints hip, knee, ankle has no effect"):

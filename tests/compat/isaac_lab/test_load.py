@@ -121,7 +121,6 @@ def test_limits_have_their_names_of_3_0(tmp_path) -> None:
 
 
 def test_the_only_robot_needs_no_name(tmp_path) -> None:
-    """Also under two names; a dictionary of cfgs, where there is no whole robot."""
     file = tmp_path / "robot.py"
     cfg = "ImplicitActuatorCfg(joint_names_expr=['.*'], stiffness=1, damping=2)"
     file.write_text(f"A = {{'all': {cfg}}}\nB = A\nSIZES = {{'x': 1}}\n")

@@ -142,7 +142,6 @@ def test_an_implicit_group_leaves_the_action_as_it_is() -> None:
 
 @pytest.mark.parametrize("kind", ["mlp", "lstm"])
 def test_networks_take_their_scales_from_the_cfg(kind, tmp_path) -> None:
-    """What the file says of scales is not looked at; the output is limited as that of a DC motor."""
     file = tmp_path / f"{kind}.pt"
     file.write_bytes(checkpoint_files.checkpoint_file("torchscript", kind, {"pos_scale": 7.0, "effort_scale": 9.0}))
     limits = {"saturation_effort": 500.0, "actuator_velocity_limit": 50.0, "actuator_effort_limit": 500.0}
@@ -381,7 +380,6 @@ def test_limits_written_as_those_of_isaac_lab_are_those_of_the_model() -> None:
 
 @pytest.mark.parametrize("name", OF_CFG)
 def test_the_limits_of_a_model_can_be_called(name) -> None:
-    """By a subclass that adds to them, or alone, at the position and speed of the last step."""
     model = of_ones_own(name, lambda self, effort: getattr(lab, name)._clip_effort(self, effort))
     plain = built(OF_CFG[name])
     for target, speed in ((9.0, 40.0), (-9.0, 40.0), (0.01, 0.0)):

@@ -47,7 +47,6 @@ def test_values_are_those_of_python(tmp_path, text, value) -> None:
 
 
 def test_statements_act_in_their_order(tmp_path) -> None:
-    """Names, fields and entries; a copy is one, and a cfg has copies of what it is given."""
     found = read(
         tmp_path,
         """

@@ -131,7 +131,6 @@ OTHERWISE_BY_3_0 = {
 
 @pytest.mark.parametrize("text", OTHERWISE_BY_3_0)
 def test_one_warning_where_3_0_differs(text) -> None:
-    """For our cfgs without rules, and not where rules are chosen or have the same effect."""
     cfg, there = OTHERWISE_BY_3_0[text], (NAMES, [2, 0, 1], ROBOT, 2)
     with warnings.catch_warnings(record=True) as emitted:
         warnings.simplefilter("always")

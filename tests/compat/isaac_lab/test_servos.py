@@ -52,7 +52,6 @@ def test_stages_of_a_servo() -> None:
 
 
 def test_effort_of_a_servo() -> None:
-    """A duty of the error, as voltage on a winding that moves, without its friction."""
     quiet = dataclasses.replace(MOTOR, model="m1", friction_base=0.0, friction_viscous=0.0, max_current=0.5)
     for motor, most in ((dataclasses.replace(quiet, max_current=0.0), np.inf), (quiet, 0.5)):
         arrays = aa.ActuatedArrays(NAMES, resolved(SERVO.replace(motor=motor)).actuators)

@@ -62,7 +62,6 @@ def driven(make, file: Path) -> np.ndarray:
 
 @pytest.mark.parametrize(("written", "asked"), [("/World", PANDA), (PANDA, "/World"), (PANDA, PANDA)])
 def test_groups_are_found_wherever_the_robot_has_them(written, asked) -> None:
-    """At its articulation root or a prim above it, as the robot's link is the root where it floats."""
     stage = stage_of(ROBOTS / "franka_panda.usda")
     isaac_lab.to_usd(GROUPS, stage, written, overwrite_existing=True)
     assert isaac_lab.groups_of(stage, asked).keys() == GROUPS.keys()

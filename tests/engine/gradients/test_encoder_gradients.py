@@ -37,7 +37,6 @@ def test_every_gradient_is_that_of_central_differences(states) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("at_motor", [False, True])
 def test_before_a_delay_and_a_gear(at_motor) -> None:
-    """An encoder at the joint, or at the motor; controller and limit are in the coordinates of the motor."""
     laws = ["FeedbackEncoder", "DelayTimed", "ControllerPD", "ClampingMaxEffort", "TransmissionGear"]
     ranges = GAINS | ENCODER | LATE | {"seconds": (0.001, 0.03), "ratio": (0.5, 3.0), "offset": (-0.5, 0.5)}
     rollout = LateRollout(laws, ranges, seed=4, whole=WHOLE, at_motor=at_motor)

@@ -22,7 +22,6 @@ DRAWING = ("random_steps", "redraw_steps", "hold_probability", "seed")
 @pytest.mark.parametrize("drawn", [False, True])
 @pytest.mark.slow("Warp")
 def test_every_gradient_is_that_of_central_differences(drawn, states) -> None:
-    """By the delay in seconds and in steps, gains, and the commands of each step; with a part that is drawn."""
     ranges = GAINS | {"seconds": (0.001, 0.03), "DelayTimed steps": (0.1, 1.4)}
     ranges |= {"random_steps": (0.6, 2.4), "redraw_steps": (1.0, 3.0), "hold_probability": (0.0, 0.5)} if drawn else {}
     whole = "random_steps", "redraw_steps", "seed"
@@ -107,7 +106,6 @@ def test_present_result_acts_in_part() -> None:
 
 
 def test_first_result_stands_for_the_past() -> None:
-    """After a reset; the gradients by all rows are its own, and the delay changes nothing."""
     acting, late = step(7.0, np.nan, [1.0, 2.0, 3.0, 4.0, 5.0], 2.5)
     assert acting == 7.0
     assert back(late, 8.0, [1.0] * DEPTH) == (8.0 + DEPTH, [0.0] * DEPTH, 0.0)

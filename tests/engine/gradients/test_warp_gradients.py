@@ -272,7 +272,6 @@ class Reckless(actuators.Controller):
 
 
 def test_fault_of_a_law_of_ones_own_has_no_gradient() -> None:
-    """Not NaN, whatever Warp's adjoint of it is; the others have theirs."""
     target, gain = array([1.0, -1.0, 4.0]), array([1.0, 1.0, np.nan])
     arrays = {name: array(np.zeros(3)) for name in (*SIGNALS, "joint_f")} | {"joint_target_q": target}
     actuator = actuators.Actuator(array(np.arange(3), wp.uint32), Reckless(gain), requires_grad=True)

@@ -166,7 +166,6 @@ def test_humanoid_stands_with_stiff_gains() -> None:
 
 
 def test_limit_ends_it_where_it_acts(engine) -> None:
-    """There the effort is the limit, whatever the velocity, and the joint has no armature of it."""
     with running(engine, in_engine(aa.MaxEffortClampingConfig(3.0))) as its:
         its.robot.set_dof_position_targets(5.0)
         mass = numbers(its.robot.get_mass_matrices())[0]
@@ -228,7 +227,6 @@ def test_simulator_gives_it_back(engine, how) -> None:
 
 @pytest.mark.parametrize("of", ["target", "gain"])
 def test_fault_hands_nothing_over(engine, of, monkeypatch) -> None:
-    """A joint of which a number is not finite has no effort, and no armature of the step before."""
     with running(engine, in_engine()) as its:
         given: list[np.ndarray] = []
         robot = type(its.actuators.articulation)
@@ -247,7 +245,6 @@ def test_fault_hands_nothing_over(engine, of, monkeypatch) -> None:
 
 
 def test_friction_of_the_actuator_acts_beside_it() -> None:
-    """A joint that is held against a small push stays where it is, as with the friction alone."""
     motors = {".*": [aa.PDControlConfig(KP, KD), aa.FrictionConfig(coulomb=1.0), aa.ImplicitConfig(in_engine=True)]}
     with running("mujoco", motors) as its:
         its.sim.step(200)

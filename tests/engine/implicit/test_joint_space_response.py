@@ -83,7 +83,6 @@ def test_matrices_of_a_model_are_newtons() -> None:
 
 
 def test_matrices_of_a_solver_are_read_by_columns() -> None:
-    """In its order of degrees of freedom, of which some are none of the model's."""
     newton()
     model, masses = newton_chain(2, robots=2), mass_matrices(2, 3)
 

@@ -105,7 +105,6 @@ def test_gradients_are_those_of_the_surrogate(kind, whole) -> None:
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("kind", ["friction", "curve"])
 def test_efforts_are_those_of_the_law(kind, whole) -> None:
-    """Bit for bit; without the option a joint that sticks has no gradient by its target."""
     given = numbers(kind, seed=1)
     (hard, zero), (soft, leaking) = (stepped(kind, given, whole, smooth_stick=one) for one in (False, True))
     np.testing.assert_array_equal(hard.view(np.int32), soft.view(np.int32))

@@ -20,7 +20,6 @@ def arrays(count: int) -> trial_laws.TrialArrays:
 
 
 def test_an_integral_is_held_while_states_are_tried() -> None:
-    """Efforts are those of the law with the integral that the explicit step has left, at every state."""
     law = ControllerPID(*(floats([value] * 2) for value in (50.0, 20.0, 3.0, 1.0)), floats([0.5, -0.5]))
     actuator = Actuator(indices([0, 1]), law, clamping=[ClampingMaxEffort(floats([9.0, 90.0]))])
     given, state = arrays(2), actuator.state()

@@ -284,7 +284,6 @@ def test_strength_needs_efforts_that_have_a_factor() -> None:
 
 
 def test_strength_needs_a_law_that_is_known() -> None:
-    """A component that computes by a method may have gains without a known effect on the effort."""
     gains = [wp.ones(3, dtype=wp.float32, device="cpu") for _ in range(4)]
     host = ArraysHost(NAMES, 3)
     with aa.use_host(host):
@@ -333,7 +332,6 @@ def test_numpy_draws_where_the_core_is_missing(monkeypatch) -> None:
 
 @pytest.mark.parametrize("early", [True, False])
 def test_armature_and_friction_are_drawn_in_the_simulator_and_given_back(early) -> None:
-    """Drawn before or while physics runs, after each reset and each play."""
     with aa.Simulation(ROBOTS / "franka_panda.usda", num_envs=6) as sim:
         given = {
             "armature": {"panda_joint[1-3]": aa.Uniform(2.0, 3.0, operation="scale")},
@@ -430,7 +428,6 @@ class Simulated:
 
 
 def test_joints_made_anew_can_be_too_light_for_what_is_taken_off() -> None:
-    """The nominal armature is another one then, and the smallest that may be drawn is below zero."""
     simulated = Simulated(0.1)
     randomization = Randomization([], ["hip"], Parameters(2, "cpu"), 2)
     randomization.bind([0], simulated)

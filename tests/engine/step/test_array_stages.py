@@ -217,7 +217,6 @@ def test_an_error_in_a_component_advances_nothing(how, call, monkeypatch) -> Non
     ],
 )
 def test_a_saved_state_knows_nothing_of_who_computes(own, other) -> None:
-    """Saved with components between the phases, restored without, and the other way round."""
     first, second = Bench(own), Bench(other)
     inputs = draws(20, faults=True)
     for given in inputs[:9]:
@@ -476,7 +475,6 @@ def test_an_actuator_of_several_joints_stands_between_the_phases() -> None:
 
 @pytest.mark.parametrize("length", [1, 2])
 def test_a_graph_with_an_own_limit_replays_as_eager_steps(length) -> None:
-    """The plan's state is where it was after every step, so a graph may hold any number of steps."""
     if ENGINE["kind"] == "native":
         pytest.skip("graphs hold what Warp launches")
     eager, graphed = (Bench((False, False, True, False)) for _ in range(2))

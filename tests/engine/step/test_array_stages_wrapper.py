@@ -171,7 +171,6 @@ def test_law_that_raises_leaves_no_effort_and_no_half_step(host, call) -> None:
 
 
 def test_parameters_of_an_own_law_are_live(host) -> None:
-    """Writing one robot's value acts at the next step."""
     with aa.ArticulationActuators.from_actuators("/Robot_.*", mixed()) as wrapper:
         law_of(wrapper).stiffness.numpy()[0] = 20.0
         host.arrays().position_targets[:] = 1.0

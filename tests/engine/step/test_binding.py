@@ -114,7 +114,6 @@ def indices(**changed) -> Indices:
     ],
 )
 def test_indices_refuse_by_name(changed: Any, words: str) -> None:
-    """Type, shape, and every index beyond the shortest array that it reads."""
     refused(ValueError, lambda: indices(**changed), words)
 
 

@@ -467,7 +467,6 @@ def test_stages_around_the_limits_and_components_between(rng) -> None:
 @pytest.mark.usefixtures("built_in")
 @pytest.mark.parametrize("engine", [NativeStep, lambda plan: WarpStep(plan, "cpu")])
 def test_motor_efforts_before_a_passive_law_that_computes_arrays(engine, rng) -> None:
-    """They come from between the phases then, limits included; a fault has none."""
     entry = joint_entries()[0]
     entry.others[:] = [OwnDrag(step_bench.full(2))]
     plan = compile_plan([entry], ROBOTS)

@@ -205,7 +205,6 @@ class Case:
     ],
 )
 def test_layout_follows_the_arrays_bound_last(columns, layout) -> None:
-    """Whole rows, then some columns of wider ones, then whole rows again."""
     made = Made(robots=3, slots=4)
     found = []
     for chosen in (None, columns, None):
@@ -330,7 +329,6 @@ def run_by_indices(kind: str, robots: int = ROBOTS) -> np.ndarray:
 
 
 def test_indices_change_no_bit(monkeypatch) -> None:
-    """One after the other, permuted, with gaps between numbers and between indices; and on all instruction sets."""
     results = set()
     for name in core.variants():
         monkeypatch.setenv("ACTUATORS_ISA", name)
@@ -348,8 +346,6 @@ def test_instruction_set_is_chosen_by_the_environment(monkeypatch) -> None:
 
 
 def test_a_helping_thread_changes_no_bit(monkeypatch) -> None:
-    """Large problems may be shared with a second thread that has time; faults of both are found."""
-
     def run() -> tuple[np.ndarray, list]:
         robots, slots, rng = 16384, 12, np.random.default_rng(3)
         every, rows = range(slots), rng.uniform(1, 9, (CONTROL + 1, slots)).astype(np.float32)

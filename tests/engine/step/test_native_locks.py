@@ -123,7 +123,6 @@ def test_a_step_amid_a_reading_does_not_block(who, what) -> None:
 
 
 def test_arrays_that_go_away_amid_binding_do_not_block() -> None:
-    """Whoever is told that the arrays of before are gone may read what the actuators remember."""
     run(REPLACED)
 
 

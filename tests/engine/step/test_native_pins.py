@@ -58,7 +58,6 @@ class Legs:
 @pytest.mark.parametrize("joints", [1, 13])
 @pytest.mark.parametrize("lag", [3, 4, 5, 99, 2**31 - 1])
 def test_lag_beyond_the_largest_acts_as_the_largest(lag, joints, engine_kind) -> None:
-    """Of one robot, written while it runs; the lags of the others stay what they are."""
     legs = Legs(5, joints, delay=(1, 3))
     for actuator in legs.wrapper.actuators:
         actuator.delay.delay_steps.numpy()[2] = lag
@@ -77,7 +76,6 @@ def test_lag_below_zero_acts_as_none(lag, engine_kind) -> None:
 
 @pytest.mark.parametrize("lag", [4, 99, 2**31 - 1])
 def test_lag_of_all_beyond_the_largest_acts_as_the_largest(lag, engine_kind) -> None:
-    """Read from a prim, where all robots share it; written through the attribute."""
     stage = Usd.Stage.CreateInMemory()
     UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim("/Robot", "Xform"))
     UsdPhysics.RevoluteJoint.Define(stage, "/Robot/joints/knee")
@@ -257,7 +255,6 @@ def test_reset_of_some_robots_unlatches_their_faults_alone(engine_kind) -> None:
 
 
 def test_restored_faults_stay_latched(engine_kind) -> None:
-    """The first fault of a joint is kept through a restore; others are found as before."""
     legs, other = Legs(3, 2), Legs(3, 2)
     bad = np.zeros((3, 2))
     bad[1, 0] = np.nan

@@ -161,7 +161,6 @@ def test_where_two_rows_share_a_point_the_first_holds_there(made, position, limi
 @pytest.mark.parametrize("steps", [0, 1, 4, 23])
 @pytest.mark.parametrize(("first", "second"), [(native, warp), (warp, native)])
 def test_what_one_saved_the_other_continues(first, second, steps, rng) -> None:
-    """Bit for bit, with delays that wait for a first command and faults on the way."""
     source, target = (Bench(made(built_in_plan())) for made in (first, second))
     for _ in range(steps):
         source.step(draw(rng))

@@ -294,7 +294,6 @@ def test_steps_allocate_nothing(rng, monkeypatch) -> None:
 
 
 def test_a_delay_goes_on_by_a_row() -> None:
-    """Back to the first one after the last; nothing beside it is touched."""
     now, after = (wp.array(np.int32([value, 7]), dtype=wp.int32, device="cpu") for value in (4, 0))
     wp.launch(advance_kernel, 1, [5, now], [after], device="cpu")
     wp.launch(advance_kernel, 1, [6, now], [now], device="cpu")

@@ -347,7 +347,6 @@ def test_unknown_keys_are_refused_with_a_suggestion() -> None:
 
 
 def test_all_problems_are_told_at_once_with_their_places() -> None:
-    """Values are checked by their fields, also in dictionaries; missing values and other types are reported."""
     clamps = [{"law": "max_effort", "max_effort": -1}, {"law": "dc_motor", "saturation_effort": 1.0}, 3]
     table = {"law": "position_based", "lookup_positions": [0.0, 1.0], "lookup_efforts": [1.0]}
     found = problems(

@@ -35,7 +35,6 @@ def test_networks_are_evaluated_while_they_are_whole(networks) -> None:
 
 @pytest.mark.slow
 def test_some_broken_networks(networks) -> None:
-    """Four hundred files of the script's random sequence."""
     ends = set()
     for number in range(400):
         rng = np.random.default_rng([29, zlib.crc32(b"onnx"), number])

@@ -207,7 +207,6 @@ def test_mode_is_that_of_any_new_file(source) -> None:
 
 
 def test_file_is_converted_in_place(tmp_path) -> None:
-    """A file of another format under this name is replaced; its network is kept."""
     path = tmp_path / "knee.safetensors"
     path.write_bytes(checkpoint_file("state dict", "gru", METADATA))
     convert_checkpoint(path, path, {"author": "me"})

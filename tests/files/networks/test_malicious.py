@@ -47,7 +47,6 @@ def corpus() -> dict[str, tuple[bytes, str]]:
 
 @pytest.mark.slow
 def test_each_is_one_clear_error(corpus) -> None:
-    """The error names problem and remedy briefly, and no file takes long."""
     wrong: dict[str, str] = {}
     for key, (data, told) in corpus.items():
         began = time.perf_counter()

@@ -84,7 +84,6 @@ def test_permission_to_name_is_none_to_run(tmp_path) -> None:
 
 @pytest.mark.parametrize("permit", [trust_checkpoints, allow_checkpoints])
 def test_path_that_leads_nowhere_permits_nothing(permit, tmp_path) -> None:
-    """Paths given with it give no permission either; the empty path is not the current folder."""
     assert callable(permit)
     refused(FileNotFoundError, lambda: permit([tmp_path, tmp_path / "none"]), "must be there")
     refused(ValueError, lambda: permit(""), "must not be empty")
@@ -96,7 +95,6 @@ def test_path_that_leads_nowhere_permits_nothing(permit, tmp_path) -> None:
 
 @pytest.mark.parametrize("name", unrecognised())
 def test_who_does_not_trust_is_told_what_and_how(name, run_by_torch) -> None:
-    """The error names the file, the unknown operation, the command, and the permission."""
     data, said = unrecognised()[name]
     told = refused(NetworkError, lambda: read_checkpoint(data, "knee.pt"))
     assert told.startswith("knee.pt: ") and said in told
@@ -126,7 +124,6 @@ def test_what_torch_cannot_run_either_is_never_handed_to_it(data, run_by_torch) 
 
 
 def test_recognised_file_is_read_as_data_though_trusted(tmp_path, run_by_torch) -> None:
-    """It is shared by all, and invalid metadata do not make Torch run it."""
     path = write_network(tmp_path / "knee.safetensors", NETWORK, {})
     first = load_checkpoint(path, trusted=True)
     assert load_checkpoint(path) is first and not isinstance(first.network, StandIn)
@@ -162,7 +159,6 @@ def test_path_grants_it_where_it_was_named(tmp_path, run_by_torch) -> None:
 
 
 def test_arguments_of_a_prim_grant_nothing(tmp_path) -> None:
-    """A component registered for a schema gets every value of the prim; this one drops them."""
     path = unknown_file(tmp_path / "knee.pt")
     assert ControllerNeuralMLP.resolve_arguments({"model_path": path, "trusted": True}) == {"model_path": path}
 

@@ -113,7 +113,6 @@ def test_payloads_that_are_not_loaded_are_listed(tmp_path):
 
 
 def test_roots_come_in_stage_order():
-    """List articulation roots in stage order, instances included, inactive ones not."""
     stage = instanced(stage_with("/Z", "/A/base", "/Gone"), "/Copy", "/A")
     make_root(stage, "/Gone", "/A/base", "/Z")
     stage.GetPrimAtPath("/Gone").SetActive(False)
@@ -258,7 +257,6 @@ def found(stage: Usd.Stage, path: str) -> list[str]:
 
 @unmoved
 def test_joints_below_a_prim_are_its_own() -> None:
-    """Joints of every kind in stage order, those of instances too, without the prim itself."""
     stage = tree("/World/R").stage
     stage.DefinePrim("/World/R/wheel", "PhysicsRevoluteJoint")
     stage.DefinePrim("/World/R/wheel/axle", "PhysicsRevoluteJoint")

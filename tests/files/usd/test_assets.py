@@ -108,7 +108,6 @@ def test_absolute_path_inside_the_tree_is_read(asset) -> None:
 
 
 def test_path_is_relative_to_the_layer_that_names_it(asset, tmp_path) -> None:
-    """A stage that references the robot from elsewhere reads the robot's file."""
     robot_file(asset / "robot.usda", "nets/knee.safetensors")
     world = tmp_path / "world.usda"
     world.write_text('#usda 1.0\n(defaultPrim = "Robot")\ndef "Robot" (references = @asset/robot.usda@) {\n}\n')

@@ -640,7 +640,6 @@ def test_foreign_schema_is_ignored(schema):
 
 
 def test_type_name_does_not_vouch_for_the_value():
-    """Refuse a string where a stronger layer declares the attribute as float."""
     stage = stacked(override("float newton:kp"), layer(world(robot(actuator('string newton:kp = "abc"')))))
     attribute = stage.GetPrimAtPath(ACT).GetAttribute("newton:kp")
     assert (attribute.GetTypeName(), attribute.Get()) == ("float", "abc")
@@ -750,7 +749,6 @@ def test_property_without_effect_is_named(row, hint):
 
 @pytest.mark.parametrize("row", ["float Newton:kp = 5", "float NEWTON:kp = 5", "float n\u0435wton:kp = 5"])
 def test_namespace_that_looks_like_ours_is_named(row):
-    """A property in a namespace that differs by case or by a letter of another script is a warning."""
     with pytest.warns(UserWarning, match=r"no schema applied here has it, .* Did you mean newton:kp\?") as caught:
         specs(stage_of(actuator(row)))
     (warning,) = (str(each.message) for each in caught)
@@ -881,7 +879,6 @@ def test_properties_for_a_component_of_the_host_are_not_judged(acme):
 
 
 def test_prim_has_one_delay(acme):
-    """Report a delay of the host program's beside the built-in one."""
     (issue,) = issues(stage_of(actuator(schemas=(PD, DELAY, "AcmeLagAPI"))))
     assert issue.startswith(
         f"<{ACT}> has delay schemas ['NewtonActuatorDelayAPI', 'AcmeLagAPI']: must have at most one"
@@ -914,7 +911,6 @@ def test_prim_is_parsed_wherever_it_stands(specifier):
 
 
 def test_actuator_of_nobody_is_named():
-    """A broken prim between two robots is a warning, and both robots are read."""
     parts = (robot(actuator()), robot(actuator()).replace("Robot", "Twin"), actuator(name="lost", targets=""))
     stage = Usd.Stage.Open(layer(world(*parts)))
     with pytest.warns(UserWarning, match="</World/lost> is ignored: it drives no joint of an articulation") as caught:
@@ -1110,7 +1106,6 @@ def fresh_python(*arguments: str) -> list:
 
 @pytest.mark.slow
 def test_plugin_changes_nothing(readings):
-    """Read the same specs and report the same problems with the schema plugins and without."""
     assert readings["all"][1:] == readings["newton's"][1:] == readings["none"][1:]
 
 
@@ -1264,7 +1259,6 @@ def test_joint_of_the_robot_that_is_not_its_own_is_no_door():
     ids=["nowhere", "below", "above"],
 )
 def test_root_may_lack_the_schema(schema, root):
-    """The articulation of a host may be named by a prim above or below the one with the schema, or have none."""
     stage = stage_with("/World/R/hip", roots=schema)
     stage.DefinePrim("/World/R/base")
     assert Ownership(stage, root, ["/World/R/hip"]).of("/World/R/Actuators/act", []) == "ours"

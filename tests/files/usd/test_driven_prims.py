@@ -233,7 +233,6 @@ def test_only_axis_of_a_generic_joint_is_the_joint() -> None:
     ],
 )
 def test_axis_that_is_meant_has_to_be_said(name, target, says) -> None:
-    """By the name of the target, and in the prim; the error lists what there is."""
     stage = wrist()
     has = r"joint 'wrist', which has rotX, rotZ\. Name 'wrist:rotX' for instance\."
     refused(ValueError, lambda: aa.add_actuator(ROBOT, name, "act", STIFF, stage=stage), rf"'{name}': {says} {has}")

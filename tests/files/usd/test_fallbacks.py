@@ -309,7 +309,6 @@ def test_motor_in_a_simulation_leaves_the_joint_what_its_author_gave_it(made: An
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_what_a_motor_in_a_simulation_states_is_stronger_than_its_author(engine: str) -> None:
-    """Numbers, rotors and friction stages; what it leaves out is the author's."""
     stage = furnished().stage
     author(stage, RICH)
     viscous = 0.125 * DEGREES
@@ -374,7 +373,6 @@ def test_side_of_a_comparison_has_what_groups_leave_to_the_joint(cfg: Any, tmp_p
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_friction_of_the_author_in_a_simulation_is_what_the_simulator_takes(engine: str) -> None:
-    """Two dry frictions on PhysX, one on MuJoCo, which has attributes of its own too; as without the other motor."""
     for attributes in (
         {f"{AXIS}staticFrictionEffort": 0.375, f"{AXIS}dynamicFrictionEffort": 0.25},
         {"mjc:frictionloss": 0.375, "mjc:armature": 0.25, "mjc:damping": 0.75},
@@ -575,7 +573,6 @@ IN_DEGREES = [16.0, 0.5 * DEGREE, 10.0 / DEGREE, 0.5 / DEGREE]
 
 
 def test_drives_get_the_envelope() -> None:
-    """By add_actuator and add_motors, per degree on joints that turn."""
     made, other = driven_pendulum(), driven_pendulum(maxForce=9.0)
     aa.add_actuator(ROOT, "hinge", "own", PD, clamping=[LIMITED], stage=made.stage)
     aa.add_motors(ROOT, {"hinge": [PD, LIMITED]}, stage=other.stage)

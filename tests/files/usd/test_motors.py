@@ -143,7 +143,6 @@ def test_a_class_goes_with_the_last_prim_that_inherits_from_it(stage) -> None:
 
 
 def test_a_robot_that_is_referred_to_brings_the_class_along(stage) -> None:
-    """Under the path it has there; joints are authored into a variant as well."""
     sets = stage.GetPrimAtPath(LEG).GetVariantSets().AddVariantSet("Physics")
     sets.AddVariant("motors")
     sets.SetVariantSelection("motors")

@@ -306,7 +306,6 @@ def test_drives_of_what_is_no_robot_hold_targets_within_the_range_too() -> None:
 
 
 def test_what_the_joint_has_counts() -> None:
-    """Its limit, its armature beside that of the actuator, its friction; nothing where nothing is authored."""
     made = pendulum()
     mjc_actuator(made, "drive", **position(2.0))
     assert aa.motors_of(made.stage) == {"hinge": aa.MotorConfig(aa.PDControlConfig(40.0, 4.0))}
@@ -383,7 +382,6 @@ def test_limit_of_a_joint_that_is_none_of_a_motor() -> None:
 
 
 def test_drive_of_a_joint_does_what_the_actuator_does() -> None:
-    """Gains and effort limits include the gear; a velocity target limits no effort."""
     made = pendulum()
     mjc_actuator(made, "drive", **position(-2.0), **forces(-3.0, 2.0), armature=0.25)
     (axis,) = read_scene(made.stage).articulations[0].axes

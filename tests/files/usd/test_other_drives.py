@@ -37,7 +37,6 @@ def test_drives_of_usd_are_named_with_their_gains_in_si() -> None:
 
 @pytest.mark.filterwarnings("ignore:MjcActuator prims that no joint drive stands for")
 def test_actuators_of_mujoco_are_named() -> None:
-    """Those of this robot only; a drive without gains drives nothing."""
     made = pendulum()
     made.drive(f"{ROBOT}/hinge", stiffness=0.0, damping=0.0)
     for name, target in (("motor", f"{ROBOT}/hinge"), ("other", "/World/Elsewhere")):

@@ -23,7 +23,6 @@ from small_stages import pendulum
 
 
 def test_each_kind_of_edit(tmp_path: Path) -> None:
-    """A parameter, a property of a joint in its own units, and a schema; of a parameter, the smaller value."""
     file, overlay = edited(tmp_path), tmp_path / "sub" / "over.usda"
     overlay.parent.mkdir()
     edits = [

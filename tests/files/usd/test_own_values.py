@@ -104,7 +104,6 @@ def test_references_to_another_file_have_its_values(instanceable: bool) -> None:
 
 
 def test_references_may_say_more() -> None:
-    """An opinion over a reference, to the file or to the first robot; one of the first robot is all others', too."""
     usual = file_with(10.0)
     for of_first in (False, True):
         stage = references([usual] * 3, False, of_first)
@@ -135,8 +134,6 @@ def test_variants_may_differ() -> None:
 
 
 def test_robots_of_the_same_specs_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """References to a file, to the first robot, instances, and copies that are written alike."""
-
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("a copy was read")
 
@@ -195,7 +192,6 @@ class TestEnvironments:
         return tmp_path / "arms.usda"
 
     def test_simulation_drives_them_so(self, file: Path) -> None:
-        """Gain, limit and effort of one copy; a wrapper of that copy alone has them, too."""
         with aa.Simulation(file, num_envs=5) as sim:
             motors = aa.ArticulationActuators("/World/Arm")
             sim.play()
@@ -252,7 +248,6 @@ def over(stage: Usd.Stage, path: str, **values: float) -> Usd.Prim:
 
 
 def test_copies_are_told_by_numbers_in_their_paths() -> None:
-    """Of the robots of a stage, those of other names are not copies; a copy has none itself."""
     roots = ["/A/env_0/Left", "/A/env_0/Right", "/A/env_1/Left", "/A/env_1/Right"]
     stage = Usd.Stage.CreateInMemory()
     assert [robots_like(stage, one, roots) for one in roots] == [["/A/env_1/Left"], ["/A/env_1/Right"], [], []]
@@ -323,7 +318,6 @@ def test_the_same_text_may_refer_to_other_values(stage: Usd.Stage) -> None:
 
 
 def test_the_same_text_may_forward_to_other_joints(stage: Usd.Stage) -> None:
-    """The targets are those of a relationship of the robot, which names another joint at the copy."""
     chosen = stage.GetPrimAtPath(ROBOT.format(0)).CreateRelationship("driven")
     chosen.SetTargets([f"{ROBOT.format(0)}/joints/knee"])
     stage.GetPrimAtPath(KNEE).GetRelationship("newton:targets").SetTargets([f"{ROBOT.format(0)}.driven"])

@@ -106,7 +106,6 @@ def nearly(stages: Sequence) -> dict:
 @pytest.mark.parametrize("geared", [False, True], ids=["", "geared"])
 @pytest.mark.parametrize("law", CONFIGS, ids=lambda law: law.__name__)
 def test_pairs_come_back_from_a_file(law, geared, tmp_path) -> None:
-    """Each law beside each other one; two that an actuator cannot have are refused by name."""
     for other in CONFIGS:
         pair = [numbered(law), numbered(other, 17.0)]
         stages = complete(pair, geared=geared and "transmission" not in (law.KIND, other.KIND))

@@ -25,7 +25,6 @@ def hinge(stage):
 
 
 def test_a_class_is_not_the_prim_itself(stage) -> None:
-    """Its opinions remain without the prim; opinions of stronger layers are the prim's own."""
     assert classes_of(hinge(stage)) == [SCOPE.AppendChild("_motor")]
     assert len(hinge(stage).GetPrimStack()) == 2
     assert [spec.layer for spec in own_specs(hinge(stage))] == [stage.GetRootLayer()]

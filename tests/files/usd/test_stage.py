@@ -273,7 +273,6 @@ def box(stage: Usd.Stage, path: str) -> UsdPhysics.CollisionAPI:
 
 
 def test_every_shape_is_switched_off_for_this_stage_alone() -> None:
-    """The root layer, which may be a file that others have open, stays as it is."""
     stage = Usd.Stage.CreateInMemory()
     shape = box(stage, "/World/box")
     before = stage.GetRootLayer().ExportToString()

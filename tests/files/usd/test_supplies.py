@@ -65,8 +65,6 @@ def test_different_supplies_are_prims_each(tmp_path) -> None:
 
 
 def test_actuators_change_their_supply(tmp_path) -> None:
-    """A prim that names no actuator any more is removed; an equal supply takes the actuator up."""
-
     def change(*supplies: aa.SupplyConfig | None):
         def edit(stage: Usd.Stage) -> None:
             for joint, supply in zip(("shoulder", "extension"), supplies, strict=True):

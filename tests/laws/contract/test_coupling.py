@@ -52,7 +52,6 @@ def test_matrices_that_are_not_known_have_the_identity(rng) -> None:
 
 
 def test_small_masses_are_known() -> None:
-    """Of a hand with so many light joints that the determinant is no number any more."""
     light = np.eye(40) * 1e-9
     assert np.linalg.det(light) == 0.0
     for masses in (light[None], np.stack([light, np.ones((40, 40))])):

@@ -54,7 +54,6 @@ def bits(state) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("robots", [1, 5, 37])
 def test_engines_have_the_same_bits_over_resets_and_faults(robots, rng) -> None:
-    """All laws mixed, of one robot and of many; a signal that is not finite, of one joint."""
     given = late_reference.inputs(rng, 60, robots, len(JOINTS))
     for step, (signal, joint) in {11: (0, 0), 12: (1, 3), 25: (2, 1), 26: (3, 4), 40: (0, 2)}.items():
         given[step][signal][robots // 2, joint] = np.nan
@@ -179,7 +178,6 @@ def test_parameters_per_robot_and_new_ones_act_at_the_next_step(engine, rng) -> 
 @pytest.mark.parametrize("name", "abcde")
 @pytest.mark.slow("warp")
 def test_actuators_with_two_states_have_the_bits_of_one(engine, name, rng) -> None:
-    """States that alternate, and indices in place of columns; half of the actuators are reset on the way."""
     robots, given = 4, late_reference.inputs(rng, 24, 4, 1)
     expected = stepped(
         arrays := arrays_on(engine, ["j"], {"j": MOTORS[name]}, robots),

@@ -65,7 +65,6 @@ def efforts(host: ArraysHost) -> list[float]:
 
 
 def test_builders_take_newtons_classes(host) -> None:
-    """Results of newton's parser; the components are ours, and instances of its classes."""
     from isaacsim.core.experimental.actuators.compat.impl import build_clamping, build_controller
 
     with warnings.catch_warnings():
@@ -237,7 +236,6 @@ class LateTable(theirs("ClampingPositionBased")):
 
 
 def test_own_computation_runs_as_newton_runs_it(host) -> None:
-    """With the arguments of its version and a state of its own class; the state is reset robot by robot."""
     law, half = Leaky(full([1.0, 2.0, 4.0])), Halving()
     with wrapped((ActuatorConfig(law, [half]), "hip")) as wrapper:
         assert wrapper.actuators[0].controller is law
@@ -354,7 +352,6 @@ class Asking(theirs("Controller")):
 
 
 def test_arrays_that_a_component_asks_for_are_those_of_the_control_object(host) -> None:
-    """By the indices of velocities; None where there is none, and a wrapper is given them."""
     order = wp.array([2, 0, 1], dtype=wp.uint32, device="cpu")
     with quiet_warp():
         actuator = ours.Actuator(order, Asking())
@@ -689,7 +686,6 @@ def test_networks_of_files_are_instances_of_newtons(host, kind, tmp_path) -> Non
 
 
 def test_an_actuator_of_a_wrapper_has_no_effort_modes_of_newtons(authored) -> None:
-    """It is an instance of newton's class, whose methods it has no parts for; as newton's it is another object."""
     with ours.ArticulationActuators("/Robot") as wrapper:
         actuator = wrapper.actuators[1]
         actuator.set_effort_mode_explicit()

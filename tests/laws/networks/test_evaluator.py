@@ -180,7 +180,6 @@ def test_agrees_with_float64(name, engine) -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", NETWORKS)
 def test_a_row_does_not_depend_on_the_others(name, engine) -> None:
-    """Bits are the same for any number and order of rows, in place or from one state into another."""
     network, most = NETWORKS[name], max(ROWS)
     order = np.random.default_rng(2).permutation(most)
     whole, shuffled = Rows(engine, network, most), Rows(engine, network, most, in_place=False)
@@ -226,7 +225,6 @@ def test_all_instruction_sets_give_the_same_bits() -> None:
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("name", ["mlp (6, 32, 32, 32, 1)", "relu", "lstm (2, 8, 2)", "gru (2, 8, 2)", "between"])
 def test_a_bad_row_gets_nan_keeps_its_state_and_touches_no_other(name, value, engine) -> None:
-    """The row gives NaN for any network; the next finite input continues from the state before."""
     network, rows, bad = NETWORKS[name], 40, 17
     good, spoilt = (Rows(engine, network, rows, in_place) for in_place in (True, False))
     x = motion(rows, network.inputs, 0)
@@ -294,7 +292,6 @@ def test_functions_of_numbers_everywhere(engine) -> None:
 
 @native_only
 def test_powers_of_all_kinds() -> None:
-    """Negative bases, zeros and infinities give the results of libraries."""
     some = np.float32([-3, -2.5, -1, -0.5, 0, 0.5, 1, 2, 3, 7.5, 1e20, -1e20])
     pairs = np.array(np.meshgrid(some, np.float32([-3, -2, -0.5, 0, 0.5, 1, 2, 3, 4.7])), np.float32).reshape(2, -1).T
     given = Rows("native", Network(2, (Slice(0, 0, 1), Slice(0, 1, 2), Binary("pow", 1, 2))), len(pairs))
@@ -402,7 +399,6 @@ def test_the_core_refuses_lines_that_lead_out_of_their_network(name) -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", ["mlp (6, 32, 32, 32, 1)", "lstm (2, 8, 2)"])
 def test_a_call_takes_no_memory(name, engine) -> None:
-    """Calls after the first one with the same arrays, also with two alternating states."""
     given = Rows(engine, NETWORKS[name], 12, in_place=False)
     x = motion(12, given.network.inputs, 0)
     for _ in range(4):

@@ -369,7 +369,6 @@ def test_torch_runs_the_bytes_that_were_read(tmp_path, monkeypatch) -> None:
 
 
 def test_torch_is_not_imported_for_what_is_recognised(tmp_path) -> None:
-    """Torch is not imported for a refusal either, but for a trusted file that cannot be read."""
     known, unknown = write_network(tmp_path / "a.safetensors", random_network("mlp", 2), {}), tmp_path / "b.pt"
     unknown.write_bytes(scripted(Soft(2)))
     script = tmp_path / "load.py"

@@ -41,7 +41,6 @@ def test_changed_network_computes_with_what_was_given(name) -> None:
 @pytest.mark.skipif(native.core is None, reason="the native core was not built")
 @pytest.mark.parametrize("name", ["mlp", "lstm 2", "gru 2"])
 def test_core_computes_with_numbers_that_are_set(name) -> None:
-    """Bits are those of a network made of them; another count is refused."""
     network = NETWORKS[name]
     weights, rng = Weights(network), np.random.default_rng(3)
     weights.change({one: rng.normal(0, 0.5, shape).astype(np.float32) for one, shape in weights.shapes.items()})

@@ -40,7 +40,6 @@ def test_script(kind, script) -> None:
 @pytest.mark.parametrize("kind", ISAAC)
 @pytest.mark.parametrize("deprecated", [False, True])
 def test_engine_switch_and_second_initialisation(kind, deprecated) -> None:
-    """Keep every promise when physics starts over in mid-session."""
     again = ["wrap", "play", "frame", "initialize", "frame", "switch", "frame", "stop", "play", "frame"]
     check_life(kind, again, has_deprecated_view=deprecated)
 

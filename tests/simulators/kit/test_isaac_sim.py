@@ -115,7 +115,6 @@ def test_reset_starts_over_after_an_error(world) -> None:
 
 
 def test_wrapper_of_another_stage_stays_where_it_was(world) -> None:
-    """Say so when it is stepped, at the same path of the next stage too, and do nothing there."""
     wrapper, held = aa.ArticulationActuators(ROBOTS), world.usd_context.get_stage()
     world.play()
     world.update()
@@ -291,7 +290,6 @@ def test_others_callbacks_outlive_ours(kind, order, monkeypatch) -> None:
 
 
 def test_another_stage_ends_subscriptions(world) -> None:
-    """Forget callbacks as Isaac Sim does; closing what is forgotten does nothing."""
     heard: list[str] = []
     bus = current_host().bus
     held = [
@@ -426,7 +424,6 @@ def test_device_is_where_physics_will_run(world, monkeypatch) -> None:
 
 
 def test_closing_the_host_leaves_nothing(world) -> None:
-    """Take every callback out, those before steps too."""
     wrapper = aa.ArticulationActuators(ROBOTS)
     world.play()
     assert len(our_callbacks(world)) == 5

@@ -247,7 +247,6 @@ def test_device_is_the_views(playing) -> None:
 
 
 def test_closing_the_host_leaves_nothing(playing) -> None:
-    """Take every callback out, those before steps too."""
     wrapper = aa.ArticulationActuators(ROBOTS)
     assert our_callbacks(playing) != []
     host = current_host()

@@ -145,7 +145,6 @@ def test_friction_of_an_mjcf_is_mujocos(tmp_path, own) -> None:
 
 
 def test_friction_that_is_set_on_an_mjcf_is_hard(tmp_path) -> None:
-    """By a setter; the file's own value brings back the file's softness."""
     with aa.Simulation(written(tmp_path, ARM.format(joint='frictionloss="6"'))) as sim:
         sim.play()
         robot = aa.Articulation("arm")

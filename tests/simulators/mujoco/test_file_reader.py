@@ -135,7 +135,6 @@ RANGES = {
 @pytest.mark.parametrize(("actuator", "target", "unit"), RANGES.values(), ids=list(RANGES))
 @pytest.mark.parametrize("control", [None, -5.0, -0.25, 4.0])
 def test_drives_hold_targets_within_the_range_of_the_actuator(tmp_path, actuator, target, unit, control) -> None:
-    """MuJoCo's effort for a control, beyond its range and without one."""
     path = written(tmp_path, RANGED.format(actuator=actuator))
     model = mujoco.MjModel.from_xml_path(str(path))
     data = mujoco.MjData(model)

@@ -345,7 +345,6 @@ def test_effort_reaches_its_joint_and_no_other(stage, num_envs, paths) -> None:
 
 @pytest.mark.parametrize(("stage", "num_envs", "paths"), LAYOUTS.values(), ids=list(LAYOUTS))
 def test_joint_set_is_the_joint_that_moves(stage, num_envs, paths) -> None:
-    """Every joint of every robot, found in MuJoCo's state by its prim path."""
     host = running(stage(), num_envs)
     robots = host.articulation(paths)
     values = np.arange(1, 12 * len(robots) + 1, dtype=np.float32).reshape(-1, 12) / 64
@@ -768,7 +767,6 @@ def test_looking_at_a_diverged_robot_writes_no_log() -> None:
 
 
 def test_data_is_a_copy_with_everything_computed(arms) -> None:
-    """Of the environment asked for, at its state now; writing into it changes nothing."""
     host, _ = arms
     data = host.data(2)
     np.testing.assert_array_equal(data.qpos, host._qpos[2])

@@ -24,7 +24,6 @@ def arms(num_envs: int = 1) -> ModelRobots:
 
 
 def test_bodies_are_robots() -> None:
-    """A robot has the axes of its subtree and no others; an unnamed element is named by its number."""
     robots = arms()
     assert robots.joints == [1, 2, 4]
     assert robots.other_joints == {"loose": "free", "wrist": "ball"}

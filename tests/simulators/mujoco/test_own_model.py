@@ -209,7 +209,6 @@ def test_state_is_that_of_the_data_at_once() -> None:
 
 
 def test_robots_are_bodies() -> None:
-    """With the hinges and slides of their subtree; unnamed elements are named by their number."""
     model = mixed()
     with aa.MujocoSimulation(model, mujoco.MjData(model)) as sim:
         assert current_host() is sim
@@ -319,7 +318,6 @@ def test_armature_and_friction_are_set_and_given_back() -> None:
 
 
 def test_armature_of_steps_is_refused() -> None:
-    """The model is that of its owner; so is an effort of which the simulator is to take over the slope."""
     model = arm()
     with aa.MujocoSimulation(model, mujoco.MjData(model)) as sim:
         robot = sim.articulation("arm")

@@ -83,7 +83,6 @@ def _beginning(sim: Simulation, path: str) -> np.ndarray:
 
 
 def test_a_ball_joint_beside_another_is_refused(tmp_path) -> None:
-    """A chain of joints between two bodies has hinges and slides only."""
     body = BALLS.format('<joint name="slide" type="slide"/>')
     (tmp_path / "arm.xml").write_text(f"<mujoco><worldbody>{body}</worldbody></mujoco>")
     with pytest.raises(UnsupportedSceneError, match="wrist have a ball joint beside others"):

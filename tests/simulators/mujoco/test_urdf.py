@@ -245,7 +245,6 @@ def test_inertia_of_a_link_without_mass_is_an_inertia(tmp_path, kind) -> None:
 
 
 def test_what_other_programs_wrote(tmp_path) -> None:
-    """Their elements are passed over, whether their namespaces are declared or not; templates are refused."""
     text = ARM.replace('effort="5"', 'effort="5" drake:acceleration="2"') + "<drake:group><drake:member/></drake:group>"
     with aa.Simulation(urdf(tmp_path, text + "<gazebo><plugin/></gazebo><transmission/>")) as sim:
         assert sim.articulation("base").num_dofs == 2
@@ -349,7 +348,6 @@ def reduction(value: object, tag: str = "mechanicalReduction") -> str:
     ],
 )
 def test_simple_transmission_is_a_gear(text: str, expected: aa.TransmissionConfig | None) -> None:
-    """Its reduction is that of the actuator or that of the joint; without effect there is none."""
     gears, problems = stages_of(read(text), ["j"])
     assert gears.get("j", []) == ([] if expected is None else [expected]) and not problems
 

@@ -52,7 +52,6 @@ def test_a_joint_stays_at_its_limit(attribute, way) -> None:
 
 
 def test_the_same_on_physx() -> None:
-    """Velocities of both, and positions but for the motion of a step, which PhysX takes at its mean velocity."""
     found = []
     for engine in ("mujoco", installed("physx")):
         sim, robot = playing(weightless(limited(0.3)), engine, DT)
@@ -249,7 +248,6 @@ def test_what_was_beyond_all_numbers_is_not() -> None:
 
 
 def test_limits_outlast_what_is_made_anew() -> None:
-    """Observing contacts while physics runs rebuilds the simulations."""
     sim, robot = playing(floating_pair().stage, "mujoco", DT)
     robot.set_dof_max_velocities(0.1)
     robot.observe_contact_forces(".*")

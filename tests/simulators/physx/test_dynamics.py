@@ -89,7 +89,6 @@ def test_limits_and_armatures_are_those_of_mujoco(twins) -> None:
 
 
 def test_links_are_those_of_mujoco(twins) -> None:
-    """Order, poses, velocities, masses, centres of mass, inertias."""
     physx, mujoco = twins
     assert (physx.link_paths, physx.joint_paths) == (mujoco.link_paths, mujoco.joint_paths)
     for name in ("world_poses", "velocities"):

@@ -628,7 +628,6 @@ def stepped(made: Usd.Stage, root: str, rest: list[float]) -> tuple[np.ndarray, 
 
 @pytest.mark.parametrize(("settings", "weight"), CASES, ids=str)
 def test_settings_of_the_solver_are_those_in_force(settings: dict[str, Any], weight: float) -> None:
-    """A step takes the whole effort into the velocity, and this share of it into the position."""
     root = "/World/Pendulum"
     gained, velocities, travel, told = stepped(stage("pendulum", root, settings), root, [0.0])
     assert told == pytest.approx(weight)

@@ -111,7 +111,6 @@ def test_drive_model_bounds_the_drive_at_speed() -> None:
 
 @pytest.mark.parametrize("on", [False, True])
 def test_bounds_of_a_drive_that_is_off_bound_nothing(on) -> None:
-    """They are kept, and act with gains again; PhysX bounds the sum of drive and effort."""
     sim, robot = running(weightless(pendulum()))
     robot.set_dof_max_efforts(1.0)
     robot.set_dof_drive_model_properties(0.0, 0.2, 0.1)

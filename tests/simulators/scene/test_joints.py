@@ -67,7 +67,6 @@ def test_joint_that_is_driven_or_slides_closes_no_loop(kind, driven, loop) -> No
 
 @pytest.mark.parametrize(("schema", "kind"), [("MjcEqualityConnectAPI", "ball"), ("MjcEqualityWeldAPI", "fixed")])
 def test_constraint_of_mujoco_leaves_nothing_free(schema, kind) -> None:
-    """A constraint closes loops and carries bodies of no robot, on any joint prim."""
     made = triangle()
     made.body("/World/loose")
     made.joint("/World/hang", "Revolute", None, "/World/loose")
@@ -459,7 +458,6 @@ def test_weight_can_be_taken_from_a_body(attribute, value, part) -> None:
 
 
 def test_reading_says_nothing_of_what_is_right() -> None:
-    """A link that is authored within its limits, inertias that a body has."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         read_scene(posed(15.0, limits=(-20, 20)).stage)

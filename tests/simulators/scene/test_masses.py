@@ -156,7 +156,6 @@ COLLIDER = [(), ("mass",), ("density",), ("mass", "density"), ("mass", "com", "i
 @pytest.mark.parametrize("what", BODY, ids="+".join)
 @pytest.mark.filterwarnings("ignore:inertias that no body")
 def test_what_is_authored_of_a_body_is_as_usd_has_it(what, rng) -> None:
-    """Mass, density, center of mass and inertia in every combination, with all kinds of colliders."""
     made = Randomly(rng)
     for number, kind in enumerate(KINDS):
         made.collider(kind, number)

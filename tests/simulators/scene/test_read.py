@@ -365,7 +365,6 @@ def test_body_that_physics_does_not_move_keeps_its_colliders(attribute: str) -> 
     ],
 )
 def test_gravity_is_that_of_the_scene(up: str, direction, magnitude: float | None, expected: tuple) -> None:
-    """Earth's along the up axis where nothing is authored."""
     made = SmallStage(up)
     scene = UsdPhysics.Scene(made.stage.GetPrimAtPath("/World/physicsScene"))
     if direction is not None:
@@ -828,7 +827,6 @@ def test_too_many_filters_are_refused() -> None:
 
 @pytest.mark.parametrize("seed", range(30))
 def test_bits_keep_apart_what_is_to_be_and_nothing_else(seed: int) -> None:
-    """Two shapes touch if the own mask of one has a bit of the contact mask of the other."""
     chance = random.Random(seed)
     colliders = colliders_of(8)
     pairs = list(itertools.combinations(range(8), 2))

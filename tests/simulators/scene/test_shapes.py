@@ -178,7 +178,6 @@ def test_flat_mesh_is_left_out_with_a_warning() -> None:
     ],
 )
 def test_mesh_may_be_approximated(approximation, kind, size, position) -> None:
-    """A bounding shape replaces the mesh; a convex mesh is its own hull, without a warning."""
     made = pyramid()
     UsdPhysics.MeshCollisionAPI.Apply(made.stage.GetPrimAtPath(PATH)).CreateApproximationAttr(approximation)
     shape = the_shape(made)

@@ -41,7 +41,6 @@ def one(_edges: Sequence[Edge]) -> int:
 
 @given(worlds())
 def test_every_body_and_every_joint_has_its_place_once(world) -> None:
-    """Parents come first, and each joint either carries a body or closes a loop."""
     count, edges, roots, owners = world
     branches, loops = grow(count, edges, roots, owners, one)
     assert sorted(branch.body for branch in branches) == list(range(count))

@@ -206,7 +206,6 @@ def touching(file: Path) -> set[frozenset[str]]:
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_same_shapes_touch(tmp_path: Path, case: str) -> None:
-    """The contacts are those of the file in MuJoCo, without those of parents and children."""
     text = CHAIN.format_map(dict.fromkeys(["floor", "a", "b", "d", "contact"], "") | CASES[case])
     if case == "off":
         text = text.replace('gravity="0 0 0"/>', 'gravity="0 0 0"><flag contact="disable"/></option>')

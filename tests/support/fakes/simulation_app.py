@@ -116,8 +116,6 @@ class IsaacSimPython:
 
 
 class LaunchedManager(ExtensionManager):
-    """The extension manager of a process."""
-
     def __init__(self, process: IsaacSimPython) -> None:
         super().__init__()
         self._process = process

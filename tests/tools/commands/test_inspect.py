@@ -89,7 +89,6 @@ def test_an_actuator_without_limit_is_noted(tmp_path, capsys) -> None:
 
 @pytest.mark.parametrize("assumed", [0.0, 0.25])
 def test_friction_is_compared_with_the_limit_of_its_motor(assumed, tmp_path, capsys) -> None:
-    """Its numbers are in the table; a note has the breakaway level, and the inertia that is assumed."""
     numbers = {"coulomb": 6.0, "static": 15.0, "assumedInertia": assumed}
     edits = [number(OF_SHOULDER, f"actuator:friction:{name}", value) for name, value in numbers.items()]
     file = edited(tmp_path, schema(OF_SHOULDER, "ActuatorFrictionAPI"), *edits)
@@ -124,7 +123,6 @@ def test_geared_motor_is_told_on_both_sides(tmp_path, capsys) -> None:
     [("arm_2dof", ["-2.5 rad", "0.4 m", "100 N", "0 kg·m²"]), ("pendulum", ["lower [rad]", "armature [kg·m²]"])],
 )
 def test_joints_have_units(robot, units, capsys) -> None:
-    """In the headings, or behind each number where some joints turn and others slide."""
     assert main(["inspect", str(ROBOTS / f"{robot}.usda")]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert all(unit in said for unit in units)

@@ -42,7 +42,6 @@ def test_a_step_asks_for_stability(tmp_path, capsys) -> None:
 
 
 def test_corrections_are_written_and_told(tmp_path, capsys) -> None:
-    """The exit code is that of remaining findings; none remain if all were corrected."""
     overlay = tmp_path / "fixed.usda"
     code, found = said(capsys, edited(tmp_path, LOW, name="low.usda"), "--fix", overlay)
     assert (code, [row["rule"] for row in found["fixed"]], found["left"]) == (0, ["limit-above-joint"], [])

@@ -87,7 +87,6 @@ def test_friction_has_columns_where_there_is_some(tmp_path, capsys) -> None:
 
 
 def test_windings_and_heat_have_columns_where_there_are_some(tmp_path, capsys) -> None:
-    """Currents, the share of time at the voltage of the supply, and the highest temperature."""
     motors, record, arm = tmp_path / "motors.yaml", tmp_path / "out.npz", str(ROBOTS / "arm_2dof.usda")
     winding = aa.ElectricalConfig(2.0, 1.0, voltage=24.0, max_current=15.0)
     pd = [aa.PDControlConfig(200.0, 20.0), aa.MaxEffortClampingConfig("joint")]
@@ -272,8 +271,6 @@ def test_live_view_is_shown_each_step(monkeypatch, capsys) -> None:
 
 
 def test_view_lasts_until_it_is_closed_or_interrupted(monkeypatch, capsys) -> None:
-    """Unless its duration is given; results are shown then, and a pause ends."""
-
     class Interrupted(_View):
         def sync(self) -> None:
             super().sync()

@@ -27,14 +27,12 @@ QUANTITIES = {"position": "position", "effort": "effort", "friction": "effort"}
     ],
 )
 def test_heading_has_the_unit_of_all_rows(turns, headings) -> None:
-    """Numbers stay numbers; quantities without a column are left out."""
     table = with_units(Table("joints", COLUMNS, ROWS), QUANTITIES, turns)
     assert list(table.columns.values()) == headings
     assert table.shown is None and table.rows is ROWS
 
 
 def test_numbers_of_joints_of_both_kinds_have_their_own_unit() -> None:
-    """They end at one place, a missing one has no unit, and rows for programs stay as they are."""
     table = with_units(Table("joints", COLUMNS, ROWS), QUANTITIES, [True, False])
     assert table.columns == COLUMNS and table.rows is ROWS and ROWS[0]["effort"] == 60.0
     assert table.shown == [

@@ -52,7 +52,6 @@ def test_each_simulator_has_its_own_limits(capsys) -> None:
 
 
 def test_friction_that_chatters_is_wrong_and_said_once(tmp_path, capsys, monkeypatch) -> None:
-    """Where the simulator gives laws no inertia; the robot is stable by its gains."""
     monkeypatch.delattr(MujocoArticulation, "joint_signals")
     for inertia, code in ((0.1, 0), (3.0, 1)):
         friction = aa.FrictionConfig(coulomb=1.0, assumed_inertia=inertia)

@@ -145,7 +145,6 @@ def test_what_simulators_compute_in_ways_of_their_own(robot, cause) -> None:
 
 
 def test_mujoco_warp_is_mujoco_but_for_the_values() -> None:
-    """The motions agree, and a fault in a motor is found on either side."""
     pytest.importorskip("mujoco_warp")
     same, motors = side_of(ARM, good_motors(), engine="mujoco_warp"), good_motors()
     assert not compared(side_of(ARM, good_motors()), same).differs

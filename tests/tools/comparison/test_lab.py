@@ -163,7 +163,6 @@ def test_a_joint_in_no_group_has_no_motor_of_the_file() -> None:
 
 
 def test_drives_against_an_implicit_group(tmp_path) -> None:
-    """Both are drives, whose gains are set; of a joint with a motor on the other side they belong to a motor."""
     file = ROBOTS / "arm_2dof.xml"
     cfg = ImplicitActuatorCfg(**BOTH, stiffness=300.0, damping=None)
     drives, lab = side_of(file), side_of(file, groups={"all": cfg})

@@ -109,7 +109,6 @@ def by_leg(file: Path) -> Side:
 
 
 def test_joints_of_their_own_names_are_an_order(tmp_path: Path) -> None:
-    """Names decide where places differ slightly or joints share one; names that contradict places do not count."""
     side, other = side_of(ROBOTS / "anymal_c.usda"), by_leg(tmp_path / "by_leg.usda")
     plan = plan_of(side, side, seconds=0.01)
     runs = [run(one, plan) for one in (side, other)]

@@ -41,7 +41,6 @@ def test_a_drive_beside_a_motor_becomes_an_implicit_motor() -> None:
 
 
 def test_joints_without_a_motor_in_a_configuration_have_the_drive_of_the_file(tmp_path) -> None:
-    """With gains or without, which is what moves them; an actuator of the file does not act, and a remark says so."""
     # a copy, for layers are shared in a process
     stage = Usd.Stage.Open(Usd.Stage.Open(str(ARM)).Flatten())
     motor = {"shoulder": [PDControlConfig(1.0, 0.5), MaxEffortClampingConfig(9.0)]}

@@ -36,7 +36,6 @@ def test_its_checker_accepts_the_environment() -> None:
 
 
 def test_steps_are_those_of_the_environment(adapter) -> None:
-    """Observations and rewards; at the end of an episode what the algorithms ask for."""
     same = Quadrupeds(3, 0.2, autoreset="SameStep")
     adapter.seed(5)
     np.testing.assert_array_equal(adapter.reset(), same.reset(seed=5)[0])
@@ -87,7 +86,6 @@ def test_robots_share_attributes(adapter) -> None:
 
 
 def test_ppo_learns_on_it(adapter) -> None:
-    """Two updates change the policy; the logger has the scalars of TensorBoard."""
     model = PPO("MlpPolicy", adapter, seed=1, **{**NUMBERS, "n_steps": 16, "batch_size": 48})
     before = returns(model, adapter, 1)
     model.learn(96)

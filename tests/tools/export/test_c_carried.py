@@ -67,7 +67,6 @@ def test_networks_are_refused() -> None:
 
 
 def test_stages_as_they_act() -> None:
-    """In the order of the table, with what a gear loses, and without what a simulator computes."""
     gear = aa.TransmissionConfig(9.0, efficiency=0.8)
     found = stages_of(joint_of(gear, aa.MaxEffortClampingConfig(3.0), PD))
     assert [type(one) for one in found] == [

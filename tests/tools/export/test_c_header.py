@@ -49,7 +49,6 @@ def test_efforts_have_the_bits_of_the_package(name: str, tmp_path: Path) -> None
 @pytest.mark.parametrize("name", ["anymal_c", "franka_panda", "so101", "unitree_g1"])
 @pytest.mark.slow
 def test_robots_of_the_package(name: str, tmp_path: Path) -> None:
-    """Hobby servos with firmware, winding and friction among them."""
     efforts = steps_alike(read_robot(ROBOTS / f"{name}.usda"), tmp_path, 200)
     assert efforts.any(axis=1).all()
 

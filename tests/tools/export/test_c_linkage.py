@@ -87,7 +87,6 @@ def test_linkages_have_the_bits_of_the_core(name: str, tmp_path: Path) -> None:
 
 
 def test_numbers_of_a_linkage() -> None:
-    """Slots are joints of the robot, and the inertia is that of the rotor behind its gear."""
     (ankle,) = linkages_of(robot_of(LINKED["ankle"]).joints)
     assert ankle.slots == (1, 0) and ankle.nodes.shape == (81, 6)
     assert ankle.inertia == pytest.approx([9.1**2 * 2e-3] * 2)

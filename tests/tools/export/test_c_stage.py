@@ -27,7 +27,6 @@ def test_the_past_of_what_acts_late() -> None:
 
 
 def test_lines_of_a_stage() -> None:
-    """Parameters from their place on, signals by name, and the end where a number is not finite."""
     stage, _ = stage_of(aa.MaxEffortClampingConfig(3.0))
     placed = Placed(stage, 4, (7, 1, 2, 3), "motor")
     assert placed.end == (8, 1, 2, 3) and placed.ready_lines() == []

@@ -95,7 +95,6 @@ def test_newer_defaults_do_not_act_either(tmp_path) -> None:
 
 
 def test_included_files_are_in_it(tmp_path) -> None:
-    """Their joints get motors; a file includes others from the folder of the main file, or from its own."""
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub/bodies.xml").write_text('<mujoco><include file="more.xml"/></mujoco>')
     (tmp_path / "sub/more.xml").write_text(f"<mujocoinclude>{BODIES}</mujocoinclude>")

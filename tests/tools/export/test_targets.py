@@ -85,7 +85,6 @@ def test_setpoint_of_limited_velocity_is_carried_or_named(target, tmp_path) -> N
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_rounded_delays_are_noted_where_they_are_steps(target, tmp_path) -> None:
-    """A motor file and a header have the seconds; where none is said, it is lost."""
     robot = read_robot(ARM, {".*": [aa.PDControlConfig(3.0, 1.0), aa.TimedDelayConfig(0.0113)]}, dt=0.004)
     said = export(robot, target, tmp_path / f"out.{target}", lossy=True)
     rounded = "In steps, rounded up: a command delay of 0.0113 s is 3 · 0.004 s = 0.012 s, of shoulder, extension."

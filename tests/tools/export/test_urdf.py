@@ -55,7 +55,6 @@ def test_limits_and_friction_are_those_of_the_robot() -> None:
 
 
 def test_a_robot_with_these_attributes_has_them(tmp_path) -> None:
-    """Copied into its joints, as the page says; another robot of the same joints had other ones."""
     motor = MotorConfig(PDControlConfig(1.0, 0.1), [MaxEffortClampingConfig(17.3)], friction=0.2, viscous_friction=0.1)
     exported = read_robot(ROBOTS / "arm_2dof.usda", {".*": motor})
     root = ElementTree.fromstring(

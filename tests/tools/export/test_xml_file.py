@@ -22,7 +22,6 @@ def written(folder: Path, text: str = TEXT) -> Path:
 
 
 def test_all_that_is_not_changed_stays(tmp_path) -> None:
-    """Comments outside the robot, and prefixes that nobody declares, as well."""
     assert xml_file.xml_text(xml_file.read_xml(written(tmp_path), "robot")) == TEXT
 
 

@@ -52,7 +52,6 @@ def test_an_armature_is_no_part_of_the_links(tmp_path) -> None:
 
 
 def test_joints_together_need_the_effort_of_the_whole_robot() -> None:
-    """Inertia times acceleration and load is what inverse dynamics of all joints gives."""
     joints = ["shoulder", "extension"]
     log = moving(joints)
     links = Links(ARM, joints)

@@ -106,7 +106,6 @@ def test_the_first_pose_can_be_chosen() -> None:
 
 @pytest.mark.slow
 def test_what_was_reduced_and_what_is_unknown_is_said() -> None:
-    """A motor that can hardly lift its arm moves less, and slower."""
     weak = MotorConfig(PDControlConfig(200.0, 20.0), clamping=[MaxEffortClampingConfig(14.0)])
     strong = {**dict.fromkeys(["shoulder", "extension"], known_motor(200.0, 20.0))}
     plan = ExcitationPlan(seconds=8.0, rate=100.0, kinds=["holds"])

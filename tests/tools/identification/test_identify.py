@@ -55,7 +55,6 @@ def test_two_coupled_joints_are_identified() -> None:
 
 @pytest.mark.slow
 def test_friction_is_found_in_a_log_that_often_rests() -> None:
-    """From a low level of friction alone, the fit ends at a third of it."""
     known = {"hinge": known_motor()}
     sent = excitation(PENDULUM, known, ExcitationPlan(seconds=12.0, rate=100.0, kinds=["holds"]))
     log = hidden_log(PENDULUM, {"hinge": hidden_motor()}, ["hinge"], dt=0.01, command=sent.command)
@@ -113,7 +112,6 @@ def test_bad_arguments_are_refused() -> None:
 
 @pytest.mark.slow
 def test_gains_limits_and_what_joints_share() -> None:
-    """Gains, a limit that the motor reaches, and a friction that both joints have alike, within bounds of mine."""
     true = {name: hidden_motor(coulomb=2.0, viscous=1.0, armature=0.2, bias=0.0, kp=700.0, kd=25.0) for name in JOINTS}
     for motor in (true["shoulder"],):
         motor.clamping = [aa.MaxEffortClampingConfig(80.0)]

@@ -88,7 +88,6 @@ def test_few_or_short_logs_give_none(seconds, count, enough) -> None:
 
 
 def test_intervals_are_of_what_the_motor_has() -> None:
-    """Within the range of the value; static friction comes with its own."""
     joints = Averaging()
     cases = cases_of()
     fits = joints.refit("", cases, [])

@@ -100,7 +100,6 @@ def test_what_cannot_be_written_is_refused(tmp_path) -> None:
     [([True], "mrad", "N·m·s/rad"), ([False], "mm", "N·s/m"), (None, "mrad or mm", "N·m·s/rad or N·s/m")],
 )
 def test_units_are_those_of_the_joints(turns, milli, unit) -> None:
-    """Of errors and of estimates, also of those that joints share; both where no replay tells the kind of a joint."""
     found = made_up()
     replays = [dataclasses.replace(one, turns=turns) for one in found.replays]
     of_joint = dataclasses.replace(found.estimates[0], unit="N·m·s/rad or N·s/m")

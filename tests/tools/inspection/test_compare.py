@@ -25,7 +25,6 @@ def test_a_file_does_not_differ_from_itself() -> None:
 
 
 def test_numbers_that_differ_are_told_in_si(tmp_path) -> None:
-    """Of joints and of laws; a value of one side only is None on the other."""
     other = edited(
         tmp_path,
         number(SHOULDER, "physics:upperLimit", 90.0),

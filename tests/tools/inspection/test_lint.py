@@ -120,7 +120,6 @@ BROKEN = (
 
 
 def test_overlay_lints_cleaner_and_the_file_stays(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """All corrections that need no guess are made; missing damping is not."""
     folder = tmp_path / "not the working directory"
     folder.mkdir()
     file, overlay = edited(folder, *BROKEN), folder / "fixed.usda"
@@ -136,7 +135,6 @@ def test_overlay_lints_cleaner_and_the_file_stays(tmp_path: Path, capfd: pytest.
 
 
 def test_overlay_says_what_it_corrects_and_nothing_else(tmp_path: Path) -> None:
-    """In the SI values that the file meant, with its own units and up axis."""
     file, overlay = edited(tmp_path, *BROKEN), tmp_path / "fixed.usda"
     fix(file, overlay)
     stage = Usd.Stage.Open(str(overlay))
@@ -183,7 +181,6 @@ RENAMED = {
 
 @pytest.mark.parametrize("beside", [True, False])
 def test_schemas_of_earlier_names_are_renamed(tmp_path: Path, beside: bool) -> None:
-    """Joints keep their prims, with stand-ins or without, which are added."""
     law, clamps = aa.GearedPDControlConfig(8.0, 0.8, 5.0), (aa.DCMotorCutoffClampingConfig(50.0, 9.0, 40.0),)
     edits = [motor("shoulder", law, *clamps, aa.MaxEffortClampingConfig(60.0))]
     (today,) = (robot.actuators[0] for robot in aa.inspect_robots(edited(tmp_path, *edits, name="today.usda")))
@@ -224,7 +221,6 @@ def test_drive_of_a_misspelt_actuator_is_left(tmp_path: Path) -> None:
 
 
 def test_what_else_follows_from_a_doubtful_actuator_is_left(tmp_path: Path) -> None:
-    """Its limit, its stand-ins, and the drive beside a rejected value."""
     limit = (without(f"{OF_SHOULDER}.newton:maxEffort"), number(OF_SHOULDER, "newton:maxEfort", 20.0))
     geared = (motor("shoulder", aa.GearedPDControlConfig(8.0, 0.8, 5.0), aa.MaxEffortClampingConfig(60.0)), *MISSPELT)
     refused = (number(OF_SHOULDER, "newton:kp", -400.0), STIFF)

@@ -42,7 +42,6 @@ def test_of_a_file_alone_its_values_hold(file) -> None:
 
 
 def test_stages_without_a_row_of_their_own_have_their_parameters() -> None:
-    """The motors of a configuration replace those of the file, which has none here."""
     found = table(resolve(ARM, {".*": [aa.PDControlConfig(80.0, 4.0), aa.DelayConfig(3)]}))[
         "shoulder", "delay.delay_steps"
     ]

@@ -12,7 +12,6 @@ from isaacsim.core.experimental.actuators.tools.plots import style
 
 @given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=12).map(sorted))
 def test_labels_are_apart_and_inside(places) -> None:
-    """Labels keep the order of their curves; those with enough room do not move."""
     moved = style.separate(places, 0.08)
     assert (np.diff(moved) >= 0.08 - 1e-9).all() and moved[0] >= -1e-9 and moved[-1] <= 1 + 1e-9
     if all(after - before >= 0.08 for before, after in pairwise(places)):
@@ -57,7 +56,6 @@ def test_curves_that_end_alike_are_named_in_their_order() -> None:
 @given(st.lists(st.floats(-3.0, 3.0), min_size=1, max_size=9, unique_by=lambda end: round(end, 2)))
 @pytest.mark.slow
 def test_labels_have_the_order_of_their_curves(ends) -> None:
-    """Labels of different ends never cross, also of ends that are close or beyond the panel."""
     _, (panel,) = style.panels(4, 3)
     panel.set_ylim(0.0, 1.0)
     found = panel
@@ -69,7 +67,6 @@ def test_labels_have_the_order_of_their_curves(ends) -> None:
 
 
 def test_key_explains_lines_and_areas_above_the_panel() -> None:
-    """Beside the title, where it covers no curve; nothing to explain needs no key."""
     drawn, (panel,) = style.panels(4, 3)
     style.key(panel, {})
     assert panel.get_legend() is None

@@ -72,7 +72,6 @@ ORDERS: dict[str, Callable[[list[Row]], list[Row]]] = {
 @pytest.mark.parametrize("extension", ["csv", "parquet"])
 @pytest.mark.parametrize("order", ORDERS)
 def test_order_of_lines_does_not_matter(tmp_path, extension, order) -> None:
-    """Every number belongs to its step, robot and joint, which keep their order."""
     require_same(Recording.load(rewritten(tmp_path / f"log.{extension}", ORDERS[order])), recorded())
 
 

@@ -24,7 +24,6 @@ def moved(hip, signals=None) -> aa.Recording:
 
 @pytest.mark.slow("warp")
 def test_shafts_turn_as_their_gears_make_them() -> None:
-    """Of equal power as the joint; limits are those of the joint, and named as ever."""
     log = moved([*PD, aa.TransmissionConfig(RATIO, OFFSET), aa.FrictionConfig(0.2, assumed_inertia=0.1)])
     gear = np.array([RATIO, 1.0])
     np.testing.assert_allclose(log.shaft_positions, log.positions * gear + [OFFSET, 0.0], rtol=1e-6)

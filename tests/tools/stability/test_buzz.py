@@ -67,7 +67,6 @@ def recorded(kd: float, dt: float) -> np.ndarray:
 @pytest.mark.parametrize("dt", [1 / 60, 1 / 240])
 @pytest.mark.filterwarnings("ignore:.*will vibrate")
 def test_simulation_that_is_told_to_vibrate_buzzes(dt) -> None:
-    """At twice the stable gains it reverses at each step; at half of them it is calm."""
     limit = 2 * 0.26 / dt
     (found,) = aa.buzz(recorded(2 * limit, dt), dt)
     assert found.frequency == pytest.approx(0.5 / dt, rel=0.02)

@@ -42,7 +42,6 @@ def stepped(case: tuple[float, ...], frequency: float, delay: int, seconds: floa
 @pytest.mark.parametrize("frequency", [0.5, 2.0, 17.0])
 @pytest.mark.parametrize("weight", [1.0, 33 / 64])
 def test_closed_loop_is_what_a_sine_does(case, frequency, weight) -> None:
-    """Magnitude and phase with delay, also near half the rate of physics."""
     found = frequency_response("joint", case[:3], *case[3:], 3, weight)
     at = np.argmin(np.abs(found.frequencies - frequency))
     expected = stepped(case, found.frequencies[at], 3, 40.0, weight)
@@ -110,7 +109,6 @@ def test_joint_of_a_robot(tmp_path) -> None:
 
 
 def test_late_joint_of_a_robot() -> None:
-    """With the latency of its encoder, the rate of its controller and a command delay in seconds."""
     stages = [aa.EncoderConfig(latency=0.008), aa.RateConfig(2), aa.TimedDelayConfig(seconds=0.006, steps=1.0)]
     with aa.Simulation(REPOSITORY / "data" / "robots" / "arm_2dof.usda", 0.002) as simulation:
         limit = aa.MaxEffortClampingConfig("joint")

@@ -96,7 +96,6 @@ def test_known_inertia_is_stable_at_any_gains() -> None:
 
 @pytest.mark.parametrize(("share", "least"), [(1.0, 0.5), (0.05, 0.06)])
 def test_up_to_all_of_the_inertia_is_stable_at_any_gains(share, least, rng) -> None:
-    """Down to half of it where loads are followed at once, down to their share where they are followed slowly."""
     for ratio, kp in product((least, 0.7, 1.0), 10 ** rng.uniform(-4, 8, 60)):
         gains = np.array([[kp], [10 ** rng.uniform(-6, 8)], [0.0]])
         assert Loop(np.eye(1), gains, implicit=Implicit.of_joint(ratio, share)).is_stable(1.0)
@@ -217,7 +216,6 @@ def test_twenty_times_the_gains_are_stable_when_implicit(name) -> None:
 )
 @pytest.mark.slow
 def test_inertia_is_that_of_the_engine(name, path) -> None:
-    """Of the pose, which the simulator tells laws after the step that follows."""
     with aa.Simulation(ROBOTS / f"{name}.usda", DT) as sim:
         sim.play()
         motor = [aa.PDControlConfig(1.0, 0.1), aa.MaxEffortClampingConfig(10.0), aa.ImplicitConfig()]
@@ -284,7 +282,6 @@ def test_simulators_with_matrices_alone_tell_the_same(monkeypatch) -> None:
 
 @pytest.mark.parametrize("tells", [True, False])
 def test_warning_names_the_mode_as_a_remedy(tells, monkeypatch) -> None:
-    """Besides armature, gains and step; also where the simulator has matrices alone."""
     remedy = 'or use effort_mode="implicit"'
     if not tells:
         monkeypatch.delattr(MujocoArticulation, "joint_signals")

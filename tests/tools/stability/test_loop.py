@@ -65,7 +65,6 @@ def test_one_joint_with_positions_between_two_velocities(weight) -> None:
 @pytest.mark.parametrize("ki", [0.0, 300.0, 1e5])
 @pytest.mark.slow
 def test_radius_is_the_growth_of_steps_taken_one_by_one(rng, ki, weight) -> None:
-    """A long run of the laws grows, or decays, as the eigenvalues predict."""
     inverse, dt = coupled(rng, 3), 1 / 100
     kp, kd, kis = np.array([400.0, 50.0, 0.0]), np.array([4.0, 1.0, 2.0]), np.array([ki, 0.0, ki])
     q, v, z = rng.normal(size=(3, 3))

@@ -463,7 +463,6 @@ def test_viscous_friction_of_an_actuator_counts_as_damping(monkeypatch: pytest.M
 
 
 def test_geared_motor_is_the_same_motor_at_the_joint() -> None:
-    """A rigid gear is in the equations, with the inertia of its rotor; one of the user's own is not known."""
     gear = aa.TransmissionConfig(-20.0, 0.3, rotor_inertia=1e-5)
     motors = [aa.PDControlConfig(0.5, 0.02), gear], aa.MotorConfig(aa.PDControlConfig(200.0, 8.0), armature=4e-3)
     tables = []

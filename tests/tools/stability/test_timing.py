@@ -101,7 +101,6 @@ def test_largest_step_with_a_latency_in_seconds_and_in_steps() -> None:
 
 
 def test_more_latency_is_less_margin() -> None:
-    """Too little damping for it is told; no gain margin and no armature mends that."""
     margins = [
         aa.stability_of([[0.25]], DT, 100.0, 1.0, latency=one).robots[0].margin for one in (0.0, 4e-3, 8e-3, 9.9e-3)
     ]

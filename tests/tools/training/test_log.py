@@ -76,7 +76,6 @@ def test_arrays_keep_whether_joints_turn(turns, tmp_path) -> None:
 
 
 def test_table_of_others(tmp_path) -> None:
-    """Lines by time or by joint, columns in any order, with additional ones."""
     path = tmp_path / "log.csv"
     path.write_text(TABLE, "utf-8")
     log = ActuatorLog.load(path)

@@ -16,7 +16,6 @@ def leg(*clamps, robots: int = 1) -> aa.ActuatedArrays:
 
 
 def test_motor_with_a_limit() -> None:
-    """Each clamp alone and both in sequence, compared with the equations of a DC motor."""
     found = envelope(leg(aa.DCMotorClampingConfig(STALL, FREE, PEAK), aa.MaxEffortClampingConfig(LIMIT)), "knee")
     v = found.velocities
     motor = np.clip([STALL * (-1 - v / FREE), STALL * (1 - v / FREE)], -PEAK, PEAK)
@@ -32,7 +31,6 @@ def test_motor_with_a_limit() -> None:
 
 @pytest.mark.parametrize("targets", ["joint", "motor"])
 def test_geared_motor_is_seen_from_the_joint(targets) -> None:
-    """Efforts by the ratio and speeds by its inverse, also of each clamp; a table of the joint as it is."""
     ratio, table = -20.0, aa.PositionBasedClampingConfig([-1.0, 1.0], [LIMIT, 2 * LIMIT])
     motor = [aa.DCMotorClampingConfig(STALL / 20, FREE * 20, PEAK / 20), aa.MaxEffortClampingConfig(LIMIT / 20)]
     found = envelope(leg(*motor, table, aa.TransmissionConfig(ratio, 0.4, targets)), "knee")
@@ -102,7 +100,6 @@ def test_motor_without_clamps_has_no_bounds() -> None:
 
 
 def test_picture_names_clamps_and_figures() -> None:
-    """Two clamps of a kind have different names; a single large one does not shrink the whole."""
     legs = leg(aa.DCMotorClampingConfig(STALL, FREE, PEAK), aa.DelayConfig(3), aa.MaxEffortClampingConfig(LIMIT))
     drawn = draw_envelope(envelope(legs, "knee", dt=0.005, drive_limit=90.0))
     (panel,) = drawn.axes

@@ -216,7 +216,6 @@ def test_wrapper_is_not_kept_alive(sim) -> None:
 
 
 def test_a_floating_base_is_held_where_it_is_until_it_is_let_go() -> None:
-    """Joints move meanwhile; a robot that is fixed has nothing to hold."""
     with aa.Simulation(ROBOTS / "unitree_go1.usda", 1 / 200) as sim:
         sim.play()
         robot = sim.articulation("/")

@@ -59,7 +59,6 @@ def test_page_is_served_until_it_is_closed(sim, capsys) -> None:
 
 
 def test_junk_on_the_port_prints_nothing(sim, capfd) -> None:
-    """Bytes of other programs, requests that are too long, and pages of another viser."""
     viser = importlib.import_module("viser")
     upgrade = "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
     upgrade += "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: "

@@ -123,7 +123,6 @@ def test_manual_steps_with_its_step(graph, monkeypatch) -> None:
 
 @pytest.mark.parametrize("step_dt", [0.0, -0.01, math.nan, math.inf])
 def test_manual_step_must_be_a_duration(graph, step_dt) -> None:
-    """The error names the value and says what to connect; no joint is touched."""
     db = graph.node(autoStepPrePhysics=False, stepDt=step_dt)
     assert not db.evaluate("execIn")
     assert f"stepDt = {step_dt}: must be a finite number of seconds > 0" in errors(db)
@@ -148,7 +147,6 @@ def test_auto_step_toggles_live(graph) -> None:
 
 
 def test_execution_goes_on_after_success_only(graph) -> None:
-    """Exec Out fires behind a pulse that worked, not behind one that failed."""
     db = graph.node()
     db.evaluate("execIn")
     assert db.outputs.execOut == 1
@@ -282,7 +280,6 @@ def test_another_path_releases_the_robot_of_before() -> None:
 
 
 def test_a_wrong_path_after_a_right_one_releases_too(graph) -> None:
-    """The old robot is not driven by a node that names another one."""
     db = graph.node()
     db.evaluate("execIn")
     db.write("inputs:robotPath", "/World/Nothing")
@@ -414,7 +411,6 @@ def test_same_error_is_told_once(graph) -> None:
 
 
 def test_manual_pulse_before_play_is_an_error() -> None:
-    """The message says what to call; once physics runs, the pulse works."""
     graph = Graph()
     with aa.use_host(graph.host):
         db = graph.node(autoStepPrePhysics=False)
@@ -481,7 +477,6 @@ def test_node_works_again_after_stop_and_play(graph) -> None:
 
 
 def test_hot_reload_leaves_one_callback(graph) -> None:
-    """The new code of the node takes over what the old code drove."""
     db = graph.node()
     db.evaluate("execIn")
     try:

@@ -42,7 +42,6 @@ def ogn() -> dict:
 
 
 def test_file_follows_the_schema(ogn) -> None:
-    """Keys, types and allowed values are those OmniGraph knows."""
     jsonschema.validate(ogn, SCHEMA)
 
 

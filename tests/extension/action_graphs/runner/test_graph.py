@@ -197,7 +197,6 @@ def test_value_that_does_not_fit_fails_the_node(runs) -> None:
     ("how", "said"), [("return", "compute returned False."), ("raise", "compute raised: ArithmeticError: no way")]
 )
 def test_failure_stops_what_is_behind_and_nothing_else(runs, how, said) -> None:
-    """Path and message are kept, once however often it fails."""
     made = loaded(
         node("T", TICK),
         record("A", "T.outputs:tick", f"custom token inputs:fails = '{how}'"),

@@ -60,7 +60,6 @@ def test_tick_has_a_period(runs, period, ticks) -> None:
 
 
 def test_physics_step_tells_durations(runs) -> None:
-    """Of the step, and by the computer's clock, which has none before the first step."""
     nodes = node("S", STEP) + node("A", RECORD, pulse("S.outputs:step"))
     made = evaluate(nodes, settings=ON_DEMAND, clock=NOW)
     assert made.read(f"{GRAPH}/S.outputs:deltaSimulationTime") == 0.0625
@@ -323,7 +322,6 @@ def test_state_of_another_joint_is_an_error(arm) -> None:
 
 
 def test_several_robots_are_commanded_and_shown_at_once() -> None:
-    """Copies of the prototype get the same; they show one after the other."""
     nodes = node("C", CONTROLLER, pulse("T.outputs:tick"), ROBOT, "custom double[] inputs:positionCommand = [1, 2]")
     nodes += node("S", STATE, pulse("T.outputs:tick"), ROBOT)
     with Simulation(stage_with(robot="arm_2dof"), num_envs=2) as sim:

@@ -204,7 +204,6 @@ def test_execution_in_a_circle_is_an_issue(runs) -> None:
 
 
 def test_data_in_a_circle_is_an_issue(runs) -> None:
-    """Neither of the nodes could compute first; a node wired to itself neither."""
     text = [wire("token inputs:value", f"{name}.outputs:value") for name in ("A", "B", "C")]
     found = issue(node("A", PURE, text[1]) + node("B", PURE, text[0]))
     assert found.startswith(f"<{GRAPH}>: data runs in a circle, ")

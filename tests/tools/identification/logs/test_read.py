@@ -64,7 +64,6 @@ def recorded(robots: int = 1, **options) -> Recording:
 
 
 def test_table(tmp_path) -> None:
-    """Joints have the order of the robot, not of the file; comments are settings or words."""
     path = written(tmp_path, TABLE)
     log = read_log(path, ROBOT)
     assert (log.joints, log.source, log.settings) == (("hip", "knee"), str(path), {"kp": 400.0, "kd": 2.5})
@@ -217,7 +216,6 @@ def test_npz_refused(tmp_path, given, said) -> None:
 
 
 def test_parquet(tmp_path) -> None:
-    """Errors name the row of a missing cell, and the content of other files."""
     arrow = pytest.importorskip("pyarrow", exc_type=ImportError)
     parquet = pytest.importorskip("pyarrow.parquet", exc_type=ImportError)
     log, path = following(), tmp_path / "log.parquet"

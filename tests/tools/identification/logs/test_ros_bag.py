@@ -84,7 +84,6 @@ def test_bag(tmp_path, storage, commands) -> None:
 
 @pytest.mark.parametrize("reference", ["reference", "desired"])
 def test_state_of_a_controller(tmp_path, reference) -> None:
-    """Its type is described in the bag, with a name that older releases have, too."""
     with BagWriter(tmp_path / "bag", reference=reference) as bag:
         states(bag)
         by_controller(bag)
@@ -131,7 +130,6 @@ def test_joints_without_commands_are_left_out(tmp_path) -> None:
 
 
 def test_several_topics(tmp_path) -> None:
-    """The usual name is that of the positions; commands are chosen, by either option."""
     with BagWriter(tmp_path / "bag") as bag:
         states(bag)
         by_states(bag)

@@ -326,7 +326,6 @@ _IMPLICIT = schema(OF_SHOULDER, "ActuatorImplicitAPI")
 
 
 def test_effort_mode_is_a_remedy_of_gains_and_mends_them(tmp_path) -> None:
-    """With the schema of the mode on the prim there is no finding; beside an encoder it does not help."""
     stiff = number(OF_SHOULDER, "newton:kd", 500.0)
     (finding,) = aa.lint(edited(tmp_path, stiff), DT)
     assert 'or use effort_mode="implicit", or multiply all gains by' in finding.remedy
