@@ -68,9 +68,6 @@ class Fragile(aa.ControllerPID):
                 raise LawError("the law failed")
 
 
-# what is simulated
-
-
 class Memory:
     """Two robots of three joints in arrays; at position 0 with target 1, so that efforts are known exactly."""
 
@@ -143,9 +140,6 @@ def _leg_stage() -> Usd.Stage:
         law = aa.PIDControlConfig(KP_ON_STAGE, 1.0, 0.0, np.inf)
         aa.add_actuator("/Robot", Memory.joints[column], f"motor_{column}", law, stage=stage)
     return stage
-
-
-# what is expected
 
 
 @dataclass(eq=False)

@@ -54,9 +54,6 @@ def step(stepped: aa.ActuatedArrays, target: float = 1.0) -> None:
     stepped.step(state, state, state + np.float32(target), 0.01)
 
 
-# what is data
-
-
 DATA: dict[str, Callable] = {
     "configs": lambda: [aa.PDControlConfig(1.0, 2.0), aa.PIDControlConfig(1.0, 2.0, 3.0, 4.0), aa.DelayConfig(3)],
     "clamps": lambda: [
@@ -152,9 +149,6 @@ def test_errors_reach_other_processes(error, again) -> None:
     error.add_note("besides")
     other = again(error)
     assert type(other) is type(error) and str(other) == str(error) and vars(other) == vars(error)
-
-
-# what is live
 
 
 @contextlib.contextmanager

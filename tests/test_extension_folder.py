@@ -31,9 +31,6 @@ def manifest() -> dict:
     return _read_toml("config/extension.toml")
 
 
-# manifest
-
-
 def test_sections_are_known_and_in_order(manifest):
     assert list(manifest) == [section for section in SECTIONS if section in manifest]
 
@@ -147,9 +144,6 @@ def test_every_pattern_is_needed(manifest):
         assert any(fnmatch(f"/home/me/{PACKAGE}/{path}", pattern) for path in ignored), pattern
 
 
-# changelog, licence, pictures
-
-
 def test_changelog_keeps_its_form():
     entries = _changelog_entries()
     assert entries == sorted(entries, key=lambda entry: [int(part) for part in entry[0].split(".")], reverse=True)
@@ -247,16 +241,10 @@ def test_missing_paths_are_seen():
     assert _missing(["data", "dota", "docs/*.md", "docs/*.mdx"]) == ["dota", "docs/*.mdx"]
 
 
-# namespaces
-
-
 @pytest.mark.parametrize("folder", ["isaacsim", "isaacsim/core", "isaacsim/core/experimental"])
 def test_shared_namespaces_stay_open(folder):
     place = ROOT / "python" / folder
     assert place.is_dir() and not (place / "__init__.py").exists()
-
-
-# readers
 
 
 def premake_paths(script: str) -> list[str]:

@@ -346,9 +346,6 @@ def test_agrees_with_newtons_own(kind, tmp_path, rng) -> None:
         np.testing.assert_allclose(efforts[0], efforts[1], atol=1e-4 * 20.0, rtol=0)
 
 
-# networks that only Torch can run
-
-
 def test_wrapper_runs_what_is_not_recognised_if_trusted(tmp_path, run_by_torch) -> None:
     """By its own argument, which is no other wrapper's, or by path; an error names prim, file and remedies."""
     stage = Usd.Stage.CreateInMemory()

@@ -47,9 +47,6 @@ def undisturbed(steps: int) -> np.ndarray:
         return outcome(alone)
 
 
-# callbacks
-
-
 @pytest.mark.parametrize("order", [-5, 5], ids=["before the actuators", "after them"])
 def test_wrapper_closed_by_a_callback_stops_acting(arm, order) -> None:
     """In that very step: its efforts are gone, its drives are back, and physics goes on."""
@@ -90,9 +87,6 @@ def test_callback_that_resets_the_actuators_changes_their_memory_only(arm) -> No
     assert arm.sim.step_count == 8 and np.isfinite(outcome(arm)).all()
 
 
-# finalisers and collections
-
-
 @pytest.mark.parametrize("what", ["step", "reset", "read", "close the wrapper"])
 def test_finaliser_may_use_what_it_likes(arm, what) -> None:
     does: dict[str, Callable] = {
@@ -131,9 +125,6 @@ def test_object_that_steps_as_it_dies_steps(arm) -> None:
     del dying
     gc.collect()
     np.testing.assert_array_equal(outcome(arm), undisturbed(2))
-
-
-# threads
 
 
 def in_thread(do: Callable) -> None:
@@ -191,8 +182,6 @@ def test_error_in_another_thread_is_its_own(arm) -> None:
         in_thread(lambda: arm.sim.step("x"))  # type: ignore[arg-type]
     assert arm.sim.step_count == 3
 
-
-# children
 
 CHILDREN = """
 import faulthandler, multiprocessing, os, pickle, sys

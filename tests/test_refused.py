@@ -35,9 +35,6 @@ def refused(*words: str):
     return pytest.raises((TypeError, ValueError), match=".*".join(words))
 
 
-# steps
-
-
 class Robot:
     def __init__(self, law: type, group: bool) -> None:
         gains = [full(value) for value in ((9, 40, 1, 10) if issubclass(law, aa.ControllerPID) else (9, 1))]
@@ -89,9 +86,6 @@ def test_law_with_an_integral_is_not_stepped_without_a_time_step(law) -> None:
     assert robot.everything() == before
 
 
-# delays
-
-
 @pytest.mark.parametrize(
     "most", [-3, -1, LARGEST + 1, 2**31, 2**58, 2**63, -(2**63), math.nan, math.inf, 1.5, None, "3"]
 )
@@ -138,9 +132,6 @@ def test_delay_in_a_file_that_cannot_be_is_refused(steps) -> None:
     prim.CreateAttribute("newton:delaySteps", Sdf.ValueTypeNames.Int).Set(steps)
     with pytest.raises(ValueError, match=rf"<{prim.GetPath()}>.newton:delaySteps = {steps}"):
         aa.parse_actuator_prim(prim)
-
-
-# wrappers
 
 
 @pytest.fixture

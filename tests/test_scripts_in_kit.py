@@ -107,9 +107,6 @@ def require_good(done: Done, kind: str) -> dict[str, np.ndarray]:
     return recording
 
 
-# the scripts
-
-
 def test_drive_from_python(kind, tmp_path) -> None:
     script = script_in(REPOSITORY, "drive_from_python")
     recording = require_good(Done(tmp_path, script, "--plot", "picture.png", kind=kind), kind)
@@ -157,9 +154,6 @@ def test_drive_from_omnigraph(kind, tmp_path) -> None:
     pid_of_graph(require_good(Done(tmp_path, script, "--plot", "picture.png", kind=kind), kind))
 
 
-# in a Kit that runs already
-
-
 def test_kit_executes_the_graph_and_goes_on(extension, tmp_path) -> None:
     """The script starts no Kit, opens the file and presses Play; frames are Kit's."""
     done = Done(tmp_path, script_in(extension, "drive_from_omnigraph"), kind="isaac-physx", inside=True)
@@ -171,9 +165,6 @@ def test_kit_executes_a_script_and_goes_on(extension, tmp_path) -> None:
     script = script_in(extension, "drive_from_python")
     done = Done(tmp_path, script, "--plot", "picture.png", kind="isaac-newton", inside=True)
     require_good(done, "isaac-newton")
-
-
-# choices
 
 
 def test_engine_can_be_chosen(tmp_path) -> None:
@@ -199,9 +190,6 @@ def test_failure_is_told_by_the_exit_code(extension, tmp_path) -> None:
     assert "FAILED:" in done.process.stdout
     # of its own folder, which has the name of an extension
     assert done.recording()["extension"].tolist() == [EXTENSION_ID, str(extension)]
-
-
-# the launch
 
 
 def test_launch_without_the_version_starts_the_bundled_one(extension, tmp_path) -> None:

@@ -128,9 +128,6 @@ def states(saved: State) -> State:
     return {name: values for name, values in saved.items() if name not in PLAIN}
 
 
-# across engines
-
-
 def test_restoring_replaces_all_of_a_past(legs, saved, kind) -> None:
     """Whatever the wrapper remembered before: integrals, delays, faults and steps."""
     other = Legs(kind)
@@ -147,9 +144,6 @@ def test_saved_state_is_a_copy(legs, saved) -> None:
         assert same(saved, dict(read))
         legs.wrapper.restore_state(read)
     assert same(legs.wrapper.save_state(), saved)
-
-
-# what does not fit
 
 
 def test_missing_name_is_refused(legs, saved) -> None:
@@ -208,9 +202,6 @@ OLD = {
 @pytest.mark.parametrize("old", [OLD, {}], ids=["0.2.0", "empty"])
 def test_state_of_an_older_version_is_refused_by_name(old, legs) -> None:
     require_refused(legs, old, "no layout number", "0.2.0", "anew")
-
-
-# values that no step would have left
 
 
 @pytest.mark.parametrize("value", [-1, 2, 2**31 - 1, -(2**31)])

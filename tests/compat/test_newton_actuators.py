@@ -83,9 +83,6 @@ def parameters(rng: np.random.Generator, lag: int, extras: bool) -> SimpleNamesp
     return found
 
 
-# ---- beside the real package
-
-
 def test_their_own_tests_pass(monkeypatch) -> None:
     """The suite in the wheel, with the one import line changed; what needs Torch is skipped by itself without it."""
     found = importlib.util.find_spec("newton_actuators")
@@ -364,9 +361,6 @@ def test_absent_feedforward_is_none() -> None:
         assert control.joint_f.numpy() == [10]
 
 
-# ---- hooks
-
-
 def test_a_transmission_takes_the_efforts_of_the_actuators(rng) -> None:
     """Two motors drive one joint; what goes into a transmission is added up, and is for the subclass to clear."""
     found = []
@@ -421,9 +415,6 @@ def test_base_class_runs_hooks_of_a_subclass() -> None:
         actuator.step(None, control_of(1, 1), "now", "after", DT)
         assert actuator.seen == ["controller", "controller", "state manager"]
         module.Actuator(places(0), places(0)).step(None, control_of(1))
-
-
-# ---- networks
 
 
 @pytest.mark.parametrize("order", ["pos_vel", "vel_pos"])
@@ -543,9 +534,6 @@ def test_module_of_the_program(kind, rng) -> None:
                 module.ActuatorNetLSTM(at, out, limit, network=torch.nn.Linear(2, 1))
 
 
-# ---- prims
-
-
 class Prim:
     """What `parse_actuator_prim` asks of a prim; a value of None is an attribute that is not authored."""
 
@@ -642,9 +630,6 @@ def test_prim_of_a_stage_becomes_an_actuator() -> None:
     control = control_of(10)
     driven.step(at_rest(1), control)
     assert control.joint_f.numpy() == [60]
-
-
-# ---- moving on
 
 
 def test_import_warns_once_and_says_where_to_read_on(monkeypatch) -> None:

@@ -236,9 +236,6 @@ def test_same_network_gives_the_same_efforts(kind, robots, tmp_path) -> None:
     )
 
 
-# what differs on purpose
-
-
 def signals(*, q: float = 0.0, qd: float = 0.0, target: float = 1.0) -> np.ndarray:
     return np.array([[value] * len(NAMES) for value in (q, qd, target, 0.0, 0.0)], np.float32)
 

@@ -70,9 +70,6 @@ def memory_of(state) -> list[np.ndarray]:
     return [array.numpy() for array in (*vars(state.delay_state).values(), state.controller_state.integral)]
 
 
-# ---- what is refused
-
-
 def assign(name: str, value):
     return lambda a, s, c: setattr(s if name in STATE else c, name, value)
 
@@ -201,9 +198,6 @@ def test_time_step_may_be_nothing(rng) -> None:
     pd().step(frame(rng)[0], control, dt=0)
     assert control.joint_f.numpy().all()
     refused(ValueError, lambda: pd().step(*frame(rng), dt=-1), "dt = -1")
-
-
-# ---- what steps do
 
 
 def test_steps_launch_nothing(path, rng, monkeypatch) -> None:
@@ -355,9 +349,6 @@ def test_an_index_that_changes_acts_at_the_next_step() -> None:
         assert control.joint_f.numpy().tolist() == expected.tolist()
 
 
-# ---- several actuators
-
-
 @pytest.mark.parametrize("count", [1, 150, 1000])
 def test_an_actuator_sees_what_those_before_it_wrote(count) -> None:
     def chain() -> list[aa.Actuator]:
@@ -424,9 +415,6 @@ def test_more_arrays_than_one_actuator_has() -> None:
     for _ in range(3):
         group.step(state, control)
     assert [getattr(control, f"f{n}").numpy()[0] for n in range(20)] == [3 * n for n in range(20)]
-
-
-# ---- what is kept
 
 
 def test_what_is_known_is_not_looked_for_again(rng, monkeypatch) -> None:
@@ -580,9 +568,6 @@ def test_unchanged_sees_every_change() -> None:
     for container in ({"a": two}, {"a": one, "b": two}, {}, [two], [], [one, two]):
         assert not unchanged([(container, (one,))])
         assert unchanged([contents(container)])
-
-
-# ---- what the core itself refuses
 
 
 class OfCore:

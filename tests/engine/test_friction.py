@@ -73,9 +73,6 @@ def write_arm(folder: Path, joint: str) -> Path:
     return path
 
 
-# in the engine
-
-
 def test_engine_has_the_friction_until_close(engine) -> None:
     with playing(with_friction(0.1, 0.3), engine) as (_, robot):
         before = frictions(robot)
@@ -182,9 +179,6 @@ def test_a_model_of_the_user_comes_back_to_the_bit() -> None:
         actuators.close()
         changed = [name for name, value in before.items() if not np.array_equal(getattr(model, name), value, True)]
     assert changed == []
-
-
-# what cannot be in the engine
 
 
 def test_arrays_refuse_it() -> None:

@@ -1,7 +1,5 @@
 """Motors that move several joints together, on both engines, against the formulas in float64."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -300,8 +298,6 @@ def test_motors_of_a_linkage_run_in_one_plan(rng: np.random.Generator) -> None:
     assert ["pitch", "roll"] in parts or parts == [sorted(NAMES)]
     assert np.isfinite(step(arrays, drawn(rng, robots))).all()
 
-
-# ---- fewer motors than joints
 
 FINGER = ["MCP", "PIP", "DIP", "wrist"]
 ROWS = {"PIP": [0.0, 1.0, 0.7], "MCP": [1.0, -0.4, 0.2]}

@@ -170,8 +170,6 @@ def test_networks_are_read_from_where_the_program_says(host, tmp_path) -> None:
     assert from_file.any() and (from_file == from_file[0, 0]).all()
 
 
-# the same by every way
-
 PANDA = {
     "panda_joint[1-5]": [
         aa.PDControlConfig({"panda_joint[1-4]": 400.1, "panda_joint5": 100.3}, 12.7, 0.3),
@@ -294,8 +292,6 @@ def test_a_robot_with_motors_is_no_warning(host) -> None:
         warnings.simplefilter("error")
         aa.ArticulationActuators.from_configs(ALL, {".*": [aa.PDControlConfig(1.0, 0.0)]}).close()
 
-
-# limits of joints
 
 ARM = FILES / "arm_2dof.usda"
 FREE = aa.PDControlConfig(1.0, 0.5)

@@ -3,8 +3,6 @@
 # MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
-from __future__ import annotations
-
 from typing import Any
 
 import isaacsim.core.experimental.actuators as aa

@@ -24,9 +24,6 @@ def array(value: float, robots: int = ROBOTS) -> wp.array:
     return wp.full(robots, value, dtype=wp.float32, device="cpu")
 
 
-# ---- what a class says
-
-
 @pytest.mark.parametrize(
     ("law", "said", "words"),
     [
@@ -97,9 +94,6 @@ def test_a_plan_keeps_what_is_read() -> None:
     plan = compile_plan([pd], ROBOTS)
     assert not plan.signals and not plan.has_totals
     assert not Assembly([pd], ROBOTS, "cpu").has_totals
-
-
-# ---- several steps
 
 
 class Spread:
@@ -239,9 +233,6 @@ def test_total_that_nothing_is_added_to() -> None:
     for one in both.assemblies:
         one.step(DT)
     assert not both.total(0).any() and not both.total(1).any()
-
-
-# ---- wrappers
 
 
 def pairs(names: Sequence[str], robots: int) -> list[tuple[aa.ActuatorConfig, str]]:

@@ -110,9 +110,6 @@ def test_feedforward_follows_the_joints_through_an_edit(robots) -> None:
         assert arm.get_dof_efforts().numpy().tolist() == [[0, 0, 0, 0, 0, 0, 2.5]]
 
 
-# stepping by itself, or no longer
-
-
 def test_no_effort_pushes_on_when_stepping_ends(leg) -> None:
     """Simulators keep efforts until they are set again: clear those of the joints that were driven, and no other."""
     leg.host.play()
@@ -174,9 +171,6 @@ def test_stepping_may_end_while_physics_does_not_run(leg) -> None:
     leg.host.arrays().efforts[:] = 5.0
     wrapper.disable_auto_step_pre_physics()
     assert leg.host.arrays().efforts.tolist() == [5, 5, 5]
-
-
-# failures
 
 
 COPIES = [copy.copy, copy.deepcopy, pickle.dumps, lambda thing: copy.deepcopy({"held": [thing]})]
@@ -550,8 +544,6 @@ def test_failure_of_a_second_ready_leaves_nothing_stepping(leg) -> None:
     refused(HostError, lambda: wrapper.step_actuators(DT), "robots are no longer there")
     wrapper.close()
 
-
-# the end of the process
 
 IN_A_SIMULATION = f"""
 from isaacsim.core.experimental.actuators import ArticulationActuators, Simulation

@@ -218,9 +218,6 @@ def components(made: ActuatedArrays):
             yield from ((component, name) for name in component.PARAMETERS)
 
 
-# ---- trials
-
-
 def steps(engines: Engines) -> None:
     engines.run(40)
 

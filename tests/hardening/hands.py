@@ -11,8 +11,6 @@ spheres. No actuator is left out but those on spatial tendons, by name. Exits wi
 # MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
-from __future__ import annotations
-
 import argparse
 import re
 import sys

@@ -163,8 +163,6 @@ def cpp_edits(source: str):
             yield found.start(), found.end(), "    ;", "statement left out"
 
 
-# ---- faults in Python: by the tree
-
 COMPARED = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "is": "is not", "is not": "is"}
 COMPARED |= {"in": "not in", "not in": "in"}
 COMPUTED = {"+": "-", "-": "+", "*": "/", "/": "*", "//": "*", "%": "*", "&": "|", "|": "&", "**": "*"}
@@ -280,9 +278,6 @@ def python_edits(source: str):
     places = Places(source)
     places.visit(ast.parse(source))
     yield from places.found
-
-
-# ---- what tests enter
 
 
 @dataclass(frozen=True)

@@ -128,8 +128,6 @@ def test_derating_scales_the_table() -> None:
     assert (with_signals(0.0, math.inf, velocities) == 0).all()
 
 
-# ---- PhysX itself
-
 DT, INERTIA = 1e-3, 0.01 + 0.5**2
 LIMITS = [(16.0, 2.0, 100.0, 0.0), (16.0, 0.5, 10.0, 0.5), (16.0, 0.2, 3.0, 0.0), (16.0, 1.0, 7.0, 0.4)]
 SPEEDS = np.array([-3.5, -3.1, -2.5, -2.0, -1.0, -0.3, 0.0, 0.3, 0.5, 1.0, 1.5, 2.0, 2.5, 2.9, 3.5])

@@ -106,8 +106,6 @@ def test_saved_states_go_on(rng) -> None:
     np.testing.assert_array_equal(stepped(other, given[6:], 0.005), stepped(arrays, given[6:], 0.005))
 
 
-# ---- MuJoCo
-
 MODEL = """
 <mujoco><option timestep="0.002" gravity="0 0 0"/>
 <worldbody><body><joint name="a" axis="0 0 1" damping="0.1"/><geom size="0.1" mass="2"/></body></worldbody>

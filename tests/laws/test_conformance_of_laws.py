@@ -97,9 +97,6 @@ def results_of(law: Law) -> int:
     return law_module.results_of(law.component) + len(law.state)
 
 
-# ---- nothing is missing
-
-
 def missing() -> list[str]:
     """Missing parts of the catalogue and of generated code, by name."""
     header = (REPOSITORY / "native" / "generated_laws.h").read_text("utf-8")
@@ -195,9 +192,6 @@ def test_canonical_order() -> None:
     before = names[: names.index(None)]
     assert before[:3] == ["ClampingDCMotor", "ClampingDCMotorCutoff", "ClampingPositionBased"]
     assert names == [*before, None, "ClampingMaxEffort"]
-
-
-# ---- all forms agree
 
 
 @functools.cache
@@ -621,9 +615,6 @@ def test_neutral_values_do_nothing(law, rng) -> None:
     np.testing.assert_array_equal(by_warp(law, table)[:, 0], table[:, names.index(given)])
 
 
-# ---- curves
-
-
 @functools.cache
 def curve_kernel() -> wp.Kernel:
     text = """
@@ -704,9 +695,6 @@ def test_component_with_a_curve_has_the_bits_of_its_parts(law, table, rng) -> No
     columns |= {name: np.full_like(positions, STAGE_SIGNALS[name].neutral) for name in law.component.ASKS}
     rows = np.stack([columns.get(name, np.zeros_like(positions)) for name in inputs_of(law)], axis=1)
     assert_same_bits(out.numpy()[:, None], by_warp(law, rows))
-
-
-# ---- what configs say of their laws
 
 
 @pytest.mark.parametrize("law", [law for law in LAWS if law.kind == "controller"], ids=lambda law: law.name)

@@ -21,9 +21,6 @@ BAM["M6"] = BAM["M5"] | {"quadratic_motor_load": 0.01, "quadratic_external_load"
 BAM = {name: {"coulomb": 0.4, "viscous": 0.03} | given for name, given in BAM.items()}
 
 
-# ---- levels
-
-
 @pytest.mark.parametrize("opposed", [False, True])
 @pytest.mark.parametrize("model", [*BAM])
 def test_level_is_that_of_the_model(model, opposed, rng) -> None:
@@ -102,9 +99,6 @@ def test_external_effort_is_told_by_the_effective_inertia() -> None:
     np.testing.assert_allclose(np.abs(plant.state("dry_effort")), 0.2 * np.abs(loads), rtol=1e-4)
 
 
-# ---- energy
-
-
 def test_friction_takes_energy_at_the_right_inertia(rng) -> None:
     """Of a million random steps under known loads: ½·p·(v_free + v⁺) <= 0."""
     count, dt = 1_000_000, 0.002
@@ -138,9 +132,6 @@ def test_kinetic_energy_never_rises_without_an_effort(factor) -> None:
         late = 5e-5 if factor >= 1 else (dt * 0.7) ** 2 / INERTIA
         assert gains.max() <= (1e-12 if told else late), (dt, told, gains.max())
         assert (energies[-1] <= 1e-14).all()
-
-
-# ---- stopping and sticking
 
 
 @pytest.mark.parametrize("told", [False, True])
@@ -226,9 +217,6 @@ def test_joint_rests_on_a_moving_load_that_stays_below_friction() -> None:
     for step in range(2000):
         plant.run(1, load=0.3 * np.sin(2 * np.pi * 0.5 * step * 0.002))
     assert np.abs(plant.v).max() < 5e-3 and abs(plant.q[0]) < 2e-3
-
-
-# ---- states, robots, gradients
 
 
 def test_reset_starts_over_at_the_velocity_and_effort_of_then() -> None:

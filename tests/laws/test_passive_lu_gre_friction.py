@@ -191,8 +191,6 @@ def test_reset_straightens_the_bristles() -> None:
     np.testing.assert_array_equal(used.v, fresh.v)
 
 
-# ---- losses of a gear
-
 GEAR = {"motor_load": 0.3, "external_load": 0.25}
 
 

@@ -140,9 +140,6 @@ def test_loss_of_the_winding_counts_without_a_motor_constant() -> None:
     assert temperatures(both)[0, 0] - AMBIENT < 0.011 * (temperatures(other)[0, 0] - AMBIENT)
 
 
-# ---- derating
-
-
 def shares(arrays: ActuatedArrays) -> np.ndarray:
     return state_of(arrays, "derating").astype(np.float64)
 
@@ -193,8 +190,6 @@ def test_i2t_of_other_numbers_is_refused(wrong) -> None:
         ThermalConfig.i2t(*wrong)
 
 
-# ---- resets, saved states, robots, engines
-
 NAMES = ["cool", "warm"]
 
 
@@ -231,9 +226,6 @@ def test_reset_cools_the_joints_that_are_not_kept(robots, on_core, monkeypatch) 
     found, first = (temperatures(one)[0].reshape(2, 2) for one in (arrays, fresh))
     np.testing.assert_array_equal(found[chosen, 0], first[chosen, 0])
     assert (found[:, 1] > before["temperature"][:, 1]).all()
-
-
-# ---- the first step
 
 
 SUPPLIED = ElectricalConfig(0.5, 1.0, voltage=10.0, temperature_coefficient=0.004, magnet_coefficient=0.001)

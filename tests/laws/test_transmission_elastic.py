@@ -23,9 +23,6 @@ def stiffness_of(product, dt: float):
     return (np.asarray(product) / dt) ** 2 / (1 / ROTOR + 1 / JOINT)
 
 
-# ---- period
-
-
 def periods(stiffness: np.ndarray, dt: float) -> np.ndarray:
     """Periods of the deflection of springs that are let go, from its zero crossings [s]."""
     count = len(stiffness)
@@ -59,9 +56,6 @@ def test_period_is_that_of_a_fine_step() -> None:
     steps = [eigenvalue_period(product) * product / (2 * math.pi) for product in products]
     np.testing.assert_allclose(error, np.array(steps) - 1, atol=1e-3)
     assert (np.abs(error[:6]) < 0.003).all() and (np.abs(error[6:]) < 0.07).all()
-
-
-# ---- damping
 
 
 def ratio_of_decay(product: float, asked: float) -> float:
@@ -101,9 +95,6 @@ def test_resonance_is_as_high_as_the_damper_lets_it() -> None:
     assert max(efforts[-500:]) == pytest.approx(JOINT / (rotor + JOINT) / (2 * asked), rel=0.02)
 
 
-# ---- energy
-
-
 @pytest.mark.parametrize("told", [False, True])
 def test_energy_is_never_above_its_start(told) -> None:
     """But for (h·ω)²/2 of it, in the middle of steps: soft and too stiff springs, other inertias and held joints."""
@@ -121,9 +112,6 @@ def test_energy_of_a_motor_that_stops_goes_into_the_joint() -> None:
     for _ in range(500):
         masses.step()
         np.testing.assert_allclose(ROTOR * masses.rotors[1] + JOINT * masses.v, ROTOR * 2.0 - JOINT * 0.5, rtol=2e-5)
-
-
-# ---- contact
 
 
 def test_rotor_flies_through_the_gap() -> None:
@@ -162,9 +150,6 @@ def test_drag_alone_slows_the_rotor_in_the_gap() -> None:
         np.testing.assert_allclose(masses.rotors[1], (1 + DT * drag / ROTOR) ** -number, rtol=1e-5)
 
 
-# ---- load and statics
-
-
 @pytest.mark.parametrize("told", [False, True])
 @pytest.mark.parametrize("backlash", [0.0, 0.02])
 def test_spring_carries_a_load(told, backlash) -> None:
@@ -201,9 +186,6 @@ def test_light_rotor_hands_on_its_effort() -> None:
     for _ in range(25):
         masses.step(effort=0.7)
     np.testing.assert_allclose(masses.effort, 0.7 * 1000 / 1001, rtol=1e-3)
-
-
-# ---- what the motor sees
 
 
 def test_motor_is_the_rotor() -> None:
@@ -298,8 +280,6 @@ def test_armature_of_the_joint_is_none() -> None:
     arrays = aa.ActuatedArrays(["a", "b", "c"], {"a": [law, rigid], "b": [law, elastic], "c": [law]})
     np.testing.assert_allclose(arrays.joint_properties["armature"], [[0.05, 0.0, np.nan]], rtol=1e-6)
 
-
-# ---- against MuJoCo
 
 MODEL = """
 <mujoco>

@@ -1,7 +1,5 @@
 """What actuators in a loop of one's own are, apart from their arrays: names, faults, state, components."""
 
-from __future__ import annotations
-
 import gc
 import weakref
 from collections.abc import Callable

@@ -289,9 +289,6 @@ def test_without_torch_it_says_so(monkeypatch) -> None:
     refused(ModuleNotFoundError, leg, "torch")
 
 
-# ---- networks
-
-
 def modules(torch) -> dict:
     """Networks of Torch in float64, seeded: layers with a history, and recurrent ones."""
     torch.manual_seed(6)

@@ -55,9 +55,6 @@ def test_some_odd_arguments(capfd) -> None:
     assert {one.partition(",")[0] for one in outcomes} == {"worked", "refused"}
 
 
-# ---- fixed cases
-
-
 @pytest.mark.parametrize("kind", sorted(name for name, one in vars(core).items() if isinstance(one, type)))
 def test_an_object_without_init_is_refused(kind) -> None:
     """`__new__` alone leaves memory in which there is nothing; its lock would never open."""

@@ -47,9 +47,6 @@ def require_none(*tallies: Tally) -> None:
     assert not any(tally.differ for tally in tallies), "\n".join(map(str, tallies))
 
 
-# ---- what is compared
-
-
 def test_every_law_and_kind_is_in() -> None:
     stages = [one for joint in all_joints() for axis in joint.axes for one in axis]
     missing = [
@@ -127,9 +124,6 @@ def test_covering_arrays_cover() -> None:
     threes = {(row[i], row[j], row[k]) for row in rows for i in range(5) for j in range(i) for k in range(j)}
     assert len(threes) + len(impossible) == 10 * 27
     assert all({"a1", "b1"} <= {*three} for three in impossible) and len(impossible) == 9
-
-
-# ---- the relations
 
 
 @pytest.mark.slow

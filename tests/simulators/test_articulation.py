@@ -57,9 +57,6 @@ def grid(host: ArraysHost, name: str) -> np.ndarray:
     return getattr(host.arrays(), name).reshape(ROBOTS, len(NAMES)).copy()
 
 
-# selection
-
-
 @pytest.mark.parametrize(
     ("paths", "expected"),
     [
@@ -161,9 +158,6 @@ def test_environments_become_rows(host, env_ids, rows) -> None:
     assert host.articulation(["/Robot_0", "/Robot_2"]).envs_to_rows(env_ids) == rows
 
 
-# getters and setters
-
-
 @pytest.mark.parametrize(("setter", "getter", "name"), STATE)
 @pytest.mark.parametrize(("indices", "dof_indices", "rows", "columns"), INDICES)
 def test_getter_returns_the_rows_and_columns_asked_for(
@@ -248,9 +242,6 @@ def test_getter_refuses_indices_out_of_range(legs, getter, arguments) -> None:
     refused(ValueError, lambda: getattr(legs, getter)(**arguments), "must be in 0 … ")
 
 
-# gains
-
-
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
@@ -281,9 +272,6 @@ def test_wrong_damping_leaves_the_stiffness_alone(host, legs, bad) -> None:
     before = grid(host, "stiffnesses")
     refused(ValueError, lambda: legs.set_dof_gains(1.0, bad), "dampings")
     np.testing.assert_array_equal(grid(host, "stiffnesses"), before)
-
-
-# buffers
 
 
 @pytest.mark.parametrize(
@@ -338,8 +326,6 @@ def test_buffers_of_robots_without_joints_are_empty() -> None:
     host.play()
     assert host.articulation("/Robot_.*").buffers().positions.shape == (2, 0)
 
-
-# life cycle
 
 CALLS = [*((getter, ()) for getter in [*GETTERS, "get_dof_gains", "buffers"]), *((s, (0.0,)) for s in SETTERS)]
 

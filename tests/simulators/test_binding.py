@@ -324,9 +324,6 @@ def test_offers_of_the_articulation_come_first() -> None:
     assert np.shares_memory(binding.buffers([0]).efforts, host.arrays().efforts)
 
 
-# buffers bound in place
-
-
 class BoundLegs(Legs):
     def __init__(self, **odd) -> None:
         super().__init__()

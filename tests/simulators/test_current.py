@@ -1,7 +1,5 @@
 """Which host is the current one."""
 
-from __future__ import annotations
-
 import enum
 import gc
 import sys
@@ -264,9 +262,6 @@ def test_articulation_needs_a_host() -> None:
     refused(HostError, lambda: Articulation("/Robot"), "no simulation is open")
 
 
-# inside Kit
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_kits_host_is_current_where_none_is_open(kind: str) -> None:
     with KitWorld(kind):
@@ -359,9 +354,6 @@ def test_broken_installation_of_ours_is_no_plain_kit(monkeypatch: pytest.MonkeyP
             current_host()
         # nothing else was tried after it
         assert caught.value.__context__ is None
-
-
-# Isaac Sim's extensions, switched on later
 
 
 def test_isaac_sims_host_takes_over_when_it_appears() -> None:

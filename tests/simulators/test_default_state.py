@@ -1,7 +1,5 @@
 """The default state that an articulation keeps."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -275,9 +273,6 @@ def test_copies_are_placed_one_by_one() -> None:
     np.testing.assert_allclose(robots.get_velocities()[0].numpy(), [[0, 0, 0], [0, 0, 0], [4, 5, 6]], atol=1e-6)
 
 
-# gravity
-
-
 @pytest.mark.parametrize("up", ["Z", "Y"])
 def test_gravity_is_seen_from_the_root_link(engine: str, up: str) -> None:
     """Against the world's up, whichever axis that is; in the robot's own frame."""
@@ -310,9 +305,6 @@ def test_gravity_of_the_rows_asked_for() -> None:
     np.testing.assert_allclose(
         robots.get_projected_gravity(indices=[2, 1]).numpy(), [[half, 0, half], [-half, 0, -half]], atol=1e-6
     )
-
-
-# several robots in one stage
 
 
 def test_robots_of_one_stage_are_told_apart(engine: str) -> None:

@@ -60,9 +60,6 @@ def raw(stage: Usd.Stage, attribute: str, joint: str = HINGE) -> float | None:
     return stage.GetPrimAtPath(joint).GetAttribute(attribute).Get()
 
 
-# while physics is stopped
-
-
 @pytest.mark.parametrize(("name", "part", "attribute", "unit"), PROPERTIES, ids=IDS)
 def test_stopped_setter_authors_the_attribute_in_its_unit(engine, name, part, attribute, unit) -> None:
     """Degrees on the stage, rad for the user; the getter reads it back."""
@@ -223,9 +220,6 @@ def test_wrong_values_change_nothing(engine, setter, arguments, message, playing
     assert [value_of(robot, name, part) for name, part, *_ in PROPERTIES] == before
 
 
-# copies
-
-
 def test_copies_share_the_stage_while_stopped() -> None:
     sim, robots = opened(pendulum(), "mujoco", 3)
     robots.set_dof_armatures([[0.2], [0.2], [0.2]])
@@ -259,9 +253,6 @@ def test_each_copy_moves_by_its_own_armature() -> None:
     sim.step(1)
     expected = DT / (INERTIA + np.array([[0.0], [0.5], [2.0]]))
     np.testing.assert_allclose(robots.get_dof_velocities().numpy(), expected, rtol=1e-5)
-
-
-# what they do
 
 
 @pytest.fixture(params=["stopped", "playing"])
@@ -380,9 +371,6 @@ def test_frictions_that_differ_on_the_stage_are_warned_of() -> None:
     with pytest.warns(UserWarning, match=r"friction of /World/Robot/hinge differ: MuJoCo has one dry friction"):
         sim.play()
     assert value_of(robot, "friction_properties", 0) == 2.0
-
-
-# control modes
 
 
 @pytest.mark.parametrize("playing", [False, True])

@@ -157,8 +157,6 @@ def test_a_host_that_cannot_take_them_is_named_once() -> None:
         made.close()
 
 
-# ---- a rotor behind a spring
-
 ROTOR = aa.ElasticTransmissionConfig(50.0, rotor_inertia=2e-5, stiffness=60.0, damping=0.2, backlash=0.01)
 
 

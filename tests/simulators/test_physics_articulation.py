@@ -1,7 +1,5 @@
 """Names, counts and life of robots on embedded physics."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -284,9 +282,6 @@ def test_jacobian_of_a_telescope(engine: str) -> None:
     boom = [[-0.5, 0], [0, 0], [0, 0], [0, 0], [0, 0], [1, 0]]
     slide = [[-1.5, 0], [0, 1], [0, 0], [0, 0], [0, 0], [1, 0]]
     np.testing.assert_allclose(found[0], [boom, slide], atol=1e-5)
-
-
-# floating
 
 
 def test_shapes_of_a_floating_robot(engine: str) -> None:

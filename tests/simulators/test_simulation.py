@@ -39,9 +39,6 @@ def batch():
         yield made
 
 
-# opening
-
-
 @pytest.mark.parametrize("source", [str, Path, lambda path: Usd.Stage.Open(str(path))])
 def test_source_is_a_path_or_a_stage(source) -> None:
     with aa.Simulation(source(ARM)) as sim:
@@ -106,9 +103,6 @@ def test_empty_stage_can_be_played() -> None:
         sim.play()
         sim.step(3)
         assert sim.step_count == 3
-
-
-# life cycle
 
 
 def test_steps_and_time_are_counted_from_play(sim) -> None:
@@ -292,9 +286,6 @@ def test_simulation_nobody_holds_is_gone() -> None:
     assert ghost() is None
 
 
-# the current simulation
-
-
 def test_open_simulation_is_current(sim) -> None:
     """For `Articulation` and everything else that asks."""
     assert (current_host(), current_stage()) == (sim, sim.stage)
@@ -328,9 +319,6 @@ def test_forgotten_simulation_is_not_current(sim) -> None:
     del forgotten
     gc.collect()
     assert current_host() is sim
-
-
-# edits
 
 
 def heavier(stage: Usd.Stage) -> None:
@@ -428,9 +416,6 @@ def test_edit_that_cannot_be_simulated_is_told_at_play(sim) -> None:
     assert sim.playing
 
 
-# environments
-
-
 def test_environments_are_rows(batch) -> None:
     arms = aa.Articulation("/World/Arm")
     assert (len(arms), arms.paths) == (3, [f"/World/envs/env_{i}/Arm" for i in range(3)])
@@ -477,9 +462,6 @@ def test_path_above_the_root_means_the_robots_of_every_copy(root) -> None:
     with aa.Simulation(made.stage, num_envs=3):
         env = robots.paths[1].rpartition("env_1")
         assert aa.Articulation("".join(env[:2])).paths == [robots.paths[1]]
-
-
-# several robots on one stage
 
 
 def test_referenced_robots_are_all_there() -> None:
@@ -534,9 +516,6 @@ def test_environments_do_not_touch() -> None:
         sim.play()
         sim.step(480)
         np.testing.assert_allclose(aa.Articulation("/World/box").get_world_poses()[0].numpy()[:, 2], 0.2, atol=2e-3)
-
-
-# pictures
 
 
 def _missing_egl() -> str:
@@ -602,9 +581,6 @@ def test_picture_is_filled_by_the_robot(name) -> None:
     assert min(rows.min(), 239 - rows.max(), columns.min(), 319 - columns.max()) >= 3
     # fields of the ground, in the lower half
     assert len(np.unique(empty[200].round(-1), axis=0)) > 2
-
-
-# MuJoCo's own
 
 
 def test_model_and_data_are_those_of_the_simulation(batch) -> None:

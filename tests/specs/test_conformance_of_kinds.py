@@ -5,8 +5,6 @@ nothing else. A kind without a law that ships has a made-up one too, and so has 
 below.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import io
@@ -145,9 +143,6 @@ def walk(arrays: aa.ActuatedArrays, steps: int = 6, first: int = 0) -> np.ndarra
     return np.array(found)
 
 
-# ---- files
-
-
 def usd_reading(bench: Bench) -> None:
     """`add_actuator`, and what a wrapper reads."""
     stage = Usd.Stage.Open(str(edited(bench.folder, without(f"{ARM}/Actuators"))))
@@ -277,9 +272,6 @@ def split(bench: Bench) -> None:
         bench.require(one.stages)
 
 
-# ---- what files say
-
-
 def inspection(bench: Bench) -> None:
     """The stage, its values with sources and units, and its word."""
     (robot,) = aa.inspect_robots(bench.file())
@@ -346,9 +338,6 @@ def resolving(bench: Bench) -> None:
     rows = [row for row in found if row.file in of_law and row.property not in others]
     assert rows, "no row has its values"
     assert all(row.applied == pytest.approx(row.file) for row in rows)
-
-
-# ---- what runs
 
 
 def engine(bench: Bench) -> None:

@@ -128,9 +128,6 @@ def test_gains_are_the_slopes_of_servo_and_winding() -> None:
     assert stand_ins([SERVO]) == {} and stand_ins([SERVO, VOLTS])[0] == aa.PDControlConfig(*gains[:2])
 
 
-# ---- registers
-
-
 def test_registers_are_those_of_the_control_table() -> None:
     """Of an MX: Kp = P/8, Kd = D·4/1000 s, Ki = I·1000/2048 per s; dead bands are in ticks of a turn."""
     servo = aa.ServoControlConfig.of("MX", p=64, d=50, i=8, deadband_ticks=2)

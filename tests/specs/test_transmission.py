@@ -13,9 +13,6 @@ from places import ROBOTS
 PENDULUM = "/World/Pendulum"
 
 
-# ---- fields
-
-
 @pytest.mark.parametrize(
     ("values", "words"),
     [
@@ -66,9 +63,6 @@ def test_a_gear_does_nothing_by_default() -> None:
     assert transmission.transmission_of(motor) is gear and transmission.armature(motor) is None
 
 
-# ---- several stages
-
-
 def test_stages_in_a_row_are_one() -> None:
     """Ratios multiply; a shaft counts by the square of its speed, the last one may be left out."""
     ratios, inertias = [4.5, -3.0], [2e-5, 8e-6, 1e-6]
@@ -98,8 +92,6 @@ def test_stages_that_do_not_fit_are_refused(ratios, inertias, words) -> None:
     with pytest.raises(ValueError, match=words):
         aa.TransmissionConfig.from_stages(ratios, inertias)
 
-
-# ---- conversion
 
 TABLE = aa.PositionBasedClampingConfig([0.0, 1.0], [2.0, 3.0])
 
@@ -145,9 +137,6 @@ def test_values_and_ratios_may_be_arrays() -> None:
     np.testing.assert_allclose(found.kp, [[4.0, 18.0]])
     np.testing.assert_allclose(found.kd, [[2.0, 4.5]])
     np.testing.assert_allclose(found.const_effort, [[0.2, -0.3]])
-
-
-# ---- armature
 
 
 def test_armature_is_that_of_the_rotor_while_attached() -> None:

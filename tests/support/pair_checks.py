@@ -91,9 +91,6 @@ def compare(joints: Sequence[Joint], baselines: Baselines, tally: Tally) -> None
             tally.add(joint, beside, lambda: record.differs_from(baselines.of(joint, *places)))  # noqa: B023
 
 
-# ---- (a) alone, and beside others
-
-
 def by_pairs(part: int = 0, parts: int = 1, seed: int = 0) -> Tally:
     """Every joint beside every joint, as a plan of two; a joint beside itself has other values there."""
     tally, joints, baselines = Tally("(a) alone, and in pairs"), usable_joints(seed), Baselines()
@@ -150,9 +147,6 @@ def by_bindings(seed: int = 0) -> Tally:
     return tally
 
 
-# ---- (b) a robot, and the others
-
-
 def by_rows(
     some: Sequence[Sequence[Joint]], others: Sequence[Joint] = (), binding: Binding = Arrays, robots: int = 5
 ) -> Tally:
@@ -187,8 +181,6 @@ def _calm(joints: Sequence[Joint], robots: int, binding: Binding) -> list[Record
     scripts = {joint: script(joint, robots, faults=False) for joint in joints}
     return run(joints, robots, binding, scripts=scripts, resets=())
 
-
-# ---- (c) both engines
 
 WARP_PLANS = 60
 """How many plans Warp compiles at most."""
@@ -267,8 +259,6 @@ def off_by(found: np.ndarray, expected: np.ndarray, most: float, furthest: float
     at = np.unravel_index(np.argmax(np.where(np.isnan(off), np.inf, off)), off.shape)
     return f"{float(found[at])!r} for {float(expected[at])!r} at {tuple(map(int, at))}, by {off[at]:.2g}"
 
-
-# ---- (d) float64
 
 ORACLE_TOLERANCE, DIFFERENCE_TOLERANCE = 3e-5, 5e-4
 """How far explicit efforts are from float64, relative likewise; of encoders and springs, which subtract positions."""

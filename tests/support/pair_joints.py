@@ -129,9 +129,6 @@ class Joint:
         return Joint(f"{self.name}, {mode}", axes)
 
 
-# ---- values
-
-
 def number(described: Parameter, rng: np.random.Generator):
     """A random value of a parameter that is one number, of the size that its unit has in motors."""
     if described.choices or described.type == "bool":
@@ -175,9 +172,6 @@ def valid(config: type[Config], rng: np.random.Generator, **given):
         if not violations(made, ""):
             return made
     raise ValueError(f"{config.__name__}: no valid values were found. Say in `number` how large they are.")
-
-
-# ---- laws
 
 
 @wp.func
@@ -348,9 +342,6 @@ def all_joints(seed: int = 0) -> tuple[Joint, ...]:
     rope = aa.ShaftFrictionConfig(0.1, 0.02, 0.2, assumed_inertia=0.2), aa.ShaftInertiaConfig(0.3, 0.2)
     found.append(Joint("tendon with rotor", ((*motor, *rope), (idle,))))
     return *found, Joint("law of a user", ((of_user,),)), Joint("law of arrays", ((of_arrays,),))
-
-
-# ---- three stages on a joint
 
 
 @functools.cache

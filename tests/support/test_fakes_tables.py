@@ -33,9 +33,6 @@ def hear(heard: list):
     return append
 
 
-# registration
-
-
 @pytest.mark.parametrize("change", ["open", "close"])
 def test_stage_change_clears_callbacks_and_ids(world, change) -> None:
     """Forget every Python callback and begin at 0 again."""
@@ -121,9 +118,6 @@ def test_bound_methods_are_looked_up_by_name(world) -> None:
     assert owner.heard == ["replaced"]
 
 
-# the current stage
-
-
 def test_used_stage_is_one_that_the_context_does_not_know(world) -> None:
     """Make a stage current inside the block only, for articulations too."""
     utils, opened, used = sys.modules["isaacsim.core.experimental.utils.stage"], world.usd_context, stage_with_robots(3)
@@ -141,8 +135,6 @@ def test_no_current_stage_is_an_error(world) -> None:
     world.close()
     refused(ValueError, lambda: utils.get_current_stage(backend="usd"))
 
-
-# what callbacks receive, and in which order
 
 TRANSPORTS = [
     *[(event, "event") for event in (IsaacEvents.PHYSICS_WARMUP, IsaacEvents.SIMULATION_VIEW_CREATED)],
@@ -196,8 +188,6 @@ def test_callbacks_run_by_order_then_by_registration(world, event) -> None:
     run_everything(world)
     assert heard == ["early", "first of 0", "second of 0", "late"]
 
-
-# life
 
 LIFE = {
     "fresh play": ("play", ["SIMULATION_SETUP", "PHYSICS_WARMUP", "SIMULATION_VIEW_CREATED", "PHYSICS_READY"]),
@@ -314,8 +304,6 @@ def test_physx_passes_the_step_alone() -> None:
         world.update()
         assert len(heard) == 1
 
-
-# the articulation
 
 METADATA = ["paths", "prims", "valid", "num_dofs", "dof_names", "dof_paths", "dof_types", "num_joints"]
 METADATA += ["joint_names", "joint_paths", "num_links", "link_names", "link_paths"]

@@ -154,9 +154,6 @@ def has_core(packaged: tuple[Path, str]) -> bool:
     return not packaged[0].name.endswith("-pure.zip")
 
 
-# the archive
-
-
 @pytest.mark.slow
 def test_one_folder_named_like_the_extension(packaged) -> None:
     with zipfile.ZipFile(packaged[0]) as archive:
@@ -190,9 +187,6 @@ def test_printed_command_starts_this_version(packaged, root) -> None:
     assert started(root, enabled)["runs"] == enabled
     bundled = started(root, NAME)
     assert (bundled["runs"], bundled["entry points"], bundled["log"]) == (BUNDLED, 0, [])
-
-
-# native cores
 
 
 def test_package_says_which_cores_it_has(packaged, root) -> None:
@@ -308,9 +302,6 @@ def test_package_with_cores_is_for_their_system(script, tmp_path, monkeypatch, p
         assert manifest["package"]["target"] == {"platform": systems if cores else known}
 
 
-# manifest
-
-
 @pytest.mark.parametrize("key", PACKAGE_KEYS)
 def test_manifest_has(manifest, key) -> None:
     assert manifest["package"][key]
@@ -351,9 +342,6 @@ def test_file_is_packaged(root, name) -> None:
 @pytest.mark.parametrize("folder", NAMESPACES)
 def test_shared_namespace_stays_open(root, folder) -> None:
     assert (root / folder).is_dir() and not (root / folder / "__init__.py").exists()
-
-
-# nodes
 
 
 def _nodes(root: Path) -> list[tuple[Path, str, dict]]:
@@ -407,9 +395,6 @@ def test_node_list_agrees_with_the_nodes(root) -> None:
         shared = [key for key in ("description", "version", "uiName") if key in node]
         assert [listed[name][key] for key in shared] == [node[key] for key in shared]
         assert listed[name]["language"].lower() == node["language"].lower()
-
-
-# what does not belong in
 
 
 @pytest.mark.parametrize("pattern", LEFTOVERS)
@@ -472,9 +457,6 @@ def test_links_and_includes_resolve(root) -> None:
     assert missing == []
 
 
-# it works from its root alone
-
-
 @pytest.mark.slow
 def test_every_module_is_imported_from_the_root(root) -> None:
     """With nothing but root and libraries on the path, each comes from the package, or asks for what is absent."""
@@ -498,9 +480,6 @@ def test_example_runs_from_the_package(root, tmp_path) -> None:
     example = root / "standalone_examples" / "api" / NAME / "drive_from_python.py"
     done = run(root, str(example), "--plot", str(tmp_path / "picture.png"))
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-# the command
 
 
 @pytest.fixture

@@ -48,9 +48,6 @@ def solver_options(library):
     return library.Actuator.ImplicitOptions(max_iters=40)
 
 
-# newton
-
-
 @pytest.mark.parametrize("links", [1, 2, 3])
 @pytest.mark.parametrize("kind", ["pd", "pid", "dc"])
 @pytest.mark.slow
@@ -143,9 +140,6 @@ def test_rest_under_gravity_is_that_of_the_explicit_law() -> None:
         rest[with_bias] = -states[0].joint_q.numpy()[0] * kp / weight
     np.testing.assert_allclose(rest[True], 1.0, rtol=1e-4)
     assert rest[False] > 1.5
-
-
-# float64
 
 
 def law(kind: str, count: int, seed: int, q: np.ndarray, v: np.ndarray, control) -> tuple[np.ndarray, np.ndarray]:
@@ -246,9 +240,6 @@ def test_geared_controllers_are_those_of_the_motor(integral) -> None:
     np.testing.assert_allclose(control.joint_f.numpy().copy(), expected, rtol=2e-5)
 
 
-# what is remembered
-
-
 @pytest.mark.parametrize("in_place", [False, True])
 def test_states_advance_once_per_step(backend, in_place) -> None:
     masses, kinds = mass_matrices(1, 2), ("implicit", "explicit")
@@ -295,9 +286,6 @@ def test_signals_reach_limits_at_tried_states() -> None:
         control.joint_f.zero_()
         actuator.step(state, control, dt=DT)
         assert control.joint_f.numpy().copy().tolist() == [8.0 * derating]
-
-
-# modes
 
 
 def test_explicit_efforts_are_as_before_after_the_implicit_mode(backend) -> None:
@@ -381,9 +369,6 @@ def test_a_group_steps_an_actuator_of_each_mode() -> None:
     assert abs(efforts[True, True][1]) < 0.9 * abs(efforts[True, False][1])
 
 
-# faults
-
-
 def test_a_joint_with_a_bad_input_has_no_effort_and_others_are_solved(backend) -> None:
     state, control = situation(2)
     actuator = made(ours, "pd", 2, 3)
@@ -441,9 +426,6 @@ def test_all_causes_of_a_fault_are_named(backend) -> None:
     actuator.step(state, control, other, one, dt=DT)
     (fault,) = actuator.faults
     assert (fault.robot, fault.step, fault.inputs) == (0, 1, ("position", "position target"))
-
-
-# errors
 
 
 @pytest.mark.parametrize(

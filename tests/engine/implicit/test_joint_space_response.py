@@ -20,9 +20,6 @@ def newton():
     return found
 
 
-# matrices
-
-
 @pytest.mark.parametrize("kind", ["NumPy", "Warp", "list"])
 def test_matrices_of_the_caller_are_inverted(kind) -> None:
     masses, armature = mass_matrices(3, 4), np.linspace(0.1, 0.4, 4)
@@ -61,9 +58,6 @@ def test_a_refresh_has_the_shape_of_the_first_matrices_and_no_state() -> None:
         with pytest.raises(TypeError, match="has no model: must have its matrices given"):
             call(None)
     refused(TypeError, lambda: JointSpaceResponse(3), "model = 3: must be a Model of newton")
-
-
-# models
 
 
 def test_matrices_of_a_model_are_newtons() -> None:
@@ -112,9 +106,6 @@ def test_joints_with_a_quaternion_are_refused_by_their_type() -> None:
 
 def test_what_is_no_response_is_refused() -> None:
     refused(ValueError, lambda: blocks_of(7), "response = 7: must be a JointSpaceResponse, ours or newton's")
-
-
-# bias force
 
 
 def free_robot():

@@ -490,9 +490,6 @@ def test_motor_efforts_before_a_passive_law_that_computes_arrays(engine, rng) ->
         np.testing.assert_array_equal(np.array(["", *step.stage_names])[numbers] != "", np.abs(wanted) == 9)
 
 
-# ---- signals that laws ask for
-
-
 def test_what_asks_cannot_stand_beside_components_of_arrays() -> None:
     """In a wrapper it would silently get neutral signals; outside a plan it does."""
     entry = asking_entries()[0]
@@ -511,9 +508,6 @@ def test_unknown_signal_is_named() -> None:
     odd = type("PassiveOdd", (PassiveDrag,), {"ASKS": ("weather",)})
     with pytest.raises(TypeError, match=r"PassiveOdd.ASKS: \['weather'\]: must be some of \['inertia', 'load'"):
         compile_plan([ActuatorEntry("/A/hip", ("hip",), None, [], None, others=[odd(step_bench.full(1))])], ROBOTS)
-
-
-# ---- what controllers see
 
 
 @pytest.mark.usefixtures("built_in")
@@ -556,9 +550,6 @@ def test_sensors_without_a_law_are_refused() -> None:
     lawless = type("FeedbackOdd", (FeedbackFiltered,), {"LAW": None})(step_bench.full(1), step_bench.full(1))
     with pytest.raises(TypeError, match="FeedbackOdd: must have a law"):
         compile_plan([dataclasses.replace(entry, others=[lawless])], ROBOTS)
-
-
-# ---- signals that laws publish
 
 
 @pytest.mark.usefixtures("built_in")
@@ -644,9 +635,6 @@ def test_state_that_is_not_finite_is_a_fault() -> None:
         saved.append(save([(JOINTS, step)]))
     for name, values in saved[0].items():
         np.testing.assert_array_equal(values, saved[1][name], err_msg=name)
-
-
-# ---- between motor and joint
 
 
 def engines(given: list[ActuatorEntry]) -> list:

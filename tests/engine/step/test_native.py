@@ -116,9 +116,6 @@ class Made:
         return handed
 
 
-# ---- what decides no bit
-
-
 class Case:
     """Random parameters and inputs of some slots: PD and PID, delayed or not, with limits."""
 
@@ -361,9 +358,6 @@ def test_a_helping_thread_changes_no_bit(monkeypatch) -> None:
     helped = run()
     np.testing.assert_array_equal(helped[0], alone[0])
     assert helped[1] == alone[1] == [(5, 3, 1, 0), (16000, 3, 1, 0)]
-
-
-# ---- what is refused
 
 
 def plan(**changed):
@@ -689,9 +683,6 @@ def test_an_index_beyond_its_array_is_refused_before_anything_is_written(end) ->
     assert made.core.steps == 2
 
 
-# ---- memory
-
-
 def test_what_was_bound_stays_alive() -> None:
     """The core keeps the arrays that it holds pointers to, and lets them go for others."""
     made = Made(delayed=[0], depth=2, integral=[1]).bind()
@@ -787,9 +778,6 @@ def run_apart(code: str, **environment: str) -> subprocess.CompletedProcess[str]
     )
 
 
-# ---- telemetry, faults, states
-
-
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("width", [0, 4])
 def test_observing_changes_no_effort(case, width) -> None:
@@ -833,9 +821,6 @@ def test_faults_are_the_first_of_each_until_a_reset() -> None:
     made.core.set_faults([(0, 1, 4, 3)], 9)
     made.core.step(DT)
     assert sorted(made.core.faults()) == [(0, 0, 32, 9), (0, 1, 4, 3), (1, 2, 19, 9)]
-
-
-# ---- delays
 
 
 def delayed(lag, depth: int, slots: int = 3, **options) -> Made:
@@ -942,9 +927,6 @@ def test_state_written_by_others_leads_nowhere_else() -> None:
             assert np.isfinite(made.step(inputs)).all()
             assert made.memory[4][0] in range(3)
         assert (made.memory[3] == 3).all()
-
-
-# ---- threads
 
 
 def test_steps_and_setters_may_come_from_different_threads() -> None:

@@ -52,9 +52,6 @@ class Legs:
         return arrays.efforts.reshape(self.shape).copy()
 
 
-# delays
-
-
 @pytest.mark.parametrize("joints", [1, 13])
 @pytest.mark.parametrize("lag", [3, 4, 5, 99, 2**31 - 1])
 def test_lag_beyond_the_largest_acts_as_the_largest(lag, joints, engine_kind) -> None:
@@ -148,9 +145,6 @@ def test_count_of_commands_is_bounded(before, law) -> None:
     assert efforts[4:] == [[target] * 3 for target in range(3, 9)]
 
 
-# tables
-
-
 TABLE = [-1.0, -0.25, 0.5, 0.5, 0.5, 2.0], [3.0, 8.0, 5.0, 9.0, 1.0, 4.0]
 
 
@@ -166,9 +160,6 @@ def test_rows_of_a_table_hold_at_their_positions(joints, engine_kind) -> None:
     np.testing.assert_allclose(above, [3.0, 8.0, 1.0, 4.0], atol=2e-6)
     assert outside.tolist() == [3.0, 4.0]
     assert (efforts == efforts[:, :1]).all()
-
-
-# memory
 
 
 GUARDED = """
@@ -226,9 +217,6 @@ def test_nothing_is_read_beyond_the_last_row(variant) -> None:
     assert done.returncode == 0 and done.stdout.endswith("done\n"), done.stderr
 
 
-# faults and resets
-
-
 def test_reset_unlatches_faults_and_counts_anew(engine_kind) -> None:
     legs = Legs(3, 2)
     bad = np.zeros((3, 2))
@@ -265,9 +253,6 @@ def test_restored_faults_stay_latched(engine_kind) -> None:
     found = {(fault.robot, fault.dof_name): fault.step for fault in other.wrapper.faults}
     assert found.pop((1, "joint_0")) == 1
     assert set(found.values()) == {2} and len(found) == 5
-
-
-# what limited an effort
 
 
 def test_clamp_that_limited_last_is_named(engine_kind) -> None:
@@ -309,9 +294,6 @@ def test_clamps_of_different_joints_are_distinguished(engine_kind) -> None:
             assert (
                 wrapper.limited_by.tolist() == [["ClampingMaxEffort", "ClampingDCMotor", "ClampingMaxEffort", ""]] * 2
             )
-
-
-# values that robots share
 
 
 class Staggered(aa.ClampingMaxEffort):

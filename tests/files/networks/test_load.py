@@ -1,7 +1,5 @@
 """Loading a checkpoint from a file: bounds, metadata beside the file, one copy of the numbers."""
 
-from __future__ import annotations
-
 import gc
 import hashlib
 import importlib.util

@@ -27,9 +27,6 @@ def _no_permission_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(load, "_known", WeakValueDictionary())
 
 
-# permissions
-
-
 def test_folder_and_what_lies_below_it(tmp_path) -> None:
     (tmp_path / "nets" / "inner").mkdir(parents=True)
     (tmp_path / "nets-other").mkdir()

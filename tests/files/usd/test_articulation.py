@@ -1,7 +1,5 @@
 """Articulations and joints are found anywhere on a stage."""
 
-from __future__ import annotations
-
 import pytest
 from isaacsim.core.experimental.actuators import Articulation, PDControlConfig, Simulation, add_actuator, add_motors
 from isaacsim.core.experimental.actuators.files.usd.articulation import (
@@ -51,9 +49,6 @@ def instanced(stage: Usd.Stage, path: str, source: str) -> Usd.Stage:
     prim.GetReferences().AddInternalReference(source)
     prim.SetInstanceable(True)
     return stage
-
-
-# prims
 
 
 def test_every_prim_enters_instances():
@@ -121,9 +116,6 @@ def test_roots_come_in_stage_order():
 
 def test_stage_without_articulations_has_no_roots():
     assert articulation_roots(stage_with("/World/A")) == []
-
-
-# bodies
 
 
 @pytest.mark.parametrize(
@@ -283,9 +275,6 @@ def test_joints_beside_a_root_are_found_by_the_links_they_connect(root: str) -> 
     made.joint("/World/S/hip", "Revolute", "/World/S/base", "/World/S/upper")
     UsdPhysics.ArticulationRootAPI.Apply(made.stage.GetPrimAtPath(root))
     assert set(found(made.stage, root)) == {"/World/R/fix", "/World/R/hip", f"{base}/weld"}
-
-
-# the list of Isaac Sim's robot schema
 
 
 def list_joints(stage: Usd.Stage, robot: str, *joints: str) -> None:

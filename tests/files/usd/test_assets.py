@@ -84,9 +84,6 @@ def asset(tmp_path: Path) -> Path:
     return tmp_path / "asset"
 
 
-# what may be read
-
-
 @pytest.mark.parametrize(
     "path",
     [
@@ -143,9 +140,6 @@ def test_same_file_is_one_network(asset, tmp_path) -> None:
     first = found(robot_file(asset / "robot.usda", "nets/knee.safetensors"))
     write_network(tmp_path / "other" / "knee.safetensors", NETWORK, {"pos_scale": 3.0})
     assert found(robot_file(tmp_path / "other" / "robot.usda", "knee.safetensors")) is first
-
-
-# what may not
 
 
 @pytest.mark.parametrize(
@@ -216,9 +210,6 @@ def test_metadata_that_cannot_be_used_is_an_issue(asset) -> None:
     assert "(layer robot.usda)" in told and "input_idx" in told
 
 
-# what the host program named
-
-
 def test_program_may_name_any_file(asset, tmp_path) -> None:
     """`add_actuator` in this process; a stage read afterwards may name the file too."""
     outside = tmp_path / "outside" / "knee.safetensors"
@@ -277,9 +268,6 @@ def test_urls_are_not_remembered(asset) -> None:
     layer = Sdf.Layer.FindOrOpen(str(robot_file(asset / "robot.usda", "x")))
     note_authored(layer, "http://127.0.0.1:9/net.onnx")
     refused(ValueError, lambda: allowed(layer, "http://127.0.0.1:9/net.onnx"), "must be a path of this machine")
-
-
-# what the host program permits
 
 
 def test_permitted_folder_is_open_to_any_stage_while_it_is(asset, tmp_path) -> None:

@@ -187,9 +187,6 @@ def reference_target(stage: Usd.Stage, path: str) -> Usd.EditTarget:
     return Usd.EditTarget(node.layerStack.layers[0], node)
 
 
-# what is written
-
-
 def test_writes_the_documented_prim(stage):
     """Write type, schemas, every value and the targets, below a Scope, and nothing else."""
     root = Sdf.Layer.CreateAnonymous("plain.usda")
@@ -386,8 +383,6 @@ def test_uses_the_stage_made_current(stage):
     assert actuator_paths(stage) == [PATH]
 
 
-# where it is written
-
 TARGETS: dict[str, Callable[[Usd.Stage], Usd.EditTarget]] = {
     "root": lambda stage: Usd.EditTarget(stage.GetRootLayer()),
     "session": lambda stage: Usd.EditTarget(stage.GetSessionLayer()),
@@ -434,9 +429,6 @@ def test_writes_targets_in_the_namespace_of_a_referenced_file(stage):
     with Usd.EditContext(stage, reference_target(stage, "/World/Linked")):
         prim = author(stage, articulation_root="/World/Linked", target_names="wheel")
     assert prim.GetRelationship("newton:targets").GetTargets() == [Sdf.Path("/World/Linked/wheel")]
-
-
-# what is refused
 
 
 CONTROL_NAMES, CLAMPING_NAMES = (
@@ -760,8 +752,6 @@ def test_ill_formed_root_prints_nothing(stage, capfd, path):
     assert capfd.readouterr() == ("", "")
 
 
-# there and back
-
 float32 = st.floats(width=32, allow_nan=False, allow_infinity=False)
 gain = st.floats(min_value=0.0, width=32, allow_infinity=False)
 limit = st.floats(min_value=0.0, width=32, allow_nan=False)
@@ -826,9 +816,6 @@ def test_reads_back_the_ends_of_single_precision(stage, value):
     """Store the largest float32, and take for zero what is too small for it."""
     author(stage, controller=PDControlConfig(value, 0))
     assert discover(stage, ROOT, [HIP])[0].controller.kp == float(np.float32(value))
-
-
-# the other laws
 
 
 @dataclass
@@ -906,9 +893,6 @@ def test_bad_table_is_refused_when_made_and_when_authored(positions, efforts, wo
     with pytest.raises(ValueError) as error:
         add_actuator(ROOT, "hip", "act", PD, clamping=[config], stage=make_stage())
     assert all(word in str(error.value) for word in words), error.value
-
-
-# failures inside
 
 
 @pytest.mark.parametrize("place", ["root", "session", "overwrite"])

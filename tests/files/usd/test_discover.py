@@ -143,9 +143,6 @@ def issues(stage: Usd.Stage, root: str = ROOT) -> tuple[str, ...]:
     return caught.value.issues
 
 
-# what is read
-
-
 def test_reads_every_value():
     values = ["newton:kp = 20", "newton:kd = 2", "newton:constEffort = -1", "newton:maxEffort = 10"]
     stage = stage_of(actuator(*(f"float {value}" for value in values), "int newton:delaySteps = 3"))
@@ -281,9 +278,6 @@ def test_reads_every_robot_file(robots, name):
     joints = [str(prim.GetPath()) for prim in stage.Traverse() if axes_of(prim)]
     found = discover(stage, articulation_roots(stage)[0], joints)
     assert sorted(target for each in found for target in each.targets) == sorted(joints)
-
-
-# where it is found
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -439,8 +433,6 @@ def test_lists_every_actuator_of_the_stage():
     stage = Usd.Stage.Open(layer(world(robot(actuator(name="own")), text)))
     assert actuator_paths(stage) == [f"{ROOT}/Actuators/own", "/World/A/Actuators/act"]
 
-
-# what is reported
 
 VALUES = {
     # line of the prim, and a pattern of the message
@@ -709,8 +701,6 @@ def test_error_is_a_value_error_with_one_line_per_problem():
     assert isinstance(error, ValueError) and str(error).split("\n") == list(error.issues) == ["first", "second"]
 
 
-# what is warned of
-
 HINTS = {
     # authored property, and a pattern of the warning
     "float newton:Kp = 5": "Did you mean newton:kp?",
@@ -885,9 +875,6 @@ def test_prim_has_one_delay(acme):
     )
 
 
-# one prim
-
-
 @pytest.mark.parametrize("path", ["/", ROOT, HIP])
 def test_prim_that_is_no_actuator_gives_nothing(path):
     assert parse_prim(stage_of(actuator()).GetPrimAtPath(path)) is None
@@ -907,18 +894,12 @@ def test_prim_is_parsed_wherever_it_stands(specifier):
     assert parse_prim(stage.GetPrimAtPath(ACT)).controller == PDControlConfig(5.0, 0.0)
 
 
-# prims of no articulation
-
-
 def test_actuator_of_nobody_is_named():
     parts = (robot(actuator()), robot(actuator()).replace("Robot", "Twin"), actuator(name="lost", targets=""))
     stage = Usd.Stage.Open(layer(world(*parts)))
     with pytest.warns(UserWarning, match="</World/lost> is ignored: it drives no joint of an articulation") as caught:
         assert spec(stage).path == ACT
     assert len(caught) == 1
-
-
-# what is not opened
 
 
 class Trap:
@@ -942,8 +923,6 @@ def test_model_path_is_kept_as_authored(path):
     found = spec(stage_of(actuator(f"asset newton:modelPath = @{path}@", schemas=("NewtonNeuralControlAPI",))))
     assert found.controller.model_path == path
 
-
-# any prim at all
 
 rows = st.builds(
     "{} newton:{} = {}".format,
@@ -1030,8 +1009,6 @@ def test_earlier_name_is_no_name_to_register():
         with pytest.raises(ValueError, match=f"{name} is built in"):
             register_actuator_component(name, ControllerPD, ComponentKind.CONTROLLER)
 
-
-# with and without the schema plugins
 
 SCRIPT = """
 import sys

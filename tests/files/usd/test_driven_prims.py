@@ -147,8 +147,6 @@ def test_actuator_built_in_python_goes_by_path_where_joints_share_a_name() -> No
             assert actuators.actuated_dof_indices == [2]
 
 
-# joints with several axes
-
 WRIST = "/World/Robot/wrist"
 
 
@@ -258,9 +256,6 @@ def test_one_axis_has_one_actuator() -> None:
     aa.add_actuator(ROBOT, "wrist:rotX", "two", STIFF, stage=stage)
     with pytest.raises(ActuatorParseError, match=rf"= <{WRIST}\.rotX>: already driven by <{ROBOT}/Actuators/one>"):
         aa.motors_of(stage)
-
-
-# other units
 
 
 def cgs(stage: Usd.Stage) -> Usd.Stage:

@@ -1,7 +1,5 @@
 """Fallbacks of actuators on joints go with their actuators; what the robot's author put there stays."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Sequence

@@ -29,8 +29,6 @@ BATCH = 50
 FLOAT32_MAX = float(np.finfo(np.float32).max)
 INF = math.inf
 
-# the rules
-
 
 @dataclass
 class Rule:
@@ -128,9 +126,6 @@ class Prim:
     properties: dict[str, list[Opinion | None]] = field(default_factory=dict)
     targets: list[str] | None = None
     targets_are_attribute: bool = False
-
-
-# making prims
 
 
 def any_number(rng: np.random.Generator, kind: str, calm: bool):
@@ -268,9 +263,6 @@ def any_prim(rng: np.random.Generator, name: str) -> Prim:
     return prim
 
 
-# writing them down
-
-
 def write_opinion(spec: Sdf.PrimSpec, name: str, opinion: Opinion) -> None:
     if opinion.relationship:
         Sdf.RelationshipSpec(spec, f"newton:{name}").targetPathList.explicitItems = [Sdf.Path("/Robot/base")]
@@ -369,9 +361,6 @@ def open_scene(robot: Sdf.Layer, scene: str) -> tuple[Usd.Stage, str]:
     layer = Sdf.Layer.CreateAnonymous("scene.usda")
     layer.ImportFromString("#usda 1.0\n" + SCENES[scene].replace("FILE", robot.identifier))
     return Usd.Stage.Open(layer), "/Copy"
-
-
-# what has to happen
 
 
 def expected_value(rule: Rule, opinions: list[Opinion | None]) -> tuple[bool, Any]:

@@ -130,9 +130,6 @@ def test_only_free_axis_of_a_generic_joint(made) -> None:
     assert axis_of(made.stage, HINGE, "hinge") == "rotY"
 
 
-# what cannot be written
-
-
 def locked(stage: Usd.Stage) -> None:
     stage.GetRootLayer().SetPermissionToEdit(False)
 
@@ -192,9 +189,6 @@ def test_hidden_by_a_stronger_layer_is_undone(made) -> None:
     with Usd.EditContext(made.stage, weak), pytest.raises(HostError, match="a stronger layer authors it"):
         write_properties(made.stage, {"stiffnesses": np.array([1.0]), "armatures": np.array([0.7])}, AXIS)
     assert (weak.ExportToString(), read_property(made.stage, "stiffnesses", AXIS)) == (empty, [0.0])
-
-
-# envelopes of drives
 
 
 def with_envelope(made: SmallStage, **values: float) -> SmallStage:

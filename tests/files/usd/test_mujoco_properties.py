@@ -1,7 +1,5 @@
 """Properties of joints as MuJoCo takes them from a stage: before play they are those after it."""
 
-from __future__ import annotations
-
 import math
 import re
 import warnings

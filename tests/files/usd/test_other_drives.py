@@ -1,7 +1,5 @@
 """The message of a robot without actuators names what drives its joints, and how to get motors."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

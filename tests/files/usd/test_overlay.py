@@ -1,7 +1,5 @@
 """Layers over files: what is edited, and what is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

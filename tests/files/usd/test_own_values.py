@@ -1,7 +1,5 @@
 """Values that a robot has for itself: copies on the stage, references, instances, and environments with an `over`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 

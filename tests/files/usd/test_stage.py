@@ -1,7 +1,5 @@
 """Stages are opened with clear errors, refused in other units, and watched for edits."""
 
-from __future__ import annotations
-
 import gc
 import re
 import weakref
@@ -46,9 +44,6 @@ def paths(stage: Usd.Stage) -> list[str]:
 
 def texts(stage: Usd.Stage) -> list[str]:
     return [layer.ExportToString() for layer in stage.GetUsedLayers()]
-
-
-# open
 
 
 ARCS = {
@@ -166,9 +161,6 @@ def test_folder_is_no_file(tmp_path):
     refused(ValueError, lambda: open_stage(tmp_path), "must be a file, not a folder or a device")
 
 
-# meters
-
-
 @pytest.mark.parametrize("unit", [1, 1.0, 1 + 1e-12, None])
 def test_metres_are_accepted(stage, unit):
     if unit is not None:
@@ -191,9 +183,6 @@ def test_kilograms_are_asked_for_where_properties_are_told_in_si(stage):
     refused(UnsupportedSceneError, lambda: require_si(stage), r"plain\.usda: kilogramsPerUnit = 0\.001: .* Convert the")
     stage.SetMetadata("metersPerUnit", 0.01)
     refused(UnsupportedSceneError, lambda: require_si(stage), "metersPerUnit = 0\\.01")
-
-
-# edits
 
 
 def test_fresh_watch_has_nothing_pending(stage):

@@ -76,8 +76,6 @@ def test_builders_take_newtons_classes(host) -> None:
         assert efforts(host) == [3.0] * ROBOTS
 
 
-# built-in laws
-
 TABLE = {"lookup_positions": (-1.0, 0.0, 0.0, 2.0), "lookup_efforts": (20.0, 5.0, 9.0, 40.0)}
 LAWS: dict[str, Callable[[Any], list]] = {
     "pd": lambda get: [get("ControllerPD")(full([80.0, 90.0, 70.0]), full(3.0)), [], None],
@@ -157,9 +155,6 @@ def test_objects_stay_those_given(host) -> None:
     with wrapped((config, "hip")) as wrapper:
         assert wrapper.actuators[0].controller is controller
         assert efforts(host) == [0.5] * 3
-
-
-# computations of the user's own
 
 
 class Leaky(theirs("Controller")):
@@ -368,9 +363,6 @@ def test_arrays_that_a_component_asks_for_are_those_of_the_control_object(host) 
         assert efforts(host) == [1.0, 2.0, 3.0]
 
 
-# networks of Torch
-
-
 def network_files(folder: Path) -> dict[Any, Path]:
     """A file for each class of newton's networks that Torch runs, in the format that its version reads."""
     torch = pytest.importorskip("torch", reason="newton runs these networks by Torch")
@@ -457,9 +449,6 @@ def test_networks_of_newton_are_not_of_the_end_of_the_step() -> None:
         ours.ActuatedArrays(["hip"], [(ActuatorConfig(OwnNetwork()), "hip")], ROBOTS, effort_mode="implicit")
 
 
-# refusals
-
-
 class Empty(theirs("Controller")):
     """A law without anything."""
 
@@ -520,9 +509,6 @@ def test_arrays_that_do_not_fit_are_refused_before_anything_changes(
     refused(ValueError, lambda: wrapped((ActuatorConfig(good), "hip"), (ActuatorConfig(bad), "knee")), said)
     assert (type(good), type(bad)) == kinds
     assert set(host.arrays().stiffnesses) == {7.0}
-
-
-# whole actuators
 
 
 def whole(law: str, count: int = ROBOTS, peer=None):
@@ -611,9 +597,6 @@ def test_effort_mode_of_newton_is_recognised() -> None:
     module = importlib.import_module(newton.Actuator.__module__)
     assert vars(module)["_EffortModeImplicit"].__name__ == "_EffortModeImplicit"
     assert type(vars(whole("pd"))["_effort_mode"]).__name__ == "_EffortModeExplicit"
-
-
-# components read from USD
 
 
 @pytest.fixture
@@ -714,9 +697,6 @@ def test_newtons_names_register_components(host) -> None:
     law, half = parsed.controller_class(**parsed.controller_kwargs), parsed.component_specs[0][0]()
     with wrapped((ActuatorConfig(law, [half]), "hip")):
         assert efforts(host) == [2.5] * 3
-
-
-# elsewhere
 
 
 def test_public_actuator_takes_them() -> None:

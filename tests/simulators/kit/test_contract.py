@@ -80,9 +80,6 @@ def test_wrapper_drives_its_robot(kind) -> None:
         assert life.foreign.steps == 300
 
 
-# what holds in each Kit besides
-
-
 @pytest.fixture(params=KINDS)
 def world(request: pytest.FixtureRequest):
     with KitWorld(request.param) as made:

@@ -214,9 +214,6 @@ def test_robots_deleted_and_made_again_are_others(world) -> None:
     aa.ArticulationActuators(ROBOTS).step_actuators(0.01)
 
 
-# callbacks
-
-
 def test_callbacks_of_ours_have_no_number(world) -> None:
     """Register nothing in Isaac Sim's table but what its own articulations do."""
     wrapper, manager = aa.ArticulationActuators(ROBOTS), world.simulation_manager
@@ -310,9 +307,6 @@ def test_another_stage_ends_subscriptions(world) -> None:
     later.close()
 
 
-# the current stage
-
-
 def test_current_stage_is_isaac_sims(world) -> None:
     """Author and discover on the stage that `use_stage` made current, and leave the open one alone."""
     opened, used = world.usd_context.get_stage(), stage_with_robots(1)
@@ -335,9 +329,6 @@ def test_without_the_stage_utilities_the_open_stage_is_current(world, monkeypatc
         for name in ("isaacsim.core.experimental.utils", "isaacsim.core.experimental.utils.stage"):
             patch.delitem(sys.modules, name)
         assert current_host().stage is world.usd_context.get_stage()
-
-
-# robots
 
 
 def test_prim_above_robots_means_all_of_them(world) -> None:

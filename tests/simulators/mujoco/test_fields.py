@@ -93,9 +93,6 @@ def test_velocity_of_creep_is_that_of_the_formula(tmp_path, hardness) -> None:
         assert creep(sim, aa.Articulation("arm")) == pytest.approx(weight * last * hardness["solref"][0] / 2, rel=0.01)
 
 
-# where it comes from
-
-
 def test_friction_of_a_stage_is_hard() -> None:
     made = horizontal_pendulum()
     made.attribute(HINGE, "newton:friction", 8.0)
@@ -200,9 +197,6 @@ def test_hardness_follows_an_armature_that_is_set(tmp_path, num_envs) -> None:
         aa.Articulation("arm").set_dof_armatures(2.0)
         found = [sim._host.model_now(env).dof_invweight0[0] for env in range(num_envs)]
     np.testing.assert_allclose(found, expected, rtol=1e-6)
-
-
-# a user's model
 
 
 def test_own_model_gets_its_softness_back(tmp_path) -> None:

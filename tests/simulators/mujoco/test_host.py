@@ -56,9 +56,6 @@ def arms() -> tuple[MujocoHost, MujocoArticulation]:
     return host, arms
 
 
-# life cycle
-
-
 def test_robots_are_known_before_play() -> None:
     robot = MujocoHost(robot_file("arm_2dof"), DT, 1).articulation("/World/Arm")
     assert (robot.dof_names, robot.num_dofs, len(robot)) == (["shoulder", "extension"], 2, 1)
@@ -122,9 +119,6 @@ def test_stage_that_cannot_be_read_is_read_again_at_the_next_play() -> None:
     made.stage.GetPrimAtPath("/World/Robot/hinge").SetTypeName("PhysicsDistanceJoint")
     for _ in range(2):
         refused(ValueError, host.play, "distance joint")
-
-
-# state
 
 
 def test_play_starts_in_the_authored_state() -> None:
@@ -207,9 +201,6 @@ def test_setting_what_was_read_is_exact_too(arms, name) -> None:
     np.testing.assert_array_equal(state, read.astype(np.float64))
 
 
-# efforts
-
-
 @pytest.mark.parametrize("effort", [3.0, -3.0])
 def test_effort_accelerates_by_its_inertia(swing, effort) -> None:
     host, robot = swing
@@ -287,8 +278,6 @@ def test_buffers_follow_the_state(swing) -> None:
     assert buffers.positions.tolist() == robot.get_dof_positions().numpy().tolist() != [[0.0]]
 
 
-# one (robot, joint) at a time
-
 LAYOUTS = {
     "merged": (lambda: merged("anymal_c"), 1, ["/World/Left", "/World/Right"]),
     "batch": (lambda: robot_file("anymal_c"), 3, [f"/World/envs/env_{i}/Anymal" for i in range(3)]),
@@ -353,9 +342,6 @@ def test_joint_set_is_the_joint_that_moves(stage, num_envs, paths) -> None:
         env, root = (row, "/World/Anymal") if num_envs > 1 else (0, path)
         addresses = [host.model.joint(f"{root}/joints/{name}").qposadr[0] for name in robots.dof_names]
         np.testing.assert_array_equal(qpos_of(host)[env, addresses], values[row])
-
-
-# drives
 
 
 def driven(**drive: float) -> tuple[MujocoHost, MujocoArticulation]:
@@ -464,9 +450,6 @@ def test_drive_efforts_are_selected_by_indices(arms) -> None:
     )
 
 
-# gravity
-
-
 @pytest.mark.parametrize("name", ["arm_2dof", "franka_panda"])
 def test_gravity_compensation_holds_the_arm_still(name) -> None:
     host = running(robot_file(name))
@@ -503,9 +486,6 @@ def test_gravity_compensation_of_a_floating_robot_is_that_of_its_joints() -> Non
     base = Frame(origin=robot.get_world_poses()[0].numpy()[0].astype(float))
     expected = twin.equations({"/World/Anymal/base": base}, q, np.zeros(18))[1][6:]
     np.testing.assert_allclose(robot.get_dof_gravity_compensation_forces().numpy()[0], expected, rtol=1e-4, atol=1e-4)
-
-
-# several robots
 
 
 def test_robot_in_a_merged_stage_moves_as_it_does_alone() -> None:
@@ -575,9 +555,6 @@ def test_two_robots_per_row_are_set_apart() -> None:
     assert host.articulation("/World/Left").get_dof_positions().numpy().tolist() == [[0, 0], [0, 0]]
 
 
-# reset
-
-
 def test_reset_puts_targets_back_and_drops_efforts(arms) -> None:
     host, robots = arms
     robots.set_dof_position_targets(1.0)
@@ -623,9 +600,6 @@ def test_reset_refuses_environments_there_are_not(arms, env_ids) -> None:
     before = qpos_of(host)
     refused(ValueError, lambda: host.reset(env_ids), "environment")
     np.testing.assert_array_equal(qpos_of(host), before)
-
-
-# divergence
 
 
 def blow_up(host: MujocoHost, path: str, steps: int = 100) -> SimulationDivergedError:
@@ -761,9 +735,6 @@ def test_looking_at_a_diverged_robot_writes_no_log() -> None:
     robot = host.articulation("/World/Left")
     robot.get_world_poses()
     assert np.isnan(robot.get_dof_gravity_compensation_forces().numpy()).any()
-
-
-# data
 
 
 def test_data_is_a_copy_with_everything_computed(arms) -> None:

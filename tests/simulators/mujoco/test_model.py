@@ -37,9 +37,6 @@ def height(host: MujocoHost, path: str) -> float:
     return float(host.data().body(path).xpos[2])
 
 
-# equations of motion
-
-
 def gimbal() -> Usd.Stage:
     """A free body with a slider that carries a two-axis and then a three-axis joint, every frame askew."""
     made = SmallStage()
@@ -197,9 +194,6 @@ def test_friction_of_the_joint_holds_below_its_effort(effort, moves) -> None:
     assert bool(abs(robot.get_dof_velocities().numpy()[0, 0]) > 0.1) is moves
 
 
-# limits
-
-
 @pytest.mark.filterwarnings("ignore:joints begin outside their limits")
 @pytest.mark.parametrize(
     ("limits", "lower", "upper"),
@@ -240,9 +234,6 @@ def test_a_joint_without_limits_turns_on() -> None:
         robot.set_dof_efforts(20.0)
         host.step()
     assert robot.get_dof_positions().numpy()[0, 0] > 20
-
-
-# coupled joints
 
 
 def coupled(schema: str, values: dict[str, float], relation: str) -> Usd.Stage:
@@ -292,9 +283,6 @@ def test_mimic_joint_follows(schema, values, relation, ratio, offset) -> None:
         if step > 120:
             worst = max(worst, abs(follower - (ratio * leader + offset)))
     assert worst < 1.0
-
-
-# contacts
 
 
 def cube(size: tuple[float, float, float], corner: tuple[float, float, float]) -> tuple[list, list]:

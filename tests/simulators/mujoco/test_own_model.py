@@ -66,9 +66,6 @@ def changed(model: mujoco.MjModel, before: dict) -> list[str]:
     return [name for name, value in before.items() if np.asarray(value).tobytes() != np.asarray(after[name]).tobytes()]
 
 
-# the same as in Simulation
-
-
 @pytest.mark.parametrize("loop", ["step", "own"])
 def test_arm_moves_as_in_simulation(loop) -> None:
     """MJCF here and USD there, within what USD's float32 leaves of limits and inertias."""
@@ -123,9 +120,6 @@ def test_a_model_that_is_bit_for_bit_that_of_simulation_moves_bit_for_bit_alike(
         robot.set_dof_position_targets(0.3, dof_indices=columns)
         own.step(1000)
     np.testing.assert_allclose(data.qpos, expected, rtol=0, atol=1e-9)
-
-
-# environments
 
 
 @pytest.mark.parametrize("kind", ["list", pytest.param("batch", marks=needs_mujoco_4)])
@@ -183,9 +177,6 @@ def test_reset_to_a_keyframe() -> None:
         refused(KeyError, lambda: sim.reset(keyframe="down"), "down")
 
 
-# what is read and written
-
-
 def test_state_is_that_of_the_data_at_once() -> None:
     """Values written by user code are read, values set are there; other efforts stay bit-identical."""
     model = mixed()
@@ -217,9 +208,6 @@ def test_robots_are_bodies() -> None:
         assert sim.articulation("/world").dof_names == ["left_hip", "joint_2", "right_hip"]
         assert sim.articulation("ri.*").dof_paths == [["/right/right_hip"]]
         refused(ValueError, lambda: sim.articulation("left|right"), "robots of one articulation must have the same")
-
-
-# drives
 
 
 @pytest.mark.parametrize("end", ["wrapper", "simulation", "error"])
@@ -290,9 +278,6 @@ def test_no_group_is_free() -> None:
             driven("left", {"left_hip": motor})
 
 
-# joints
-
-
 def test_armature_and_friction_are_set_and_given_back() -> None:
     model = arm()
     before = numbers(model)
@@ -345,9 +330,6 @@ def test_armature_of_one_environment(kind) -> None:
             assert robot.get_dof_armatures().numpy().tolist() == [[0.25, 0.25], [0.25, 0.25]]
     if kind == "batch":
         assert data.expand("dof_armature").tolist() == [[0, 0], [0, 0]]
-
-
-# what is refused
 
 
 @pytest.mark.parametrize(

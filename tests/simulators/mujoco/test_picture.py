@@ -1,7 +1,5 @@
 """Drawn triangles: closed, oriented outwards, of MuJoCo's size; the window, by a stand-in for a display."""
 
-from __future__ import annotations
-
 import contextlib
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """The PhysX host: state, efforts and drives of running robots, with MuJoCo as the second opinion on one step."""
 
-from __future__ import annotations
-
 import functools
 import gc
 import warnings
@@ -61,9 +59,6 @@ def arm() -> Iterator[tuple[aa.Simulation, aa.Articulation]]:
     sim, robot = running(stage_of(ROBOTS / "franka_panda.usda"))
     yield sim, robot
     sim.close()
-
-
-# life cycle
 
 
 def test_robots_are_known_before_play() -> None:
@@ -170,9 +165,6 @@ def test_two_simulations_run_side_by_side(swing) -> None:
     np.testing.assert_allclose(values(robot.get_dof_positions()), [0.5], rtol=1e-6)
 
 
-# state
-
-
 def test_play_starts_in_the_authored_state() -> None:
     """Positions, velocities and targets, per degree in the file and per radian here."""
     made = pendulum()
@@ -254,9 +246,6 @@ def test_instanced_robot_is_found() -> None:
     assert made.stage.GetPrimAtPath("/World/Arm").IsInstance()
 
 
-# efforts
-
-
 @pytest.mark.parametrize("effort", [3.0, -3.0])
 def test_effort_accelerates_by_its_inertia(swing, effort: float) -> None:
     sim, robot = swing
@@ -326,9 +315,6 @@ def test_effort_is_not_limited_by_a_drive_that_is_off() -> None:
     robot.set_dof_position_targets(1.0)
     sim.step()
     np.testing.assert_allclose(values(robot.get_dof_velocities()), [1.0 * DT / INERTIA], rtol=1e-3)
-
-
-# the second opinion
 
 
 def lifted(name: str) -> Usd.Stage:
@@ -409,9 +395,6 @@ def test_gravity_efforts_are_those_of_the_pose_set(arm) -> None:
     np.testing.assert_allclose(values(robot.get_dof_gravity_compensation_forces()), expected, rtol=1e-4, atol=1e-4)
 
 
-# drives
-
-
 @pytest.mark.parametrize("drive", [None, {}, {"stiffness": 5.0, "damping": 1.0}])
 def test_gains_can_be_set_while_running(drive: dict | None) -> None:
     """Whatever the stage has: no drive, one without gains, or others."""
@@ -473,9 +456,6 @@ def test_drive_is_off_on_owned_joints_and_on_elsewhere() -> None:
     assert elbow == pytest.approx(0.5, abs=1e-2)
     # nothing but the reaction to the elbow's own motion
     assert abs(hinge) > 1e-3 and abs(hinge - 0.5) > 0.1
-
-
-# reset
 
 
 def test_reset_is_a_new_beginning() -> None:
@@ -541,9 +521,6 @@ def test_reset_of_nothing_changes_nothing(swing) -> None:
     assert values(robot.get_dof_positions()).tolist() == [0.5]
 
 
-# divergence
-
-
 def test_diverged_robot_is_named_and_reset_recovers() -> None:
     sim, left = running(two_robots(ROBOTS / "arm_2dof.usda", "/World/Arm"))
     left.set_dof_velocities([[3e38, 0.0]])
@@ -553,9 +530,6 @@ def test_diverged_robot_is_named_and_reset_recovers() -> None:
     sim.reset()
     sim.step(5)
     assert np.isfinite(left.get_dof_positions().numpy()).all()
-
-
-# warnings about a stage
 
 
 @pytest.mark.parametrize("limits", [(-150, -50), (None, -50)])

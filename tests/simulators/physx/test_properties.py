@@ -42,9 +42,6 @@ def value(array: object) -> float:
     return array.numpy().item()
 
 
-# limits
-
-
 def test_joint_without_limits_gets_none_while_it_runs() -> None:
     _, robot = running(pendulum().stage)
     for limits in ((-1.0, 1.0), (None, 1.0), (-1.0, math.inf)):
@@ -76,9 +73,6 @@ def test_one_limit_alone_limits_one_way(limits, way) -> None:
     assert way * value(robot.get_dof_positions()) > 1.0
 
 
-# velocities
-
-
 def test_max_velocity_is_enforced() -> None:
     sim, robot = running(weightless(pendulum()))
     robot.set_dof_max_velocities(0.5)
@@ -88,9 +82,6 @@ def test_max_velocity_is_enforced() -> None:
     robot.set_dof_max_velocities(math.inf)
     sim.step(60)
     assert value(robot.get_dof_velocities()) == pytest.approx(0.5 + 10.0 * 60 * DT / INERTIA, rel=1e-2)
-
-
-# the drive's bounds
 
 
 def test_drive_model_bounds_the_drive_at_speed() -> None:
@@ -124,9 +115,6 @@ def test_bounds_of_a_drive_that_is_off_bound_nothing(on) -> None:
     assert [value(array) for array in robot.get_dof_drive_model_properties()] == pytest.approx([0.0, 0.2, 0.1])
 
 
-# friction
-
-
 def test_frictions_go_up_and_down_together() -> None:
     """PhysX refuses a static one below the dynamic one at any time, also between two writes."""
     _, robot = running(pendulum().stage)
@@ -152,9 +140,6 @@ def test_static_friction_below_the_dynamic_one_on_the_stage_is_warned_of() -> No
     with pytest.warns(UserWarning, match=r"static friction 1 < dynamic friction 2 of <.*hinge>: engine 'physx'"):
         _, robot = running(made.stage)
     assert [value(array) for array in robot.get_dof_friction_properties()] == [2.0, 2.0, 0.0]
-
-
-# what PhysX does not read by itself
 
 
 @pytest.mark.parametrize(
@@ -188,9 +173,6 @@ def test_largest_float_is_no_limit() -> None:
     made.drive(HINGE, maxForce=float(np.finfo(np.float32).max))
     _, robot = running(made.stage)
     assert (value(robot.get_dof_max_velocities()), value(robot.get_dof_max_efforts())) == (math.inf, math.inf)
-
-
-# all of them
 
 
 @pytest.mark.parametrize(

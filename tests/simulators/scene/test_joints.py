@@ -51,9 +51,6 @@ def triangle(kind: str = "Revolute") -> SmallStage:
     return made
 
 
-# which joint closes a loop
-
-
 @pytest.mark.parametrize(
     ("kind", "driven", "loop"),
     [("Revolute", False, "third"), ("Revolute", True, "second"), ("Prismatic", False, "second")],
@@ -83,9 +80,6 @@ def test_joint_between_a_body_and_itself_is_nothing() -> None:
     made.joint("/World/Robot/own", "Fixed", BOB, BOB)
     made.joint("/World/still", "Fixed", None, "/World")
     assert named(read_scene(made.stage)) == (["hinge"], [])
-
-
-# several joints between two bodies
 
 
 def test_two_hinges_of_a_door_are_a_loop() -> None:
@@ -123,9 +117,6 @@ def test_hinges_that_want_the_bodies_elsewhere_are_a_loop(other) -> None:
 
 def test_fixed_joint_beside_a_hinge_holds_it() -> None:
     assert named(hinges({"axis": "Y"}, {"kind": "Fixed"})) == (["h0"], ["h1"])
-
-
-# turned round
 
 
 def generic(free: Sequence[str], *, backward: bool) -> SmallStage:
@@ -187,9 +178,6 @@ def local(joint: UsdPhysics.Joint, side: int) -> Gf.Matrix4d:
 def world(data: mujoco.MjData, path: str) -> Gf.Matrix4d:
     found = data.body(path)
     return Gf.Matrix4d(Gf.Rotation(Gf.Quatd(*found.xquat.tolist())), Gf.Vec3d(*found.xpos.tolist()))
-
-
-# where they begin
 
 
 @pytest.mark.parametrize("linear", [False, True])
@@ -268,9 +256,6 @@ def test_one_warning_names_several_joints() -> None:
     with pytest.warns(UserWarning, match=r"/j0, .*/j1, .*/j2, .*/j3 and 2 more\. These") as caught:
         read_scene(made.stage)
     assert len(caught) == 1
-
-
-# MuJoCo's attributes
 
 
 @pytest.mark.parametrize(
@@ -369,9 +354,6 @@ def test_static_friction_is_taken_and_told() -> None:
         assert the_axis(made).friction == pytest.approx(0.4)
 
 
-# loops
-
-
 def four_bar(kind: str) -> SmallStage:
     """A crank, a coupler and a rocker on a base, closed at the far end of the coupler; the crank is driven."""
     made = SmallStage()
@@ -418,9 +400,6 @@ def test_four_bar_linkage_stays_closed_while_it_is_driven(kind, found) -> None:
     assert apart < 1e-3
     assert moved > 0.3
     assert kind != "Fixed" or turned < 1e-2
-
-
-# joints that are no robot's
 
 
 @pytest.mark.filterwarnings("ignore:joints belong to no robot")

@@ -187,9 +187,6 @@ def test_random_bodies_are_as_usd_has_them(seed, units) -> None:
     made.check()
 
 
-# closed forms
-
-
 @pytest.mark.parametrize("axis", ["X", "Y", "Z"])
 def test_cone_is_that_of_the_closed_form(axis) -> None:
     """Volume π/3 r² h, center of mass h/4 above the base, 3/10 m r² about the axis; with 32 sides, within 1.3 %."""

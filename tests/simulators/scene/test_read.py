@@ -1,7 +1,5 @@
 """The scene that is read from a stage: names, SI units, poses, and errors."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import os
@@ -46,8 +44,6 @@ def hinge_of(made: SmallStage) -> Axis:
 def body_of(scene: Scene, path: str):
     return next(body for body in scene.bodies if body.path == path)
 
-
-# robots and their joints
 
 ANYMAL = [f"{leg}_{joint}" for joint in ("HAA", "HFE", "KFE") for leg in ("LF", "LH", "RF", "RH")]
 HUMANOID = """
@@ -136,9 +132,6 @@ def test_broken_actuator_prim_does_not_stop_physics() -> None:
     stage = stage_of(ROBOTS / "arm_2dof.usda")
     stage.GetPrimAtPath("/World/Arm/Actuators/shoulder").GetRelationship("newton:targets").SetTargets(["/World/Arm"])
     assert len(read_scene(stage).articulations) == 1
-
-
-# one joint, in SI
 
 
 @pytest.mark.parametrize(
@@ -231,9 +224,6 @@ def test_drive_that_means_what_it_says_is_not_warned_about(values: dict) -> None
     assert [str(warning.message) for warning in caught] == []
 
 
-# coupled joints
-
-
 @pytest.mark.parametrize(
     ("schema", "values", "relation", "expected"),
     [
@@ -294,9 +284,6 @@ def test_mimic_joint_is_coupled_whoever_opened_the_first_stage() -> None:
     assert done.stdout.strip() == "coupled: 1", done.stderr
 
 
-# free bodies
-
-
 def test_free_body_starts_where_it_stands() -> None:
     made = SmallStage()
     UsdGeom.Xform.Define(made.stage, "/World/group").AddTranslateOp().Set(Gf.Vec3d(1, 2, 3))
@@ -348,9 +335,6 @@ def test_body_that_physics_does_not_move_keeps_its_colliders(attribute: str) -> 
     (shape,) = scene.shapes
     above = scene.bodies[shape.body].position[2] if shape.body >= 0 else 0.0
     assert above + shape.position[2] == pytest.approx(1.0)
-
-
-# the stage as a whole
 
 
 @pytest.mark.parametrize(
@@ -419,9 +403,6 @@ def test_unit_that_is_not_authored_is_the_metre() -> None:
     made = pendulum()
     made.stage.ClearMetadata("metersPerUnit")
     assert len(read_scene(made.stage).articulations) == 1
-
-
-# trees, and loops that joints close
 
 
 def chain(*, excluded: bool) -> SmallStage:
@@ -539,9 +520,6 @@ def test_axis_without_a_limit_is_free() -> None:
     assert (axis.name, axis.usd_name, axis.lower, axis.upper) == ("hinge", "rotZ", -math.inf, math.inf)
 
 
-# shapes
-
-
 def test_colors_are_encoded_for_display() -> None:
     """USD's are linear."""
     made = SmallStage()
@@ -587,9 +565,6 @@ def test_instanced_geometry_is_read() -> None:
     visuals.SetInstanceable(True)
     (shape,) = read_scene(made.stage).shapes
     assert (shape.path, shape.size[0]) == ("/World/Robot/bob/geometry/g", pytest.approx(0.3))
-
-
-# numbers that are not finite
 
 
 def test_joint_nowhere_is_refused_by_name() -> None:

@@ -1,7 +1,5 @@
 """Notes on a comparison."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from pathlib import Path

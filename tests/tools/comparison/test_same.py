@@ -1,7 +1,5 @@
 """Values that count as the same."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The C99 header of a robot's motors: the bits of the package, and laws refused by name."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

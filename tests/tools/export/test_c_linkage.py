@@ -1,7 +1,5 @@
 """Linkages in C: the bits of the core for linear ones and tables, with gears, sensors and friction around them."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Sequence

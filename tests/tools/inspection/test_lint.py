@@ -1,7 +1,5 @@
 """The linter as a function."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

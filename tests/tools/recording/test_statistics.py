@@ -1,7 +1,5 @@
 """Intervals of a mask, tables as text, and friction in recordings; the motors are in `test_motors.py`."""
 
-from __future__ import annotations
-
 import pickle
 from pathlib import Path
 from typing import Any

@@ -173,8 +173,6 @@ def test_stages_that_the_engine_refuses_are_refused(other) -> None:
         aa.stability_of([[1.0]], DT, 1.0, 1.0, stages=[other, aa.ImplicitConfig()])
 
 
-# ---- robots
-
 STIFF = {
     "pendulum": ("/World/Pendulum", 100.0, 5.0),
     "arm_2dof": ("/World/Arm", 400.0, 20.0),

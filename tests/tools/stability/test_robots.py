@@ -1,7 +1,5 @@
 """Stability of robots, compared with their motion in a simulator; and the warning when physics starts."""
 
-from __future__ import annotations
-
 import json
 import warnings
 from collections.abc import Iterator, Sequence

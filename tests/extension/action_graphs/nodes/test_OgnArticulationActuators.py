@@ -80,9 +80,6 @@ def graph():
         yield made
 
 
-# stepping
-
-
 def test_first_pulse_takes_the_drives(graph) -> None:
     """Before it the robot is left alone; after it the actuated joints have no drive."""
     db = graph.node()
@@ -155,9 +152,6 @@ def test_execution_goes_on_after_success_only(graph) -> None:
     assert db.outputs.execOut == 0
 
 
-# feedforward
-
-
 @pytest.mark.parametrize(
     ("inputs", "expected"),
     [
@@ -225,9 +219,6 @@ def test_wrong_feedforward_is_an_error_of_the_node(graph, inputs, message) -> No
     graph.arrays.position_targets[:] = 0.1
     graph.host.step(DT)
     np.testing.assert_allclose(graph.arrays.efforts, [10.0, 1.0, 0.0], rtol=1e-6)
-
-
-# which robot
 
 
 def test_target_names_the_robot_when_the_path_is_empty(graph) -> None:
@@ -300,9 +291,6 @@ def test_two_nodes_drive_two_robots() -> None:
         assert graph.arrays.stiffnesses.tolist() == [*GAINS, 0, 0, 10]
 
 
-# reset
-
-
 def test_reset_forgets_faults_and_keeps_the_feedforward(graph) -> None:
     db = graph.node(feedforwardCommand=[2.0])
     db.evaluate("execIn")
@@ -331,9 +319,6 @@ def test_reset_with_a_pulse_resets_before_the_step(graph) -> None:
     assert list(db.outputs.faults) == [
         "/World/Leg/Actuators/hip: joint hip of </World/Leg>, step 0: position not finite."
     ]
-
-
-# outputs
 
 
 def test_outputs_are_robot_after_robot() -> None:
@@ -365,9 +350,6 @@ def test_fault_is_a_line(graph) -> None:
     assert list(db.outputs.faults) == [
         "/World/Leg/Actuators/knee: joint knee of </World/Leg>, step 1: velocity not finite."
     ]
-
-
-# errors
 
 
 def test_stopped_stepping_is_an_error_until_reset(graph, monkeypatch) -> None:
@@ -423,9 +405,6 @@ def test_without_a_simulation_the_error_says_how_to_open_one() -> None:
     db = database.node_database(OgnArticulationActuators)(database.Node("/World/Graph/node"))
     db.write("inputs:robotPath", "/World/Leg")
     assert not db.evaluate("execIn") and "no simulation is open" in errors(db)
-
-
-# the end
 
 
 def test_deleted_node_gives_the_robot_back(graph) -> None:
@@ -512,9 +491,6 @@ def test_forgotten_state_closes_by_itself(graph) -> None:
     assert graph.callbacks() == 0 and graph.arrays.stiffnesses.tolist() == GAINS
 
 
-# on physics
-
-
 def test_node_drives_a_real_arm(robots) -> None:
     """On MuJoCo the Panda goes where its targets say, and the outputs are those of its actuators."""
     with aa.Simulation(robots / "franka_panda.usda") as sim:
@@ -562,8 +538,6 @@ def test_node_and_wrapper_move_a_robot_alike(robots) -> None:
     np.testing.assert_array_equal(motion(True), motion(False))
 
 
-# where it is imported from
-
 BUILT = """
 import importlib.util, sys
 PACKAGE = "isaacsim.core.experimental.actuators"
@@ -593,9 +567,6 @@ def test_documented_name_leads_to_the_state() -> None:
     state = node_module.OgnArticulationActuators.internal_state()
     assert isinstance(state, OgnArticulationActuatorsInternalState) and not state.initialized
     state.release()
-
-
-# networks that are not recognised
 
 
 def test_only_the_program_can_let_torch_run_a_network(graph, tmp_path, run_by_torch) -> None:

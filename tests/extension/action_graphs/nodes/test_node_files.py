@@ -38,9 +38,6 @@ def ogn() -> dict:
     return json.loads(FILE.read_text("utf-8"))
 
 
-# the file
-
-
 def test_file_follows_the_schema(ogn) -> None:
     jsonschema.validate(ogn, SCHEMA)
 
@@ -114,9 +111,6 @@ def test_icon_is_a_picture(ogn) -> None:
     assert root.tag == "{http://www.w3.org/2000/svg}svg" and len(root) > 2
 
 
-# the code
-
-
 def _used_ports() -> set[str]:
     """Every `….inputs.x` and `….outputs.x` in the node's code, `inputs = db.inputs` included."""
     found = set()
@@ -146,9 +140,6 @@ def test_importing_the_node_loads_nothing_heavy() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {name.partition(".")[0] for name in done.stdout.split()}
     assert loaded.isdisjoint({"warp", "pxr", "numpy", "mujoco", "newton", "torch", "omni", "carb"})
-
-
-# the wheel
 
 
 def test_wheel_has_what_the_node_consists_of() -> None:

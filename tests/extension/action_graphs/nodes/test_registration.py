@@ -161,9 +161,6 @@ def test_node_waits_for_omni_graph(monkeypatch) -> None:
     assert graph.registered == {}
 
 
-# the example
-
-
 def test_example_graph_fits_the_node(tmp_path) -> None:
     """Ports of our node in the written file have the types of the `.ogn` file, and every wire has two ends."""
     script = REPOSITORY / "standalone_examples" / "drive_from_omnigraph.py"

@@ -50,18 +50,12 @@ def recorder() -> type[Database]:
     return made
 
 
-# the class
-
-
 def test_comments_are_left_out(recorder) -> None:
     assert "$" not in str(recorder.DESCRIPTION)
 
 
 def test_database_class_is_made_once() -> None:
     assert node_database(OgnArticulationActuators) is node_database(OgnArticulationActuators)
-
-
-# inputs and outputs
 
 
 def test_inputs_have_their_defaults(recorder) -> None:
@@ -108,9 +102,6 @@ def test_unknown_port_is_refused_with_a_list(recorder, name) -> None:
 def test_wrong_value_names_node_and_port(recorder) -> None:
     with pytest.raises(ValueError, match=re.escape("</G/n>.outputs:sums = 'x': must be double[].")):
         recorder(Node("/G/n")).outputs.sums = "x"
-
-
-# runs
 
 
 def test_pulse_lasts_for_one_run(recorder, monkeypatch) -> None:
@@ -160,9 +151,6 @@ def test_messages_are_those_of_the_last_run(recorder) -> None:
     node.begin_compute()
     node.begin_compute()
     assert not node.log_compute_message(Severity.ERROR, "hot")
-
-
-# what nodes remember
 
 
 def test_state_belongs_to_node_and_instance(recorder) -> None:

@@ -35,9 +35,6 @@ def names(runs: Runs) -> str:
     return "".join(name for name, _ in runs)
 
 
-# order
-
-
 def test_execution_goes_depth_first(runs) -> None:
     """Followers of the first of two followers run before the second; stage order decides which is first."""
     evaluate(
@@ -123,9 +120,6 @@ def test_pure_nodes_count_among_the_runs(runs, monkeypatch) -> None:
     refused(runner.GraphError, made.evaluate, f"the last <{GRAPH}/B>")
 
 
-# data
-
-
 def test_pure_nodes_compute_before_who_needs_them(runs) -> None:
     evaluate(
         record("A", "T.outputs:tick", wire("token inputs:value", "R.outputs:value")),
@@ -188,9 +182,6 @@ def test_value_that_does_not_fit_fails_the_node(runs) -> None:
     )
     assert made.errors == [f"<{GRAPH}/B>.inputs:condition = 'text': must be bool. Give booleans."]
     assert names(runs) == "P"
-
-
-# failures
 
 
 @pytest.mark.parametrize(
@@ -271,9 +262,6 @@ def test_latent_execution_is_an_error(runs) -> None:
     assert runs == []
 
 
-# from outside
-
-
 def test_read_and_write_name_a_port_by_path(runs) -> None:
     made = loaded(node("T", TICK), record("A", "T.outputs:tick"))
     made.write(f"{GRAPH}/A.inputs:value", 7)
@@ -309,8 +297,6 @@ def test_only_free_inputs_can_be_set(runs, port, value, message) -> None:
     made = loaded(node("T", TICK), node("P", PURE), record("A", "T.outputs:tick", wired))
     refused(runner.GraphError, lambda: made.write(f"{GRAPH}/A.{port}", value), re.escape(message))
 
-
-# variables
 
 READ, WRITE = "omni.graph.core.ReadVariable", "omni.graph.core.WriteVariable"
 COUNT = f"{SETTINGS}\n custom double graph:variable:count = 1.5"

@@ -31,8 +31,6 @@ def shown(runs: Runs, pure_type: str, port: str, *ports: str):
     return runs[-1][1]
 
 
-# events
-
 NOW = Clock(time=1.5, delta=0.0625, frame=24.0, total_time=9.5)
 
 
@@ -77,9 +75,6 @@ def test_simulation_time_is_reset_on_stop_or_not(runs, reset, expected) -> None:
     assert runs == [("A", expected)]
 
 
-# flow
-
-
 @pytest.mark.parametrize(("condition", "way"), [(0, "No"), (1, "Yes")])
 def test_branch_goes_one_way(runs, condition, way) -> None:
     made = evaluate(
@@ -90,9 +85,6 @@ def test_branch_goes_one_way(runs, condition, way) -> None:
         node("No", RECORD, pulse("B.outputs:execFalse")),
     )
     assert [name for name, _ in runs] == [way] and made.errors == []
-
-
-# values
 
 
 @pytest.mark.parametrize(
@@ -226,9 +218,6 @@ def test_text_is_not_converted(runs, port, value) -> None:
         node("A", RECORD, pulse("T.outputs:tick"), wire("token inputs:value", "P.outputs:converted")),
     )
     assert f"value = {value}: must be a number or several." in made.errors[0] and runs == []
-
-
-# robots
 
 
 @pytest.fixture

@@ -43,9 +43,6 @@ def issue(nodes: str, settings: str = SETTINGS) -> str:
     return re.sub(r"layer \S+usda", "layer x", found)
 
 
-# what is right
-
-
 def test_values_are_those_authored_else_defaults() -> None:
     loaded = load(node("Motors", ACTUATORS, "custom double inputs:stepDt = 0.5", "custom string inputs:robotPath"))
     assert loaded.read(f"{GRAPH}/Motors.inputs:stepDt") == 0.5
@@ -90,9 +87,6 @@ def test_missing_file_is_said(tmp_path) -> None:
         load_graphs(tmp_path / "none.usda")
 
 
-# what is wrong with a node
-
-
 def test_unknown_type_is_one_issue_with_what_is_known() -> None:
     found = issue(node("T", f"{TICK}s") + node("C", CONTROLLER, pulse("T.outputs:tick")))
     assert found.startswith(f"<{GRAPH}/T>.node:type = '{TICK}s': must be a node type known outside Kit.")
@@ -131,9 +125,6 @@ def test_input_that_is_not_there_is_warned_of() -> None:
 @pytest.mark.parametrize("port", ["double outputs:time = 3", "double outputs:unknown = 3", "int state:count = 1"])
 def test_saved_outputs_and_state_do_not_count(port) -> None:
     assert load(node("T", TICK, f"custom {port}")).read(f"{GRAPH}/T.outputs:time") == 0.0
-
-
-# what is wrong with a wire
 
 
 def wired(port: str, source: str) -> str:
@@ -216,9 +207,6 @@ def test_data_may_come_back_through_an_execution(runs) -> None:
     assert load(node("T", TICK) + node("A", RECORD, pulse("T.outputs:tick"), back) + node("P", PURE, forth))
 
 
-# what is wrong with a graph
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -249,9 +237,6 @@ def test_all_problems_of_all_graphs_come_at_once() -> None:
     starts = [text.split(">")[0] for text in caught.value.issues]
     assert starts == [f"<{GRAPH}/A", f"<{GRAPH}/M", "</World/Second"]
     assert str(caught.value).splitlines() == list(caught.value.issues)
-
-
-# which types fit
 
 
 @pytest.mark.parametrize(
@@ -295,9 +280,6 @@ def test_file_tells_whether_it_has_graphs(tmp_path) -> None:
     assert not has_graphs(stage)
     stage.Export(str(tmp_path / "none.usda"))
     assert not has_graphs(tmp_path / "none.usda")
-
-
-# files that are deep
 
 
 def nested(what: str, depth: int) -> str:

@@ -31,9 +31,6 @@ def simulation(*graphs: str, dt: float = 1 / 240) -> Simulation:
     return Simulation(stage_with(*graphs, robot="pendulum"), dt)
 
 
-# frames and steps
-
-
 @pytest.mark.parametrize(
     ("dt", "frame_rate", "substeps"),
     [
@@ -135,9 +132,6 @@ def test_actuators_work_from_the_first_step_on() -> None:
     assert efforts == [5.0]
 
 
-# which simulation
-
-
 def test_nodes_see_the_simulation_of_their_runner() -> None:
     with simulation(MOTORS) as sim, GraphRunner(sim) as runner:
         sim.play()
@@ -155,9 +149,6 @@ def test_one_graph_drives_all_copies() -> None:
         # of the first step, kp = 20
         efforts = runner.graph(GRAPH).read(f"{GRAPH}/M.outputs:appliedEfforts")
         np.testing.assert_allclose(efforts, [2, 4, 6], rtol=1e-6)
-
-
-# the end
 
 
 def test_close_gives_the_robot_back() -> None:

@@ -116,8 +116,6 @@ def test_files_of_before_are_told_so() -> None:
     refused(NetworkError, lambda: reader.read(reader.LEGACY + b"rest"), r"before PyTorch 1\.6")
 
 
-# the remedies of the error, as written
-
 BARE = {"0.weight": array(8, 2), "0.bias": array(8), "2.weight": array(1, 8), "2.bias": array(1)}
 
 
