@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from places import REPOSITORY
+from refusals import cases
 from warm_python import warm_python
 
 FOLDER = REPOSITORY / "standalone_examples"
@@ -146,16 +147,14 @@ def test_example_check_can_fail(tmp_path) -> None:
     assert "FAILED" in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("script", "library", "extra"),
-    [
-        ("two_engines", "ovphysx", "physx"),
-        ("learned_actuator", "torch", "train"),
-        ("sweep_with_ray", "ray", "ray"),
-        ("train_with_gymnasium", "gymnasium", "gym"),
-        ("train_with_stable_baselines", "torch", "baselines"),
-        ("your_own_newton", "newton", "newton"),
-    ],
+@cases(
+    "script, library, extra",
+    ("two_engines", "ovphysx", "physx"),
+    ("learned_actuator", "torch", "train"),
+    ("sweep_with_ray", "ray", "ray"),
+    ("train_with_gymnasium", "gymnasium", "gym"),
+    ("train_with_stable_baselines", "torch", "baselines"),
+    ("your_own_newton", "newton", "newton"),
 )
 def test_example_tells_at_once_what_to_install(script, library, extra, tmp_path) -> None:
     """Without the library, before anything is computed, one line says which command installs it."""
@@ -165,15 +164,13 @@ def test_example_tells_at_once_what_to_install(script, library, extra, tmp_path)
     assert re.fullmatch(rf".* needs {library}, .*pip install -e '.*\[{extra}\]'`\.\n", done.stderr), done.stderr
 
 
-@pytest.mark.parametrize(
-    ("script", "extra"),
-    [
-        ("two_engines", "physx"),
-        ("learned_actuator", "train"),
-        ("shard_with_torchrun", "train"),
-        ("sweep_with_ray", "ray"),
-        ("train_with_stable_baselines", "baselines"),
-    ],
+@cases(
+    "script, extra",
+    ("two_engines", "physx"),
+    ("learned_actuator", "train"),
+    ("shard_with_torchrun", "train"),
+    ("sweep_with_ray", "ray"),
+    ("train_with_stable_baselines", "baselines"),
 )
 def test_readme_names_extras_that_a_clone_lacks(script, extra) -> None:
     """Beside the example; `./python.sh` installs those of all the others."""

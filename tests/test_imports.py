@@ -5,6 +5,7 @@ import sys
 
 import isaacsim.core.experimental.actuators as package
 import pytest
+from refusals import cases
 
 HEAVY = ["warp", "newton", "mujoco", "pxr", "numpy", "torch"]
 
@@ -16,20 +17,18 @@ def modules_after(code: str) -> set[str]:
     return set(done.stdout.split())
 
 
-@pytest.mark.parametrize(
-    ("code", "absent"),
-    [
-        ("import isaacsim.core.experimental.actuators", HEAVY),
-        ("from isaacsim.core.experimental.actuators import PDControlConfig, DelayConfig", HEAVY),
-        ("from isaacsim.core.experimental.actuators import add_actuator", ["newton", "mujoco"]),
-        ("from isaacsim.core.experimental.actuators import ArticulationActuators, Simulation", ["newton", "mujoco"]),
-        ("import isaacsim.core.experimental.actuators.extension.entry", HEAVY),
-        ("import isaacsim.core.experimental.actuators.simulators", HEAVY),
-        ("import isaacsim.core.experimental.actuators.simulators.port", HEAVY),
-        ("import isaacsim.core.experimental.actuators.simulators.current", HEAVY),
-        ("import isaacsim.core.experimental.actuators.simulators.binding", ["pxr", "newton", "mujoco", "torch"]),
-        ("import isaacsim.core.experimental.actuators.simulators.arrays", ["newton", "mujoco", "torch"]),
-    ],
+@cases(
+    "code, absent",
+    ("import isaacsim.core.experimental.actuators", HEAVY),
+    ("from isaacsim.core.experimental.actuators import PDControlConfig, DelayConfig", HEAVY),
+    ("from isaacsim.core.experimental.actuators import add_actuator", ["newton", "mujoco"]),
+    ("from isaacsim.core.experimental.actuators import ArticulationActuators, Simulation", ["newton", "mujoco"]),
+    ("import isaacsim.core.experimental.actuators.extension.entry", HEAVY),
+    ("import isaacsim.core.experimental.actuators.simulators", HEAVY),
+    ("import isaacsim.core.experimental.actuators.simulators.port", HEAVY),
+    ("import isaacsim.core.experimental.actuators.simulators.current", HEAVY),
+    ("import isaacsim.core.experimental.actuators.simulators.binding", ["pxr", "newton", "mujoco", "torch"]),
+    ("import isaacsim.core.experimental.actuators.simulators.arrays", ["newton", "mujoco", "torch"]),
 )
 @pytest.mark.slow
 def test_import_loads_nothing_heavy(code, absent) -> None:

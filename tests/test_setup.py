@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from places import REPOSITORY
+from refusals import cases
 
 for needed in ("pybind11", "setuptools"):
     pytest.importorskip(needed, reason=f"{needed}, which builds the core, is not installed: extra ci")
@@ -108,13 +109,11 @@ def test_unknown_wish_for_instruction_sets_is_refused(project, monkeypatch) -> N
     assert code == 1 and "ACTUATORS_VARIANTS = 'avx2': must be 'all', 'baseline' or nothing." in said
 
 
-@pytest.mark.parametrize(
-    ("command", "wish", "expected"),
-    [
-        (("build_ext",), "", {"baseline", "avx2", "avx512"}),
-        (("build_ext", "--inplace"), "", {"avx2"}),
-        (("build_ext", "--inplace"), "all", {"baseline", "avx2"}),
-    ],
+@cases(
+    "command, wish, expected",
+    (("build_ext",), "", {"baseline", "avx2", "avx512"}),
+    (("build_ext", "--inplace"), "", {"avx2"}),
+    (("build_ext", "--inplace"), "all", {"baseline", "avx2"}),
 )
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="one instruction set")
 @pytest.mark.slow

@@ -12,6 +12,7 @@ import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators.engine.step import state
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
+from refusals import cases
 
 NAMES = ["hip", "knee", "ankle"]
 ROBOTS, DT = 3, 0.01
@@ -237,17 +238,15 @@ def test_number_that_is_not_finite_is_refused(odd, legs, saved) -> None:
         require_refused(legs, saved | {name: values}, f"saved {name} holds {odd}: must be finite")
 
 
-@pytest.mark.parametrize(
-    ("version", "words"),
-    [
-        (["9.0.0"], "saved state is of version 9.0.0: must be of 0.2.0, as this package is, or older. Install"),
-        (["0.2.1"], "saved state is of version 0.2.1"),
-        (["0.10.0rc1"], "saved state is of version 0.10.0rc1"),
-        (["new"], "saved version = ['new']: must be that of the package that wrote the state"),
-        ([], "saved version = []"),
-        (["0.2.0", "0.2.0"], "saved version = ["),
-        ([3.5], "saved state is of version 3.5"),
-    ],
+@cases(
+    "version, words",
+    (["9.0.0"], "saved state is of version 9.0.0: must be of 0.2.0, as this package is, or older. Install"),
+    (["0.2.1"], "saved state is of version 0.2.1"),
+    (["0.10.0rc1"], "saved state is of version 0.10.0rc1"),
+    (["new"], "saved version = ['new']: must be that of the package that wrote the state"),
+    ([], "saved version = []"),
+    (["0.2.0", "0.2.0"], "saved version = ["),
+    ([3.5], "saved state is of version 3.5"),
 )
 def test_state_of_a_later_version_is_refused(version, words, legs, saved, monkeypatch) -> None:
     """Though its layout is the same: what it means may have changed."""

@@ -18,6 +18,7 @@ from isaacsim.core.experimental.actuators.base.extras import (
     repair_command,
 )
 from places import REPOSITORY
+from refusals import cases
 
 EXTRAS = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 BLOCKED = sorted({name for names in LIBRARIES.values() for name in names})
@@ -69,22 +70,16 @@ def test_own_simulator_runs_with_the_core_alone() -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize(
-    ("code", "error", "extra"),
-    [
-        (f"{IMPORT}ea.Simulation('robot.usda')", "HostError", "sim"),
-        (f"{IMPORT}ea.Simulation('robot.usda', engine='physx')", "HostError", "physx"),
-        (f"{IMPORT}ea.add_actuator('/R', 'hip', 'hip', ea.PDControlConfig(1.0, 1.0), stage=1)", "", "usd"),
-        (f"{IMPORT}ea.parse_actuator_prim(None)", "", "usd"),
-        (f"{IMPORT}ea.register_actuator_component('MyAPI', ea.ControllerPD, ea.ComponentKind.CONTROLLER)", "", "usd"),
-        ("from isaacsim.core.experimental.actuators.extension.action_graphs.runner import GraphRunner", "", "sim"),
-        (
-            "from isaacsim.core.experimental.actuators.files.networks import onnx; onnx.read(b'')",
-            "NetworkError",
-            "nets",
-        ),
-        ("from isaacsim.core.experimental.actuators.tools.training import train; train._torch()", "", "train"),
-    ],
+@cases(
+    "code, error, extra",
+    (f"{IMPORT}ea.Simulation('robot.usda')", "HostError", "sim"),
+    (f"{IMPORT}ea.Simulation('robot.usda', engine='physx')", "HostError", "physx"),
+    (f"{IMPORT}ea.add_actuator('/R', 'hip', 'hip', ea.PDControlConfig(1.0, 1.0), stage=1)", "", "usd"),
+    (f"{IMPORT}ea.parse_actuator_prim(None)", "", "usd"),
+    (f"{IMPORT}ea.register_actuator_component('MyAPI', ea.ControllerPD, ea.ComponentKind.CONTROLLER)", "", "usd"),
+    ("from isaacsim.core.experimental.actuators.extension.action_graphs.runner import GraphRunner", "", "sim"),
+    ("from isaacsim.core.experimental.actuators.files.networks import onnx; onnx.read(b'')", "NetworkError", "nets"),
+    ("from isaacsim.core.experimental.actuators.tools.training import train; train._torch()", "", "train"),
     ids=["mujoco", "physx", "author", "parse", "register", "graphs", "onnx", "train"],
 )
 @pytest.mark.slow
@@ -162,17 +157,15 @@ def test_clone_installs_into_its_own_environment(monkeypatch) -> None:
     assert install_command("physx") == f"pip install -e '{REPOSITORY}[physx]'"
 
 
-@pytest.mark.parametrize(
-    ("said", "command"),
-    [
-        (None, "pip install 'articulation-actuators[files]'"),
-        ('{"url": "WHEEL", "archive_info": {}}', "pip install 'articulation-actuators[files] @ WHEEL'"),
-        ('{"url": "WHEEL.gone", "archive_info": {}}', "pip install pyyaml tomli-w"),
-        (
-            '{"url": "https://h/r.git", "vcs_info": {"vcs": "git", "commit_id": "ab"}}',
-            "pip install 'articulation-actuators[files] @ git+https://h/r.git@ab'",
-        ),
-    ],
+@cases(
+    "said, command",
+    (None, "pip install 'articulation-actuators[files]'"),
+    ('{"url": "WHEEL", "archive_info": {}}', "pip install 'articulation-actuators[files] @ WHEEL'"),
+    ('{"url": "WHEEL.gone", "archive_info": {}}', "pip install pyyaml tomli-w"),
+    (
+        '{"url": "https://h/r.git", "vcs_info": {"vcs": "git", "commit_id": "ab"}}',
+        "pip install 'articulation-actuators[files] @ git+https://h/r.git@ab'",
+    ),
     ids=["index", "wheel", "wheel that is gone", "git"],
 )
 def test_wheel_is_installed_again_from_where_it_came(said, command, tmp_path, monkeypatch) -> None:
@@ -193,13 +186,11 @@ def test_extension_folder_names_the_libraries(tmp_path, monkeypatch) -> None:
     assert install_command("physx") == "pip install usd-core newton-usd-schemas ovphysx"
 
 
-@pytest.mark.parametrize(
+@cases(
     "error",
-    [
-        ModuleNotFoundError("No module named 'mujoco._batch'", name="mujoco._batch"),
-        ImportError("undefined symbol: mj_step", name="mujoco._structs"),
-        ImportError("cannot import name 'MjSpec' from 'mujoco'", name="mujoco"),
-    ],
+    ModuleNotFoundError("No module named 'mujoco._batch'", name="mujoco._batch"),
+    ImportError("undefined symbol: mj_step", name="mujoco._structs"),
+    ImportError("cannot import name 'MjSpec' from 'mujoco'", name="mujoco"),
 )
 def test_broken_library_is_replaced(error) -> None:
     """What owns its files goes before it comes anew: an upgrade in place has broken it."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from isaacsim.core.experimental.actuators.base import native
+from refusals import cases
 
 # the package's file in a place of its own, beside cores of all kinds
 PAGE = """
@@ -94,13 +95,11 @@ def test_a_core_cut_short_is_told(package, size) -> None:
     assert found == "False" and "cannot be loaded (the file is cut short)" in line
 
 
-@pytest.mark.parametrize(
-    ("before", "body", "reason"),
-    [
-        ('extern "C" void gone(); extern "C" void (*const used)() = gone;', "", "gone"),
-        ("", 'PyErr_SetString(PyExc_ImportError, "made for Python 3.5"); return NULL;', "made for Python 3.5"),
-        ("", 'PyErr_SetString(PyExc_SystemError, "no such ABI"); return NULL;', "no such ABI"),
-    ],
+@cases(
+    "before, body, reason",
+    ('extern "C" void gone(); extern "C" void (*const used)() = gone;', "", "gone"),
+    ("", 'PyErr_SetString(PyExc_ImportError, "made for Python 3.5"); return NULL;', "made for Python 3.5"),
+    ("", 'PyErr_SetString(PyExc_SystemError, "no such ABI"); return NULL;', "no such ABI"),
     ids=["missing symbol", "wrong ABI", "another error"],
 )
 def test_a_core_that_fails_while_loading_is_told(package, before, body, reason) -> None:

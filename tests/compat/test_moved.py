@@ -10,6 +10,7 @@ from types import ModuleType
 import isaacsim.core.experimental.actuators as package
 import pytest
 from isaacsim.core.experimental.actuators.compat import moved
+from refusals import cases
 
 NAME = package.__name__
 # names at the top of the package that are there no more
@@ -66,15 +67,13 @@ def test_a_module_of_a_room_is_found_by_the_path_of_the_room() -> None:
         assert module is importlib.import_module(f"{NAME}.{current}") and said[-1] == deprecated(earlier, current)
 
 
-@pytest.mark.parametrize(
+@cases(
     "statement",
-    [
-        f"import {NAME}.toolbox.recording.files",
-        f"import {NAME}.toolbox.recording.files as files",
-        f"from {NAME}.toolbox import recording",
-        f"from {NAME}.toolbox.recording import files",
-        f"from {NAME}.toolbox.recording.files import Subject",
-    ],
+    f"import {NAME}.toolbox.recording.files",
+    f"import {NAME}.toolbox.recording.files as files",
+    f"from {NAME}.toolbox import recording",
+    f"from {NAME}.toolbox.recording import files",
+    f"from {NAME}.toolbox.recording.files import Subject",
 )
 def test_each_form_of_import_works_and_warns_where_it_is(statement) -> None:
     given: dict[str, object] = {}

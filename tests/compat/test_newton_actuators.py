@@ -25,7 +25,7 @@ from neural_twin import Twin, random_motion, random_network, write_network
 from peers import newton_actuators
 from places import REPOSITORY
 from pxr import Sdf, Usd
-from refusals import refused
+from refusals import cases, refused
 
 PAGE = REPOSITORY / "docs" / "tutorials" / "migrate_from_newton_actuators.md"
 CLASSES = [name for name in ours.__all__ if name.startswith("Actuator")]
@@ -297,15 +297,13 @@ def test_lengths_are_compared_with_the_number_of_actuators(name, short, rng) -> 
             made(module, name, at, out, p)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"delay": -1}, "max_delay = -1"),
-        ({"delay": 1.5}, "delay = 1.5: must be a whole number"),
-        ({"lookup_angles": [1.0, 0.0], "lookup_torques": [1.0, 1.0]}, "must not decrease"),
-        ({"lookup_angles": [0.0, 1.0], "lookup_torques": [1.0]}, "equally many"),
-        ({"lookup_angles": [0.0], "lookup_torques": [-1.0]}, "-1"),
-    ],
+@cases(
+    "wrong, message",
+    ({"delay": -1}, "max_delay = -1"),
+    ({"delay": 1.5}, "delay = 1.5: must be a whole number"),
+    ({"lookup_angles": [1.0, 0.0], "lookup_torques": [1.0, 1.0]}, "must not decrease"),
+    ({"lookup_angles": [0.0, 1.0], "lookup_torques": [1.0]}, "equally many"),
+    ({"lookup_angles": [0.0], "lookup_torques": [-1.0]}, "-1"),
 )
 def test_what_cannot_be_used_is_refused(wrong, message) -> None:
     at = places(0)
@@ -594,18 +592,16 @@ def test_prims_of_all_attributes_are_read_alike() -> None:
                 module.parse_actuator_prim(Prim({"kp": 1.0, "saturationEffort": 1.0, "velocityLimit": speed}))
 
 
-@pytest.mark.parametrize(
-    ("values", "lost"),
-    [
-        ({"kp": 1.0, "delay": 2, "maxForce": 3.0}, None),
-        ({"kp": 1.0, "transmission": (1.0,)}, None),
-        ({"ki": 1.0, "delay": 2}, r"delay = 2 of an actuator of /hip: .* becomes ActuatorPID"),
-        ({"kp": 1.0, "delay": 2, "saturationEffort": 3.0, "velocityLimit": 4.0}, "delay = 2 .*ActuatorDCMotor"),
-        ({"kp": 1.0, "saturationEffort": 3.0}, "saturationEffort = 3.0 .*ActuatorPD"),
-        ({"ki": 1.0, "saturationEffort": 3.0, "velocityLimit": 4.0}, "saturationEffort = 3.0, velocityLimit = 4.0"),
-        ({"kp": 1.0, "gear": 2.0}, "gear = 2.0"),
-        ({"kp": 1.0, "stiffness": 2.0}, "stiffness = 2.0"),
-    ],
+@cases(
+    "values, lost",
+    ({"kp": 1.0, "delay": 2, "maxForce": 3.0}, None),
+    ({"kp": 1.0, "transmission": (1.0,)}, None),
+    ({"ki": 1.0, "delay": 2}, r"delay = 2 of an actuator of /hip: .* becomes ActuatorPID"),
+    ({"kp": 1.0, "delay": 2, "saturationEffort": 3.0, "velocityLimit": 4.0}, "delay = 2 .*ActuatorDCMotor"),
+    ({"kp": 1.0, "saturationEffort": 3.0}, "saturationEffort = 3.0 .*ActuatorPD"),
+    ({"ki": 1.0, "saturationEffort": 3.0, "velocityLimit": 4.0}, "saturationEffort = 3.0, velocityLimit = 4.0"),
+    ({"kp": 1.0, "gear": 2.0}, "gear = 2.0"),
+    ({"kp": 1.0, "stiffness": 2.0}, "stiffness = 2.0"),
 )
 def test_what_gets_lost_is_told(values, lost) -> None:
     if lost is None:

@@ -12,7 +12,7 @@ import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators.base.quiet_warp import quiet_warp
 from isaacsim.core.experimental.actuators.engine.actuator import PlannedActuator
-from refusals import refused
+from refusals import cases, refused
 
 N, DT = 4, 0.01
 pytestmark = pytest.mark.usefixtures("backend")
@@ -328,15 +328,13 @@ def test_clamps_may_be_added_later(rng) -> None:
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize(
-    ("name", "word"),
-    [
-        ("joint_q", "position"),
-        ("joint_qd", "velocity"),
-        ("joint_target_pos", "position target"),
-        ("joint_target_vel", "velocity target"),
-        ("joint_act", "feedforward"),
-    ],
+@cases(
+    "name, word",
+    ("joint_q", "position"),
+    ("joint_qd", "velocity"),
+    ("joint_target_pos", "position target"),
+    ("joint_target_vel", "velocity target"),
+    ("joint_act", "feedforward"),
 )
 def test_bad_input_stops_one_joint_for_one_step(name, word, value, rng) -> None:
     """Effort 0 and the integral held there, a fault that names it; every bit of the others as without."""

@@ -5,11 +5,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators import Actuator, Controller, ControllerPD, ControllerPID, Delay
 from isaacsim.core.experimental.actuators.engine.assign import assign_state
-from refusals import refused
+from refusals import cases, refused
 
 N, DT = 2, 0.01
 
@@ -87,18 +86,16 @@ def with_more() -> Own:
     return state
 
 
-@pytest.mark.parametrize(
-    ("mine", "other", "kind", "said"),
-    [
-        (Own(), None, ValueError, r"controller_state \(drive_state\) is a NoneType: must be a Own"),
-        (Own(floats(1, 2)), Own(floats(1)), ValueError, r"value is array of shape \(1,\): must be array of \(2,\)"),
-        (Own(floats(1, 2)), Own(), ValueError, "value is NoneType of shape None"),
-        (Own(), Own(floats(1, 2)), ValueError, r"value is array of shape \(2,\): must be NoneType of None"),
-        (Own(floats(1, 2)), Own(np.ones(2)), ValueError, r"value is ndarray of shape \(2,\): must be array of \(2,\)"),
-        (Own(Tensor()), Own(Tensor()), ValueError, "value is Tensor: must be an array of Warp or Torch"),
-        (with_more(), Own(floats(0, 0)), ValueError, "undeclared state attributes: more"),
-        (Undecorated(), Undecorated(), NotImplementedError, "Undecorated must be decorated with @dataclass"),
-    ],
+@cases(
+    "mine, other, kind, said",
+    (Own(), None, ValueError, r"controller_state \(drive_state\) is a NoneType: must be a Own"),
+    (Own(floats(1, 2)), Own(floats(1)), ValueError, r"value is array of shape \(1,\): must be array of \(2,\)"),
+    (Own(floats(1, 2)), Own(), ValueError, "value is NoneType of shape None"),
+    (Own(), Own(floats(1, 2)), ValueError, r"value is array of shape \(2,\): must be NoneType of None"),
+    (Own(floats(1, 2)), Own(np.ones(2)), ValueError, r"value is ndarray of shape \(2,\): must be array of \(2,\)"),
+    (Own(Tensor()), Own(Tensor()), ValueError, "value is Tensor: must be an array of Warp or Torch"),
+    (with_more(), Own(floats(0, 0)), ValueError, "undeclared state attributes: more"),
+    (Undecorated(), Undecorated(), NotImplementedError, "Undecorated must be decorated with @dataclass"),
 )
 def test_states_that_do_not_fit_are_refused(mine, other, kind, said) -> None:
     refused(kind, lambda: Actuator.State(drive_state=mine).assign(Actuator.State(drive_state=other)), said)

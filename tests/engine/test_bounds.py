@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators.engine.bounds import StageBounds
+from refusals import cases
 from step_bench import ClampingSlew
 
 
@@ -17,17 +18,15 @@ def numbers(*values: float) -> wp.array:
 MOTOR = aa.ClampingDCMotor(numbers(9.0, 20.0), numbers(9.0, 10.0), numbers(9.0, 15.0))
 
 
-@pytest.mark.parametrize(
-    ("clamps", "velocity", "expected"),
-    [
-        ([], 0.0, (-math.inf, math.inf)),
-        ([aa.ClampingMaxEffort(numbers(1.0, 3.0))], 5.0, (-3.0, 3.0)),
-        ([MOTOR], 0.0, (-15.0, 15.0)),
-        ([MOTOR], 5.0, (-15.0, 10.0)),
-        ([MOTOR], 12.0, (-15.0, -4.0)),
-        ([MOTOR, aa.ClampingMaxEffort(numbers(1.0, 3.0))], 12.0, (-3.0, -3.0)),
-        ([aa.ClampingPositionBased(lookup_positions=[0.0, 1.0], lookup_efforts=[2.0, 6.0])], 0.0, (-3.0, 3.0)),
-    ],
+@cases(
+    "clamps, velocity, expected",
+    ([], 0.0, (-math.inf, math.inf)),
+    ([aa.ClampingMaxEffort(numbers(1.0, 3.0))], 5.0, (-3.0, 3.0)),
+    ([MOTOR], 0.0, (-15.0, 15.0)),
+    ([MOTOR], 5.0, (-15.0, 10.0)),
+    ([MOTOR], 12.0, (-15.0, -4.0)),
+    ([MOTOR, aa.ClampingMaxEffort(numbers(1.0, 3.0))], 12.0, (-3.0, -3.0)),
+    ([aa.ClampingPositionBased(lookup_positions=[0.0, 1.0], lookup_efforts=[2.0, 6.0])], 0.0, (-3.0, 3.0)),
 )
 def test_ends_are_those_of_all_clamps_together(clamps, velocity, expected) -> None:
     """At the velocity there is, for the joint asked for."""

@@ -16,7 +16,7 @@ import warp as wp
 from isaacsim.core.experimental.actuators.base import native
 from isaacsim.core.experimental.actuators.engine import calls
 from isaacsim.core.experimental.actuators.engine.calls import Calls, contents, unchanged
-from refusals import refused
+from refusals import cases, refused
 
 N, DT = 4, 0.01
 STATE, CONTROL = ("joint_q", "joint_qd"), ("joint_target_pos", "joint_target_vel", "joint_act", "joint_f")
@@ -78,28 +78,26 @@ def doubles(count: int = N) -> wp.array:
     return wp.zeros(count, dtype=wp.float64, device="cpu")
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (lambda a, s, c: a.indices.assign(np.array([0, 1, 2, 4], np.uint32)), "actuator: index 4 into joint_q.*below"),
-        (lambda a, s, c: a.indices.assign(np.array([0, 1, 2, 2**32 - 1], np.uint32)), "index 4294967295 into joint_q"),
-        (assign("joint_f", floats([0, 0, 0])), "index 3 into joint_f: must be below 3"),
-        (assign("joint_act", floats([0, 0])), "index 3 into joint_act: must be below 2"),
-        (assign("joint_q", doubles()), "joint_q has dtype float64: must be float32"),
-        (assign("joint_qd", wp.zeros((N, 1), dtype=float, device="cpu")), "joint_qd has shape .*one-dimensional"),
-        (assign("joint_target_pos", [0.0] * N), "joint_target_q is a list"),
-        (assign("joint_target_vel", None), "SimpleNamespace has no array 'joint_target_qd' or 'joint_target_vel'"),
-        (assign("joint_act", doubles()), "joint_act has dtype float64"),
-        (lambda a, s, c: delattr(c, "joint_f"), "SimpleNamespace has no array 'joint_f'"),
-        (lambda a, s, c: delattr(s, "joint_q"), "SimpleNamespace has no array 'joint_q'"),
-        (lambda a, s, c: setattr(a.controller, "kp", floats([1])), "kp has 1 elements: must be 4, one per joint"),
-        (lambda a, s, c: setattr(a.controller, "kp", doubles()), "kp has dtype float64: must be float32"),
-        (lambda a, s, c: setattr(a.clamping[2], "max_effort", floats([1, 1])), "max_effort has 2 elements"),
-        (lambda a, s, c: setattr(a.delay, "delay_steps", full(1)), "delay_steps has dtype float32: must be int32"),
-        (lambda a, s, c: setattr(a, "pos_indices", full(0)), "pos_indices has dtype float32: must be uint32"),
-        (lambda a, s, c: setattr(a, "effort_indices", indices([0, 1])), r"effort_indices has shape \(2,\)"),
-        (lambda a, s, c: setattr(a, "control_computed_output_attr", "computed"), "has no array 'computed'"),
-    ],
+@cases(
+    "change, words",
+    (lambda a, s, c: a.indices.assign(np.array([0, 1, 2, 4], np.uint32)), "actuator: index 4 into joint_q.*below"),
+    (lambda a, s, c: a.indices.assign(np.array([0, 1, 2, 2**32 - 1], np.uint32)), "index 4294967295 into joint_q"),
+    (assign("joint_f", floats([0, 0, 0])), "index 3 into joint_f: must be below 3"),
+    (assign("joint_act", floats([0, 0])), "index 3 into joint_act: must be below 2"),
+    (assign("joint_q", doubles()), "joint_q has dtype float64: must be float32"),
+    (assign("joint_qd", wp.zeros((N, 1), dtype=float, device="cpu")), "joint_qd has shape .*one-dimensional"),
+    (assign("joint_target_pos", [0.0] * N), "joint_target_q is a list"),
+    (assign("joint_target_vel", None), "SimpleNamespace has no array 'joint_target_qd' or 'joint_target_vel'"),
+    (assign("joint_act", doubles()), "joint_act has dtype float64"),
+    (lambda a, s, c: delattr(c, "joint_f"), "SimpleNamespace has no array 'joint_f'"),
+    (lambda a, s, c: delattr(s, "joint_q"), "SimpleNamespace has no array 'joint_q'"),
+    (lambda a, s, c: setattr(a.controller, "kp", floats([1])), "kp has 1 elements: must be 4, one per joint"),
+    (lambda a, s, c: setattr(a.controller, "kp", doubles()), "kp has dtype float64: must be float32"),
+    (lambda a, s, c: setattr(a.clamping[2], "max_effort", floats([1, 1])), "max_effort has 2 elements"),
+    (lambda a, s, c: setattr(a.delay, "delay_steps", full(1)), "delay_steps has dtype float32: must be int32"),
+    (lambda a, s, c: setattr(a, "pos_indices", full(0)), "pos_indices has dtype float32: must be uint32"),
+    (lambda a, s, c: setattr(a, "effort_indices", indices([0, 1])), r"effort_indices has shape \(2,\)"),
+    (lambda a, s, c: setattr(a, "control_computed_output_attr", "computed"), "has no array 'computed'"),
 )
 def test_what_does_not_fit_is_refused(change: Any, words: str, rng: np.random.Generator) -> None:
     """By name, and before anything is written, also when it comes after good steps."""
@@ -123,18 +121,16 @@ def read_only() -> np.ndarray:
     return array
 
 
-@pytest.mark.parametrize(
-    ("array", "words"),
-    [
-        (np.zeros(N), "joint_f has dtype float64"),
-        (np.zeros(N, ">f4"), "joint_f has dtype >f4"),
-        (np.zeros(N + 1, np.uint8)[1:].view(np.uint8), "joint_f has dtype uint8"),
-        (np.zeros(4 * N + 1, np.uint8)[1:].view(np.float32), "joint_f: must be aligned"),
-        (read_only(), "joint_f: must be writeable"),
-        (np.zeros((N, 1), np.float32), "joint_f has shape"),
-        (np.zeros(N, np.float32)[::-1], "joint_f: must be of whole numbers in a row"),
-        (np.broadcast_to(np.float32(0), N), "joint_f: must be"),
-    ],
+@cases(
+    "array, words",
+    (np.zeros(N), "joint_f has dtype float64"),
+    (np.zeros(N, ">f4"), "joint_f has dtype >f4"),
+    (np.zeros(N + 1, np.uint8)[1:].view(np.uint8), "joint_f has dtype uint8"),
+    (np.zeros(4 * N + 1, np.uint8)[1:].view(np.float32), "joint_f: must be aligned"),
+    (read_only(), "joint_f: must be writeable"),
+    (np.zeros((N, 1), np.float32), "joint_f has shape"),
+    (np.zeros(N, np.float32)[::-1], "joint_f: must be of whole numbers in a row"),
+    (np.broadcast_to(np.float32(0), N), "joint_f: must be"),
 )
 def test_output_that_cannot_be_written_in_place_is_refused(array, words, rng) -> None:
     """NumPy arrays serve as well as Warp's, if they are of the same kind."""
@@ -608,24 +604,22 @@ def native_only(path: str) -> None:
 
 
 @pytest.mark.usefixtures("native_only")
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: OfCore().add_frame(0, []), "objects: must be one per name"),
-        (lambda: OfCore().add_frame(1, []), "arrays: must be those of each plan"),
-        (lambda: OfCore().add_frame(2, []), "arrays: must be those of each plan"),
-        (lambda: OfCore().add_frame(3, []), "arrays: must be those of each plan"),
-        (lambda: OfCore().add_frame(1, [["q"]]), "five signals and two outputs, each with a name"),
-        (lambda: OfCore().add_frame(2, [[np.zeros(N)] * 7]), "joint_q has dtype float64"),
-        (lambda: OfCore().add_frame(2, [[read_only()] * 7]), "joint_f: must be writeable"),
-        (lambda: OfCore().add_frame(3, [[np.zeros(N, np.int32)] * 7]), "indices of joint_q has dtype int32"),
-        (lambda: OfCore().add_frame(3, [[np.zeros(2, np.uint32)] * 7]), "indices of joint_q has 2 elements: must be 4"),
-        (lambda: OfCore().calls.add_states(None, None, [], [], []), "states: must be one per actuator"),
-        (lambda: native.core.Calls([OfCore().plan] * 2, [], [], [], False, False), "plans: must be all different"),
-        (lambda: native.core.unchanged([1]), "1: must be a pair"),
-        (lambda: native.core.unchanged([(1, 2, 3)]), "must be a pair"),
-        (lambda: native.core.unchanged([({}, [])]), "must be a tuple"),
-    ],
+@cases(
+    "call, words",
+    (lambda: OfCore().add_frame(0, []), "objects: must be one per name"),
+    (lambda: OfCore().add_frame(1, []), "arrays: must be those of each plan"),
+    (lambda: OfCore().add_frame(2, []), "arrays: must be those of each plan"),
+    (lambda: OfCore().add_frame(3, []), "arrays: must be those of each plan"),
+    (lambda: OfCore().add_frame(1, [["q"]]), "five signals and two outputs, each with a name"),
+    (lambda: OfCore().add_frame(2, [[np.zeros(N)] * 7]), "joint_q has dtype float64"),
+    (lambda: OfCore().add_frame(2, [[read_only()] * 7]), "joint_f: must be writeable"),
+    (lambda: OfCore().add_frame(3, [[np.zeros(N, np.int32)] * 7]), "indices of joint_q has dtype int32"),
+    (lambda: OfCore().add_frame(3, [[np.zeros(2, np.uint32)] * 7]), "indices of joint_q has 2 elements: must be 4"),
+    (lambda: OfCore().calls.add_states(None, None, [], [], []), "states: must be one per actuator"),
+    (lambda: native.core.Calls([OfCore().plan] * 2, [], [], [], False, False), "plans: must be all different"),
+    (lambda: native.core.unchanged([1]), "1: must be a pair"),
+    (lambda: native.core.unchanged([(1, 2, 3)]), "must be a pair"),
+    (lambda: native.core.unchanged([({}, [])]), "must be a tuple"),
 )
 def test_bad_arguments_are_refused_by_name(call, words) -> None:
     """The binding checks type, shape and range: nothing reaches memory that it should not."""

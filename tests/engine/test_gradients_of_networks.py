@@ -14,6 +14,7 @@ from isaacsim.core.experimental.actuators.engine.gradients.gradient_recorder imp
 from isaacsim.core.experimental.actuators.laws.networks.network import Linear, Network, Slice, Unary
 from isaacsim.core.experimental.actuators.laws.networks.weights import Weights
 from neural_twin import Twin, random_network, write_network
+from refusals import cases
 from small_networks import NETWORKS, numbers
 from step_bench import FeedbackSkewed
 
@@ -264,17 +265,15 @@ def test_every_operation(name, tmp_path) -> None:
     assert_same(rollout.on_tape(swapped), rollout.differences())
 
 
-@pytest.mark.parametrize(
-    ("function", "taken", "place", "slope"),
-    [
-        ("abs", (), 0.0, 0.0),
-        ("sign", (), 0.0, 0.0),
-        ("relu", (), 0.0, 0.0),
-        ("leaky_relu", (0.125,), 0.0, 0.125),
-        ("elu", (0.75,), 0.0, 0.75),
-        ("clamp", (-0.5, 0.25), -0.5, 1.0),
-        ("clamp", (-0.5, 0.25), 0.25, 1.0),
-    ],
+@cases(
+    "function, taken, place, slope",
+    ("abs", (), 0.0, 0.0),
+    ("sign", (), 0.0, 0.0),
+    ("relu", (), 0.0, 0.0),
+    ("leaky_relu", (0.125,), 0.0, 0.125),
+    ("elu", (0.75,), 0.0, 0.75),
+    ("clamp", (-0.5, 0.25), -0.5, 1.0),
+    ("clamp", (-0.5, 0.25), 0.25, 1.0),
 )
 def test_where_a_function_has_two_slopes_it_is_that_of_torch(function, taken, place, slope, tmp_path) -> None:
     """Exactly at the place; a row that is not there changes nothing."""

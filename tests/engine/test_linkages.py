@@ -9,7 +9,7 @@ import pytest
 from isaacsim.core.experimental.actuators.base import native
 from isaacsim.core.experimental.actuators.engine.gradients.actuator_gradients import require_gradients
 from numpy.typing import NDArray
-from refusals import refused
+from refusals import cases, refused
 from scipy.integrate import solve_ivp
 
 NAMES = ["pitch", "knee", "roll"]
@@ -235,39 +235,34 @@ def test_motor_efforts_and_limits_are_told() -> None:
 LAW = aa.PDControlConfig(1.0, 0.0)
 
 
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ({"pitch": [LAW, PARALLEL[0]]}, "joint 'roll' must have an actuator with a LinkageConfig, too"),
-        ({"knee": [LAW, DIFFERENTIAL[0]], "pitch|roll": [LAW]}, "must have joint 'knee', at which the actuator is"),
-        ({"knee": [LAW, DIFFERENTIAL[0]]}, "must have joint 'knee', at which the actuator is"),
-        (
-            {"pitch": [LAW, DIFFERENTIAL[0]], "roll": [LAW, aa.LinkageConfig(["roll", "pitch"], [1.0, 1.0])]},
-            "must be the joints that joint 'roll' has",
-        ),
-        ({"pitch|roll": [LAW, DIFFERENTIAL[0]]}, "must have shafts that determine the joints"),
-        (
-            {"pitch": [LAW, DIFFERENTIAL[0]], "roll": [LAW, PARALLEL[1]]},
-            "must have the positions of the table of joint",
-        ),
-        (
-            {
-                "pitch": [
-                    *(LAW, aa.TransmissionConfig(ratio=2.0, rotor_inertia=1.0), aa.ShaftInertiaConfig(1.0)),
-                    aa.LinkageConfig(["pitch", "roll"], [1, 1]),
-                ],
-                "roll": [LAW, aa.LinkageConfig(["pitch", "roll"], [1, -1])],
-            },
-            "has rotor_inertia in its transmission and a ShaftInertia",
-        ),
-        (
-            {
-                "pitch": [LAW, aa.ElectricalConfig(1.0, 1.0), DIFFERENTIAL[0]],
-                "roll": [LAW, aa.ElectricalConfig(1.0, 1.0), DIFFERENTIAL[1]],
-            },
-            "ElectricalWinding asks for inertia or load before LinkageShaft",
-        ),
-    ],
+@cases(
+    "given, words",
+    ({"pitch": [LAW, PARALLEL[0]]}, "joint 'roll' must have an actuator with a LinkageConfig, too"),
+    ({"knee": [LAW, DIFFERENTIAL[0]], "pitch|roll": [LAW]}, "must have joint 'knee', at which the actuator is"),
+    ({"knee": [LAW, DIFFERENTIAL[0]]}, "must have joint 'knee', at which the actuator is"),
+    (
+        {"pitch": [LAW, DIFFERENTIAL[0]], "roll": [LAW, aa.LinkageConfig(["roll", "pitch"], [1.0, 1.0])]},
+        "must be the joints that joint 'roll' has",
+    ),
+    ({"pitch|roll": [LAW, DIFFERENTIAL[0]]}, "must have shafts that determine the joints"),
+    ({"pitch": [LAW, DIFFERENTIAL[0]], "roll": [LAW, PARALLEL[1]]}, "must have the positions of the table of joint"),
+    (
+        {
+            "pitch": [
+                *(LAW, aa.TransmissionConfig(ratio=2.0, rotor_inertia=1.0), aa.ShaftInertiaConfig(1.0)),
+                aa.LinkageConfig(["pitch", "roll"], [1, 1]),
+            ],
+            "roll": [LAW, aa.LinkageConfig(["pitch", "roll"], [1, -1])],
+        },
+        "has rotor_inertia in its transmission and a ShaftInertia",
+    ),
+    (
+        {
+            "pitch": [LAW, aa.ElectricalConfig(1.0, 1.0), DIFFERENTIAL[0]],
+            "roll": [LAW, aa.ElectricalConfig(1.0, 1.0), DIFFERENTIAL[1]],
+        },
+        "ElectricalWinding asks for inertia or load before LinkageShaft",
+    ),
 )
 def test_motors_that_do_not_belong_together_are_refused(given: dict[str, Any], words: str) -> None:
     refused((ValueError, TypeError), lambda: aa.ActuatedArrays(NAMES, given), words)
@@ -452,32 +447,30 @@ def test_friction_of_a_joint_without_motor_stays_at_the_joint() -> None:
     np.testing.assert_allclose(found, [[-0.4, -0.2 - 0.03]], rtol=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("motors", "words"),
-    [
-        ({"a": [aa.PDControlConfig(1.0, 0.0), aa.LinkageConfig.tendon({"a": 1.0, "x": 1.0})]}, "must be a joint of"),
-        (
-            {
-                "a": [aa.PDControlConfig(1.0, 0.0), aa.LinkageConfig.tendon({"a": 1.0, "b": 1.0})],
-                "[bc]": [aa.FrictionConfig(viscous=0.3)],
-            },
-            "'b' must have a motor of its own",
-        ),
-        (
-            {
-                "a": [aa.PDControlConfig(1.0, 0.0), aa.LinkageConfig.tendon({"a": 1.0, "b": 1.0})],
-                "b": [aa.PDControlConfig(1.0, 0.0)],
-            },
-            "joint 'b' must have an actuator with a LinkageConfig",
-        ),
-        (
-            {
-                "a": [aa.PDControlConfig(1.0, 0.0), aa.LinkageConfig(["a", "b", "c"], [1.0, 1.0, 0.0])],
-                "b": [aa.PDControlConfig(1.0, 0.0), aa.LinkageConfig(["a", "b", "c"], [2.0, 2.0, 0.0])],
-            },
-            "must have shafts that determine the joints",
-        ),
-    ],
+@cases(
+    "motors, words",
+    ({"a": [aa.PDControlConfig(1.0, 0.0), aa.LinkageConfig.tendon({"a": 1.0, "x": 1.0})]}, "must be a joint of"),
+    (
+        {
+            "a": [aa.PDControlConfig(1.0, 0.0), aa.LinkageConfig.tendon({"a": 1.0, "b": 1.0})],
+            "[bc]": [aa.FrictionConfig(viscous=0.3)],
+        },
+        "'b' must have a motor of its own",
+    ),
+    (
+        {
+            "a": [aa.PDControlConfig(1.0, 0.0), aa.LinkageConfig.tendon({"a": 1.0, "b": 1.0})],
+            "b": [aa.PDControlConfig(1.0, 0.0)],
+        },
+        "joint 'b' must have an actuator with a LinkageConfig",
+    ),
+    (
+        {
+            "a": [aa.PDControlConfig(1.0, 0.0), aa.LinkageConfig(["a", "b", "c"], [1.0, 1.0, 0.0])],
+            "b": [aa.PDControlConfig(1.0, 0.0), aa.LinkageConfig(["a", "b", "c"], [2.0, 2.0, 0.0])],
+        },
+        "must have shafts that determine the joints",
+    ),
 )
 def test_tendons_that_do_not_fit_are_refused(motors: Any, words: str) -> None:
     refused(ValueError, lambda: aa.ActuatedArrays(["a", "b", "c"], motors), re.escape(words))

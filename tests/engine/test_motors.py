@@ -11,7 +11,7 @@ from isaacsim.core.experimental.actuators.engine.motors import resolve_motors
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from neural_twin import random_network, write_network
 from places import ROBOTS as FILES
-from refusals import refused
+from refusals import cases, refused
 from stages import stage_of
 
 NAMES = ["l_hip", "r_hip", "l_knee", "r_knee"]
@@ -313,13 +313,11 @@ def test_a_motor_without_limit_at_a_joint_with_one_is_told() -> None:
             aa.ArticulationActuators.from_configs("/World/Arm", {".*": [FREE, aa.MaxEffortClampingConfig(np.inf)]})
 
 
-@pytest.mark.parametrize(
+@cases(
     "clamp",
-    [
-        aa.MaxEffortClampingConfig({"shoulder": 5.0, "extension": "joint"}),  # pyright: ignore[reportArgumentType]
-        aa.DCMotorClampingConfig(5.0, 5.0, np.inf),
-        aa.PositionBasedClampingConfig([0.0], [5.0]),
-    ],
+    aa.MaxEffortClampingConfig({"shoulder": 5.0, "extension": "joint"}),  # pyright: ignore[reportArgumentType]
+    aa.DCMotorClampingConfig(5.0, 5.0, np.inf),
+    aa.PositionBasedClampingConfig([0.0], [5.0]),
 )
 def test_any_finite_limit_is_one(clamp) -> None:
     with aa.Simulation(ARM), warnings.catch_warnings():
@@ -344,14 +342,12 @@ def test_robots_that_differ_keep_their_own_limits() -> None:
     assert of_joint(motors, np.array([[3.0, 9.0], [3.0, 8.0]]), 2).max_effort.tolist() == [3.0, 2.0]
 
 
-@pytest.mark.parametrize(
-    ("value", "limits", "says"),
-    [
-        ("joint", np.array([[np.inf, 5.0]]), "'joint': joints a have no effort limit: must have a finite one"),
-        ({"a": 1.0, "b": "joint"}, np.array([[5.0, np.inf]]), "'joint': joints b have no effort limit"),
-        ("joint", None, "'joint': the effort limit of its joint is not known here"),
-        ("joints", np.array([[5.0, 5.0]]), "'joints': must be a number and >= 0 .*, or 'joint' for that of the joint"),
-    ],
+@cases(
+    "value, limits, says",
+    ("joint", np.array([[np.inf, 5.0]]), "'joint': joints a have no effort limit: must have a finite one"),
+    ({"a": 1.0, "b": "joint"}, np.array([[5.0, np.inf]]), "'joint': joints b have no effort limit"),
+    ("joint", None, "'joint': the effort limit of its joint is not known here"),
+    ("joints", np.array([[5.0, 5.0]]), "'joints': must be a number and >= 0 .*, or 'joint' for that of the joint"),
 )
 def test_a_limit_that_no_joint_has_is_refused(value, limits, says) -> None:
     with pytest.raises(ValueError, match=rf"motors\['\.\*'\].*max_effort = {says}"):

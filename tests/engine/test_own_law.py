@@ -24,7 +24,7 @@ from isaacsim.core.experimental.actuators.engine.entry import ActuatorEntry
 from isaacsim.core.experimental.actuators.laws.contract.base import Passive
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from pxr import Sdf
-from refusals import refused
+from refusals import cases, refused
 from small_stages import SmallStage
 
 ROBOTS, DT = 3, 0.01
@@ -259,13 +259,11 @@ def broken(law) -> aa.Clamping:
     return type("Broken", (aa.Clamping,), {"PARAMETERS": ("most",), "LAW": law})(array(1, 1, 1))
 
 
-@pytest.mark.parametrize(
-    ("law", "words"),
-    [
-        (short, ["Broken.LAW takes 2 arguments", "4 (effort, position, velocity, most)"]),
-        (staticmethod(lambda *_: 0.0), ["Broken.LAW", "@wp.func"]),
-        (returns_nothing, ["Broken", "do not compile"]),
-    ],
+@cases(
+    "law, words",
+    (short, ["Broken.LAW takes 2 arguments", "4 (effort, position, velocity, most)"]),
+    (staticmethod(lambda *_: 0.0), ["Broken.LAW", "@wp.func"]),
+    (returns_nothing, ["Broken", "do not compile"]),
 )
 def test_a_law_that_cannot_run_is_refused_at_once(law: Any, words: list[str]) -> None:
     text = refused(TypeError, lambda: bench_of(aa.ControllerPD(*[array(1, 1, 1)] * 2), [broken(law)]))
@@ -382,17 +380,15 @@ def test_curves_over_something_else_are_refused(curves) -> None:
         type("Odd", (Narrowing,), {"CURVES": curves})
 
 
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        (([], []), r"has shapes \(0,\) and \(0,\): must be as many values as points, one at least"),
-        (([0.0, 1.0], [1.0]), r"has shapes \(2,\) and \(1,\)"),
-        (([[0.0]], [[1.0]]), r"has shapes \(1, 1\)"),
-        (([1.0, 0.0], [1.0, 1.0]), "must be finite and not decrease"),
-        (([0.0, np.nan], [1.0, 1.0]), "must be finite and not decrease"),
-        (([0.0, 1e39], [1.0, 1.0]), "must be finite and not decrease"),
-        (([0.0, 1.0], [1.0, np.nan]), "must be numbers"),
-    ],
+@cases(
+    "given, words",
+    (([], []), r"has shapes \(0,\) and \(0,\): must be as many values as points, one at least"),
+    (([0.0, 1.0], [1.0]), r"has shapes \(2,\) and \(1,\)"),
+    (([[0.0]], [[1.0]]), r"has shapes \(1, 1\)"),
+    (([1.0, 0.0], [1.0, 1.0]), "must be finite and not decrease"),
+    (([0.0, np.nan], [1.0, 1.0]), "must be finite and not decrease"),
+    (([0.0, 1e39], [1.0, 1.0]), "must be finite and not decrease"),
+    (([0.0, 1.0], [1.0, np.nan]), "must be numbers"),
 )
 def test_what_is_no_curve_is_refused(given, words) -> None:
     odd = Narrowing(array(1, 1, 1), most=ONE, fade=given)

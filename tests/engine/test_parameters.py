@@ -8,6 +8,7 @@ import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from pxr import Usd, UsdPhysics
+from refusals import cases
 
 NAMES = ["hip", "knee"]
 ROBOTS, DT = 3, 0.01
@@ -81,13 +82,11 @@ def test_assigned_parameter_is_prepared_again(engine_kind) -> None:
     assert legs.step(velocity=1.5)[0] == built.step(velocity=1.5)[0]
 
 
-@pytest.mark.parametrize(
+@cases(
     "law",
-    [
-        aa.ControllerPD,
-        type("Own", (aa.ControllerPD,), {}),
-        type("Other", (aa.ControllerPD,), {"compute": aa.ControllerPD.compute}),
-    ],
+    aa.ControllerPD,
+    type("Own", (aa.ControllerPD,), {}),
+    type("Other", (aa.ControllerPD,), {"compute": aa.ControllerPD.compute}),
 )
 def test_laws_of_ones_own_take_assignments_too(law) -> None:
     legs = Legs(aa.ClampingMaxEffort(array(50.0)), law=law)
@@ -121,19 +120,17 @@ def test_prim_with_two_targets_takes_a_value_for_each(engine_kind) -> None:
         assert host.arrays().efforts.tolist() == actuator.clamping[0].read("max_effort").tolist() == values.tolist()
 
 
-@pytest.mark.parametrize(
+@cases(
     "values",
-    [
-        wp.ones(2, dtype=wp.float32, device="cpu"),
-        wp.ones(1, dtype=wp.float32, device="cpu"),
-        wp.ones(0, dtype=wp.float32, device="cpu"),
-        wp.ones((3, 1), dtype=wp.float32, device="cpu"),
-        wp.ones(3, dtype=wp.float64, device="cpu"),
-        wp.ones(3, dtype=wp.int32, device="cpu"),
-        [1.0, 1.0, 1.0],
-        1.0,
-        None,
-    ],
+    wp.ones(2, dtype=wp.float32, device="cpu"),
+    wp.ones(1, dtype=wp.float32, device="cpu"),
+    wp.ones(0, dtype=wp.float32, device="cpu"),
+    wp.ones((3, 1), dtype=wp.float32, device="cpu"),
+    wp.ones(3, dtype=wp.float64, device="cpu"),
+    wp.ones(3, dtype=wp.int32, device="cpu"),
+    [1.0, 1.0, 1.0],
+    1.0,
+    None,
     ids=["two", "one", "none", "matrix", "double", "integer", "list", "number", "None"],
 )
 @pytest.mark.parametrize("touched", [False, True])

@@ -17,34 +17,20 @@ from isaacsim.core.experimental.actuators.engine.totals import share_totals
 from isaacsim.core.experimental.actuators.laws.contract.base import Passive, Supply
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from own_components import OwnController
-from refusals import refused
+from refusals import cases, refused
 
 
 def array(value: float, robots: int = ROBOTS) -> wp.array:
     return wp.full(robots, value, dtype=wp.float32, device="cpu")
 
 
-@pytest.mark.parametrize(
-    ("law", "said", "words"),
-    [
-        (
-            heated.ThermalWinding,
-            {"PUBLISHES": {"heat": "heat"}},
-            r"PUBLISHES: \['heat'\]: must be some of .*'derating'",
-        ),
-        (heated.ThermalWinding, {"PUBLISHES": {"robot_power": "heat"}}, r"PUBLISHES: \['robot_power'\]: must be"),
-        (
-            heated.ThermalWinding,
-            {"PUBLISHES": {"power": "warmth"}},
-            r"PUBLISHES has \['warmth'\]: must be some of STATE",
-        ),
-        (heated.ThermalWinding, {"LAW": None}, r"/A/hip.*ThermalOdd: must have a law"),
-        (
-            heated.ClampingDerated,
-            {"LAW": None, "PUBLISHES": {"power": "x"}},
-            r"publishes \['power'\] and computes arrays",
-        ),
-    ],
+@cases(
+    "law, said, words",
+    (heated.ThermalWinding, {"PUBLISHES": {"heat": "heat"}}, r"PUBLISHES: \['heat'\]: must be some of .*'derating'"),
+    (heated.ThermalWinding, {"PUBLISHES": {"robot_power": "heat"}}, r"PUBLISHES: \['robot_power'\]: must be"),
+    (heated.ThermalWinding, {"PUBLISHES": {"power": "warmth"}}, r"PUBLISHES has \['warmth'\]: must be some of STATE"),
+    (heated.ThermalWinding, {"LAW": None}, r"/A/hip.*ThermalOdd: must have a law"),
+    (heated.ClampingDerated, {"LAW": None, "PUBLISHES": {"power": "x"}}, r"publishes \['power'\] and computes arrays"),
 )
 def test_a_class_that_says_other_things_is_refused(law, said, words) -> None:
     odd = type("ThermalOdd", (law,), said)(*[array(1.0)] * len(law.PARAMETERS))

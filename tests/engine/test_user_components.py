@@ -10,7 +10,7 @@ import warp as wp
 from isaacsim.core.experimental.actuators.engine import user_components
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from own_components import OwnController, OwnLimit
-from refusals import refused
+from refusals import cases, refused
 
 NAMES = ["hip", "knee", "ankle"]
 ROBOTS = 3
@@ -114,14 +114,12 @@ def test_closed_wrapper_leaves_components_with_their_values(host) -> None:
         assert efforts(host, 1) == [9.0] * 3
 
 
-@pytest.mark.parametrize(
-    ("kp", "message"),
-    [
-        (wp.ones(2, dtype=wp.float32, device="cpu"), "has 2 elements: must be 3"),
-        (array(1.0, wp.float64), "has dtype float64: must be float32"),
-        (array(-1.0), "'knee': kp = -1.0: must be finite and >= 0"),
-        (None, "kp = None: must be an array"),
-    ],
+@cases(
+    "kp, message",
+    (wp.ones(2, dtype=wp.float32, device="cpu"), "has 2 elements: must be 3"),
+    (array(1.0, wp.float64), "has dtype float64: must be float32"),
+    (array(-1.0), "'knee': kp = -1.0: must be finite and >= 0"),
+    (None, "kp = None: must be an array"),
 )
 def test_wrapper_that_was_refused_changes_nothing(host: ArraysHost, kp: Any, message: str) -> None:
     """An array of the last joint that does not fit: the components of the first are as they were."""

@@ -11,7 +11,7 @@ from isaacsim.core.experimental.actuators import ActuatorConfig, ArticulationAct
 from isaacsim.core.experimental.actuators.base.errors import HostError
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from pxr import Usd, UsdPhysics
-from refusals import refused
+from refusals import cases, refused
 from stages import stage_of
 
 NAMES = ["shoulder", "elbow", "wrist"]
@@ -149,16 +149,14 @@ def test_reset_of_environments_resets_their_actuators(host, wrapper) -> None:
     np.testing.assert_allclose(efforts(host)[:, 0] / 10, [1, 3, 1, 1])
 
 
-@pytest.mark.parametrize(
-    ("indices", "fresh"),
-    [
-        (None, [0, 1, 2, 3]),
-        (2, [2]),
-        ([3, 0], [0, 3]),
-        ([], []),
-        (np.array([False, True, True, False]), [1, 2]),
-        (wp.array([1], dtype=wp.int32, device="cpu"), [1]),
-    ],
+@cases(
+    "indices, fresh",
+    (None, [0, 1, 2, 3]),
+    (2, [2]),
+    ([3, 0], [0, 3]),
+    ([], []),
+    (np.array([False, True, True, False]), [1, 2]),
+    (wp.array([1], dtype=wp.int32, device="cpu"), [1]),
 )
 def test_reset_takes_robots(
     indices: object, fresh: list[int], host: ArraysHost, wrapper: ArticulationActuators
@@ -230,15 +228,13 @@ def test_feedforward_passes_delay_and_clamp(host, wrapper) -> None:
     assert seen == [[0, 0, 5], [0, 0, 5], [8, 0, 5]]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({"target_feedforward_efforts": 1.0, "dof_indices": [3]}, ["DOF index 3", "0 … 2"]),
-        ({"target_feedforward_efforts": 1.0, "indices": -1}, ["robot index -1", "0 … 3"]),
-        ({"target_feedforward_efforts": np.nan}, ["nan", "finite"]),
-        ({"target_feedforward_efforts": [1.0, 2.0]}, ["shape (2,)", "(4, 3)"]),
-        ({"target_feedforward_efforts": 1.0, "indices": 0.5}, ["0.5", "integers"]),
-    ],
+@cases(
+    "arguments, words",
+    ({"target_feedforward_efforts": 1.0, "dof_indices": [3]}, ["DOF index 3", "0 … 2"]),
+    ({"target_feedforward_efforts": 1.0, "indices": -1}, ["robot index -1", "0 … 3"]),
+    ({"target_feedforward_efforts": np.nan}, ["nan", "finite"]),
+    ({"target_feedforward_efforts": [1.0, 2.0]}, ["shape (2,)", "(4, 3)"]),
+    ({"target_feedforward_efforts": 1.0, "indices": 0.5}, ["0.5", "integers"]),
 )
 def test_bad_feedforward_changes_nothing(arguments, words, host, wrapper) -> None:
     text = refused(ValueError, lambda: wrapper.set_dof_feedforward_effort_targets(**arguments))
@@ -279,16 +275,14 @@ def test_error_in_the_callback_leaves_no_effort(host, wrapper) -> None:
     assert efforts(host).any()
 
 
-@pytest.mark.parametrize(
-    ("pairs", "words"),
-    [
-        ([(config(), "hip")], ["'hip'", "/Robot_0", "shoulder"]),
-        ([(config(), "wrist"), (config(), "wrist")], ["'wrist'", "two"]),
-        (
-            [(ActuatorConfig(ControllerPD(*[wp.zeros(2, dtype=float, device="cpu")] * 2)), "wrist")],
-            ["wrist", "has 2 elements", "must be 4"],
-        ),
-    ],
+@cases(
+    "pairs, words",
+    ([(config(), "hip")], ["'hip'", "/Robot_0", "shoulder"]),
+    ([(config(), "wrist"), (config(), "wrist")], ["'wrist'", "two"]),
+    (
+        [(ActuatorConfig(ControllerPD(*[wp.zeros(2, dtype=float, device="cpu")] * 2)), "wrist")],
+        ["wrist", "has 2 elements", "must be 4"],
+    ),
 )
 def test_bad_construction_leaves_nothing_behind(pairs: list, words: list[str], host: ArraysHost) -> None:
     gains = host.arrays().stiffnesses.copy()

@@ -5,6 +5,7 @@ import late_reference
 import numpy as np
 import pytest
 from late_reference import on_both
+from refusals import cases
 
 P = aa.PDControlConfig(1.0, 0.0)
 TURN = 2 * np.pi
@@ -55,19 +56,17 @@ def test_side_is_kept_half_a_turn_away() -> None:
     assert (np.sign(chattering) != np.sign(np.roll(chattering, 1)))[1:].sum() > 3
 
 
-@pytest.mark.parametrize(
+@cases(
     "stages",
+    [aa.PIDControlConfig(5.0, 2.0, 0.3)],
+    [aa.GearedPDControlConfig(5.0, 0.3, 1.0)],
+    [aa.SlewedPIDControlConfig(5.0, 2.0, 0.3, max_rate=100.0)],
+    [aa.StartupPDControlConfig(5.0, 0.3, startup=0.2)],
+    [aa.PDControlConfig(5.0, 0.3), aa.TransmissionConfig(7.0, offset=0.4)],
+    [aa.PDControlConfig(5.0, 0.3), aa.EncoderConfig(latency_steps=1.5)],
     [
-        [aa.PIDControlConfig(5.0, 2.0, 0.3)],
-        [aa.GearedPDControlConfig(5.0, 0.3, 1.0)],
-        [aa.SlewedPIDControlConfig(5.0, 2.0, 0.3, max_rate=100.0)],
-        [aa.StartupPDControlConfig(5.0, 0.3, startup=0.2)],
-        [aa.PDControlConfig(5.0, 0.3), aa.TransmissionConfig(7.0, offset=0.4)],
-        [aa.PDControlConfig(5.0, 0.3), aa.EncoderConfig(latency_steps=1.5)],
-        [
-            aa.ServoControlConfig.of("XL330", profile_velocity=3.0),
-            aa.ElectricalConfig(torque_constant=0.4, resistance=4.0, command="voltage"),
-        ],
+        aa.ServoControlConfig.of("XL330", profile_velocity=3.0),
+        aa.ElectricalConfig(torque_constant=0.4, resistance=4.0, command="voltage"),
     ],
     ids=lambda stages: "+".join(type(one).__name__ for one in stages),
 )

@@ -23,6 +23,7 @@ from isaacsim.core.experimental.actuators.specs.signals import SIGNALS as STAGE_
 from isaacsim.core.experimental.actuators.specs.stages import KINDS, Kind
 from other_laws import replace_laws
 from places import REPOSITORY
+from refusals import cases
 
 try:
     from isaacsim.core.experimental.actuators.base.native import core
@@ -134,15 +135,13 @@ def test_nothing_is_missing() -> None:
     assert not missing(), "\n".join(missing())
 
 
-@pytest.mark.parametrize(
-    ("taken", "named"),
-    [
-        ("line", "PIDControlConfig: add a line"),
-        ("line", "laws/controller_pid.py: add a line"),
-        ("oracle", "ControllerPID: write its published formula"),
-        ("file", "HeatClampingConfig: add a line"),
-        ("class", "ClampingHeat: write it in components/clamping_heat.py"),
-    ],
+@cases(
+    "taken, named",
+    ("line", "PIDControlConfig: add a line"),
+    ("line", "laws/controller_pid.py: add a line"),
+    ("oracle", "ControllerPID: write its published formula"),
+    ("file", "HeatClampingConfig: add a line"),
+    ("class", "ClampingHeat: write it in components/clamping_heat.py"),
 )
 def test_what_is_missing_is_named(taken, named, monkeypatch) -> None:
     heat = dataclasses.make_dataclass("HeatClampingConfig", [], bases=(catalogue.MaxEffortClampingConfig,))

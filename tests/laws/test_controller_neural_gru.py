@@ -11,7 +11,7 @@ from isaacsim.core.experimental.actuators.base import native
 from isaacsim.core.experimental.actuators.base.quiet_warp import quiet_warp
 from neural_bench import COUNT, DT, array, largest_difference
 from neural_twin import Twin, random_motion, random_network, write_network
-from refusals import refused
+from refusals import cases, refused
 
 COLUMNS = ["position", "target_position", "position_error", "velocity", "target_velocity", "velocity_error"]
 
@@ -136,21 +136,19 @@ def test_column_of_the_caller_has_to_be_there_and_fit(tmp_path) -> None:
     assert sim.joint_f.numpy().all()
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"input_columns": ["position", "dynamic_bias"]}, "input_columns"),
-        ({"input_columns": ["velocity"]}, "input_columns"),
-        ({"input_columns": ["velocity", "velocity"]}, "input_columns"),
-        ({"custom_inputs": ["bias"]}, "custom_inputs must name columns in input_columns: bias"),
-        ({"custom_inputs": ["velocity"]}, "may not reuse built-in feature names"),
-        ({"custom_inputs": ["bias", "load"]}, "at most one custom input"),
-        ({"custom_inputs": ["the load"]}, "valid names"),
-        ({"custom_inputs": ["class"]}, "valid names"),
-        ({"custom_inputs": "bias"}, "valid names"),
-        ({"normalization": 3}, "normalization"),
-        ({"sample_dt_s": 0}, "sample_dt_s = 0"),
-    ],
+@cases(
+    "wrong, message",
+    ({"input_columns": ["position", "dynamic_bias"]}, "input_columns"),
+    ({"input_columns": ["velocity"]}, "input_columns"),
+    ({"input_columns": ["velocity", "velocity"]}, "input_columns"),
+    ({"custom_inputs": ["bias"]}, "custom_inputs must name columns in input_columns: bias"),
+    ({"custom_inputs": ["velocity"]}, "may not reuse built-in feature names"),
+    ({"custom_inputs": ["bias", "load"]}, "at most one custom input"),
+    ({"custom_inputs": ["the load"]}, "valid names"),
+    ({"custom_inputs": ["class"]}, "valid names"),
+    ({"custom_inputs": "bias"}, "valid names"),
+    ({"normalization": 3}, "normalization"),
+    ({"sample_dt_s": 0}, "sample_dt_s = 0"),
 )
 def test_what_cannot_be_used_is_refused(wrong, message, tmp_path) -> None:
     metadata = metadata_of(["velocity", "position_error"]) | wrong

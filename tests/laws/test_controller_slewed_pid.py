@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.base import native
 from one_inertia import state_of
+from refusals import cases
 
 INERTIA, DAMPING, SECONDS = 0.02, 0.05, 10.0
 MODEL = """
@@ -56,14 +57,12 @@ def our_steps(dt: float, stages: list, targets: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("dt", [0.005, 0.001])
-@pytest.mark.parametrize(
-    ("actuator", "ki", "volts"),
-    [
-        ('<pid joint="j" input="pos" kp="5" kv="0.3" slewmax="3"/>', 0.0, None),
-        ('<pid joint="j" input="pos" kp="5" kv="0.3" ki="2" slewmax="3"/>', 2.0, None),
-        (DC_MOTOR.format(ki=2, volts=0), 2.0, np.inf),
-        (DC_MOTOR.format(ki=0, volts=4), 0.0, 4.0),
-    ],
+@cases(
+    "actuator, ki, volts",
+    ('<pid joint="j" input="pos" kp="5" kv="0.3" slewmax="3"/>', 0.0, None),
+    ('<pid joint="j" input="pos" kp="5" kv="0.3" ki="2" slewmax="3"/>', 2.0, None),
+    (DC_MOTOR.format(ki=2, volts=0), 2.0, np.inf),
+    (DC_MOTOR.format(ki=0, volts=4), 0.0, 4.0),
 )
 def test_has_the_numbers_of_mujoco(actuator, ki, volts, dt) -> None:
     """Ten seconds of targets that jump; an integral of the step before is a proportional gain that is less by ki·dt."""

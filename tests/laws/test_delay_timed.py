@@ -6,6 +6,7 @@ import oracle
 import pytest
 from isaacsim.core.experimental.actuators import ActuatedArrays, DelayConfig, PDControlConfig, TimedDelayConfig
 from late_reference import ENGINES, Late, arrays_on, on_both, stepped
+from refusals import cases
 
 DT = 0.005
 # the efforts are the targets, and the feedforward
@@ -29,13 +30,11 @@ def test_whole_steps_are_those_of_the_other_delay(steps, rng) -> None:
     np.testing.assert_array_equal(timed, acting(DelayConfig(steps), given, resets=resets))
 
 
-@pytest.mark.parametrize(
-    ("delay", "lag"),
-    [
-        (TimedDelayConfig(steps=0.5), 0.5),
-        (TimedDelayConfig(seconds=0.0125), 2.5),
-        (TimedDelayConfig(seconds=0.01, steps=1.25), 3.25),
-    ],
+@cases(
+    "delay, lag",
+    (TimedDelayConfig(steps=0.5), 0.5),
+    (TimedDelayConfig(seconds=0.0125), 2.5),
+    (TimedDelayConfig(seconds=0.01, steps=1.25), 3.25),
 )
 def test_commands_between_steps_are_interpolated(delay, lag, rng) -> None:
     given = late_reference.inputs(rng, 40, 2, 1)

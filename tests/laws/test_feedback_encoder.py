@@ -10,6 +10,7 @@ import pytest
 from isaacsim.core.experimental.actuators.base import native
 from isaacsim.core.experimental.actuators.base.errors import ActuatorParseError
 from late_reference import ENGINES, Late, arrays_on, on_both, stepped
+from refusals import cases
 
 DT = 0.005
 # the efforts are what is measured, with the other sign
@@ -51,20 +52,18 @@ def expected(
     return np.array(found)
 
 
-@pytest.mark.parametrize(
+@cases(
     "encoder",
-    [
-        aa.EncoderConfig(),
-        aa.EncoderConfig(resolution=0.125),
-        aa.EncoderConfig(bias=-0.3),
-        aa.EncoderConfig(noise=0.05, seed=7),
-        aa.EncoderConfig(velocity_filter=0.02),
-        aa.EncoderConfig(velocity="register", velocity_resolution=0.25),
-        aa.EncoderConfig(velocity="register", velocity_resolution=0.25, velocity_filter=0.01),
-        aa.EncoderConfig(latency_steps=3),
-        aa.EncoderConfig(latency=0.0125),
-        aa.EncoderConfig(0.125, 0.1, 0.05, 0.0075, 1.25, velocity_filter=0.004, seed=1),
-    ],
+    aa.EncoderConfig(),
+    aa.EncoderConfig(resolution=0.125),
+    aa.EncoderConfig(bias=-0.3),
+    aa.EncoderConfig(noise=0.05, seed=7),
+    aa.EncoderConfig(velocity_filter=0.02),
+    aa.EncoderConfig(velocity="register", velocity_resolution=0.25),
+    aa.EncoderConfig(velocity="register", velocity_resolution=0.25, velocity_filter=0.01),
+    aa.EncoderConfig(latency_steps=3),
+    aa.EncoderConfig(latency=0.0125),
+    aa.EncoderConfig(0.125, 0.1, 0.05, 0.0075, 1.25, velocity_filter=0.004, seed=1),
 )
 def test_sequences_agree_with_the_oracle(encoder, rng) -> None:
     """Of two robots, one of which is reset on the way; the number of its samples goes on."""

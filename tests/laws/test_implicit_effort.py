@@ -12,6 +12,7 @@ from isaacsim.core.experimental.actuators.base import native
 from isaacsim.core.experimental.actuators.laws.contract.coupling import inertias_of
 from isaacsim.core.experimental.actuators.loops import actuated
 from one_inertia import state_of
+from refusals import cases
 
 DT = float(np.float32(0.005))
 COUNT = 1000
@@ -110,13 +111,11 @@ def test_effort_is_that_of_the_end_of_the_step(gains, limit, rng) -> None:
 
 @pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize("gains", [(25.0, 0.5), (2000.0, 20.0), (20000.0, 100.0)], ids=str)
-@pytest.mark.parametrize(
-    ("limit", "limits"),
-    [
-        (1e9, []),
-        (15.0, [aa.MaxEffortClampingConfig(15.0)]),
-        (15.0, [aa.PositionBasedClampingConfig([-9.0, 9.0], [15.0, 15.0])]),
-    ],
+@cases(
+    "limit, limits",
+    (1e9, []),
+    (15.0, [aa.MaxEffortClampingConfig(15.0)]),
+    (15.0, [aa.PositionBasedClampingConfig([-9.0, 9.0], [15.0, 15.0])]),
     ids=["free", "one sweep", "stages"],
 )
 def test_what_a_simulator_takes_over_is_the_law_as_a_line(gains, limit, limits, rng, monkeypatch) -> None:
@@ -260,17 +259,15 @@ def test_friction_sees_states_once(has_mode) -> None:
 @pytest.mark.parametrize(
     "limits", [[], [15.0], [DC_MOTOR], [DC_MOTOR, 15.0]], ids=["none", "constant", "motor", "both"]
 )
-@pytest.mark.parametrize(
-    ("law", "friction"),
-    [
-        (aa.PDControlConfig(2000.0, 20.0), []),
-        (aa.PIDControlConfig(2000.0, 5000.0, 20.0), []),
-        (aa.PDControlConfig(2000.0, 20.0), [aa.FrictionConfig(coulomb=2.0, viscous=0.1, static=3.0)]),
-        (
-            aa.PDControlConfig(2000.0, 20.0),
-            [aa.FrictionConfig(coulomb=2.0, stribeck_exponent=1.5, motor_load=0.1, external_load=0.1)],
-        ),
-    ],
+@cases(
+    "law, friction",
+    (aa.PDControlConfig(2000.0, 20.0), []),
+    (aa.PIDControlConfig(2000.0, 5000.0, 20.0), []),
+    (aa.PDControlConfig(2000.0, 20.0), [aa.FrictionConfig(coulomb=2.0, viscous=0.1, static=3.0)]),
+    (
+        aa.PDControlConfig(2000.0, 20.0),
+        [aa.FrictionConfig(coulomb=2.0, stribeck_exponent=1.5, motor_load=0.1, external_load=0.1)],
+    ),
     ids=["PD", "PID", "friction", "friction of loads"],
 )
 def test_one_sweep_solves_what_stages_do_one_by_one(law, friction, limits, robots, in_engine, rng, monkeypatch) -> None:

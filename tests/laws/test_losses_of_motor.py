@@ -6,6 +6,7 @@ import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 from one_inertia import Plant, joints_of, state_of
+from refusals import cases
 from scipy.integrate import solve_ivp
 
 K, R, INERTIA, VOLTS, DT = 0.5, 0.2, 0.01, 24.0, 0.002
@@ -33,17 +34,15 @@ def test_losses_of_each_kind() -> None:
         assert state_of(arrays, "flux_heat")[0] == pytest.approx(flux, rel=1e-6)
 
 
-@pytest.mark.parametrize(
+@cases(
     "extra",
-    [
-        {},
-        {"inductance": 1e-3},
-        {"inductance": 1e-4, "driver_resistance": 0.1},
-        # within its supply: there, the mean current tells no mean square
-        {"bandwidth": 150.0, "driver_resistance": 0.05, "voltage": 200.0},
-        {"saturation_current": 30.0},
-        {"saturation_current": 20.0, "inductance": 5e-4},
-    ],
+    {},
+    {"inductance": 1e-3},
+    {"inductance": 1e-4, "driver_resistance": 0.1},
+    # within its supply: there, the mean current tells no mean square
+    {"bandwidth": 150.0, "driver_resistance": 0.05, "voltage": 200.0},
+    {"saturation_current": 30.0},
+    {"saturation_current": 20.0, "inductance": 5e-4},
     ids=str,
 )
 def test_no_energy_is_missing(extra, rng) -> None:

@@ -7,6 +7,7 @@ import oracle
 import pytest
 from checkpoint_files import checkpoint_file
 from late_reference import ENGINES, Inputs, arrays_on, on_both, stepped
+from refusals import cases
 
 PID = aa.PIDControlConfig(20.0, 1.0, 3.0, 0.5)
 ENCODER = aa.EncoderConfig(0.01, noise=0.02, latency_steps=1.5, velocity_filter=0.01)
@@ -44,17 +45,15 @@ def held(engine: str, motor: list, given: list[Inputs], due: list[bool], dt: flo
 
 
 @pytest.mark.parametrize("motor", MOTORS)
-@pytest.mark.parametrize(
-    ("rate", "dt", "period"),
-    [
-        (aa.RateConfig(), 0.001, 1.0),
-        (aa.RateConfig(decimation=4), 0.00025, 4.0),
-        (aa.RateConfig(frequency=1000.0), 0.00025, 4.0),
-        (aa.RateConfig(frequency=250.0), 0.001, 4.0),
-        (aa.RateConfig(frequency=300.0), 0.001, 1000.0 / 300.0),
-        (aa.RateConfig(frequency=5000.0), 0.001, 1.0),
-        (aa.RateConfig(decimation=3, phase=0.5), 0.002, 3.0),
-    ],
+@cases(
+    "rate, dt, period",
+    (aa.RateConfig(), 0.001, 1.0),
+    (aa.RateConfig(decimation=4), 0.00025, 4.0),
+    (aa.RateConfig(frequency=1000.0), 0.00025, 4.0),
+    (aa.RateConfig(frequency=250.0), 0.001, 4.0),
+    (aa.RateConfig(frequency=300.0), 0.001, 1000.0 / 300.0),
+    (aa.RateConfig(frequency=5000.0), 0.001, 1.0),
+    (aa.RateConfig(decimation=3, phase=0.5), 0.002, 3.0),
 )
 @pytest.mark.slow("warp")
 def test_controller_is_called_when_it_is_due(motor, rate, dt, period, rng) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators.loops.actuated import Changes
-from refusals import refused
+from refusals import cases, refused
 
 NAMES, ROBOTS, DT = ["hip", "knee"], 3, 0.01
 
@@ -29,15 +29,13 @@ def arrays(target: float = 0.1) -> list[np.ndarray]:
     return [zero, zero, zero + np.float32(target)]
 
 
-@pytest.mark.parametrize(
-    ("names", "driven", "message"),
-    [
-        (NAMES, ["ankle"], r"joint 'ankle': not in the joints. Available: \['hip', 'knee'\]"),
-        (["hip", "hip"], ["hip"], "joint 'hip' is found 2 times"),
-        (NAMES, ["hip", "hip"], "joint 'hip' is given two actuators"),
-        (NAMES, [], r"motors = \[\]: must drive at least one of"),
-        ("hip", ["hip"], "dof_names = 'hip': must be a list of names"),
-    ],
+@cases(
+    "names, driven, message",
+    (NAMES, ["ankle"], r"joint 'ankle': not in the joints. Available: \['hip', 'knee'\]"),
+    (["hip", "hip"], ["hip"], "joint 'hip' is found 2 times"),
+    (NAMES, ["hip", "hip"], "joint 'hip' is given two actuators"),
+    (NAMES, [], r"motors = \[\]: must drive at least one of"),
+    ("hip", ["hip"], "dof_names = 'hip': must be a list of names"),
 )
 def test_names_that_do_not_fit_are_refused(names: Any, driven: list[str], message: str) -> None:
     refused(ValueError, lambda: aa.ActuatedArrays(names, [(config(), name) for name in driven], ROBOTS), message)

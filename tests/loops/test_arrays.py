@@ -18,6 +18,7 @@ from isaacsim.core.experimental.actuators.base import native as package_native
 from isaacsim.core.experimental.actuators.base.native import core
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from own_components import Loaded
+from refusals import cases
 
 NAMES, ROBOTS, DT = ["hip", "free", "knee", "ankle"], 3, 0.005
 Make = Callable[[np.ndarray], Any]
@@ -306,19 +307,17 @@ def test_rows_of_a_larger_array_are_read_in_place() -> None:
         np.testing.assert_array_equal(actuated.step(state[:, 7:], qd, target, DT), own.step(q, qd, target, DT))
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"q": np.zeros((3, 4))}, "q has dtype float64: must be float32"),
-        ({"qd": np.zeros((3, 5), np.float32)}, r"qd has shape \(3, 5\): must be \(robots, DOFs\) = \(3, 4\)"),
-        ({"q_target": np.zeros((4, 3), np.float32).T}, "q_target: must be contiguous within a row"),
-        ({"q_target": [0.0]}, "q_target is a list: must be an array of NumPy, Warp"),
-        ({"qd_target": np.zeros(4, np.float32)}, r"qd_target has shape \(4,\)"),
-        ({"feedforward": np.zeros((3, 4), ">f4")}, "feedforward has dtype >f4"),
-        ({"out": np.broadcast_to(np.zeros(4, np.float32), (3, 4))}, "out: must be"),
-        ({"dt": 0.0}, "dt = 0.0: must be a finite number of seconds > 0"),
-        ({"dt": float("nan")}, "dt = nan: must be"),
-    ],
+@cases(
+    "change, message",
+    ({"q": np.zeros((3, 4))}, "q has dtype float64: must be float32"),
+    ({"qd": np.zeros((3, 5), np.float32)}, r"qd has shape \(3, 5\): must be \(robots, DOFs\) = \(3, 4\)"),
+    ({"q_target": np.zeros((4, 3), np.float32).T}, "q_target: must be contiguous within a row"),
+    ({"q_target": [0.0]}, "q_target is a list: must be an array of NumPy, Warp"),
+    ({"qd_target": np.zeros(4, np.float32)}, r"qd_target has shape \(4,\)"),
+    ({"feedforward": np.zeros((3, 4), ">f4")}, "feedforward has dtype >f4"),
+    ({"out": np.broadcast_to(np.zeros(4, np.float32), (3, 4))}, "out: must be"),
+    ({"dt": 0.0}, "dt = 0.0: must be a finite number of seconds > 0"),
+    ({"dt": float("nan")}, "dt = nan: must be"),
 )
 def test_what_cannot_be_used_is_refused_by_name(change, message) -> None:
     actuated = ActuatedArrays(NAMES, motors(), ROBOTS)

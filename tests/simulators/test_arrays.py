@@ -3,18 +3,17 @@
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
+from refusals import cases
 
 NAMES = ["hip", "knee"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "paths"),
-    [
-        ({}, ["/Robot"]),
-        ({"num_robots": 3}, ["/Robot_0", "/Robot_1", "/Robot_2"]),
-        ({"path": "/World/Leg"}, ["/World/Leg"]),
-        ({"path": "/World/Leg", "num_robots": 2}, ["/World/Leg_0", "/World/Leg_1"]),
-    ],
+@cases(
+    "arguments, paths",
+    ({}, ["/Robot"]),
+    ({"num_robots": 3}, ["/Robot_0", "/Robot_1", "/Robot_2"]),
+    ({"path": "/World/Leg"}, ["/World/Leg"]),
+    ({"path": "/World/Leg", "num_robots": 2}, ["/World/Leg_0", "/World/Leg_1"]),
 )
 def test_robots_are_named_after_the_path(arguments, paths) -> None:
     assert ArraysHost(NAMES, **arguments).articulation("/.*" if "path" not in arguments else "/World/.*").paths == paths

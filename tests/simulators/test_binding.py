@@ -24,7 +24,7 @@ from isaacsim.core.experimental.actuators.simulators.bus import EventBus
 from isaacsim.core.experimental.actuators.simulators.mujoco.host import MujocoArticulation
 from isaacsim.core.experimental.actuators.simulators.port import Buffers
 from pxr import Usd, UsdPhysics
-from refusals import refused
+from refusals import cases, refused
 
 NAMES = ["hip", "knee", "ankle"]
 STATE = ("positions", "velocities", "position_targets", "velocity_targets")
@@ -343,24 +343,22 @@ def wide(pitch: int, start: int = 0, read_only: bool = False) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", [*STATE, "efforts"])
-@pytest.mark.parametrize(
-    ("array", "words"),
-    [
-        (np.zeros((ROBOTS, 3)), "has dtype float64: must be float32"),
-        (np.zeros((ROBOTS, 3), np.int32), "has dtype int32: must be float32"),
-        (np.zeros((ROBOTS, 3), ">f4"), "has dtype >f4: must be float32"),
-        (wp.zeros((ROBOTS, 3), dtype=wp.float64, device="cpu"), "has dtype float64: must be float32"),
-        (wp.zeros((ROBOTS, 3), dtype=wp.vec2, device="cpu"), "has dtype vec2f: must be float32"),
-        ([[0.0] * 3] * ROBOTS, "is a list: must be a NumPy or Warp array"),
-        (None, "is a NoneType: must be a NumPy or Warp array"),
-        (np.zeros(ROBOTS * 3, np.float32), "has shape (9,): must be (robots, DOFs) = (3, 3)"),
-        (np.zeros((ROBOTS, 4), np.float32), "has shape (3, 4): must be (robots, DOFs) = (3, 3)"),
-        (np.zeros((3, ROBOTS), np.float32).T, "has numbers 12 bytes apart within a row: must be 4"),
-        (np.zeros((ROBOTS, 6), np.float32)[:, ::2], "has numbers 8 bytes apart within a row: must be 4"),
-        (wide(16, start=2), "begins at an address that is no multiple of 4: must be aligned"),
-        (wide(14), "has rows 14 bytes apart: must be a multiple of 4"),
-        (np.zeros((ROBOTS, 3), np.float32)[::-1], "has rows -12 bytes apart: must be a multiple of 4"),
-    ],
+@cases(
+    "array, words",
+    (np.zeros((ROBOTS, 3)), "has dtype float64: must be float32"),
+    (np.zeros((ROBOTS, 3), np.int32), "has dtype int32: must be float32"),
+    (np.zeros((ROBOTS, 3), ">f4"), "has dtype >f4: must be float32"),
+    (wp.zeros((ROBOTS, 3), dtype=wp.float64, device="cpu"), "has dtype float64: must be float32"),
+    (wp.zeros((ROBOTS, 3), dtype=wp.vec2, device="cpu"), "has dtype vec2f: must be float32"),
+    ([[0.0] * 3] * ROBOTS, "is a list: must be a NumPy or Warp array"),
+    (None, "is a NoneType: must be a NumPy or Warp array"),
+    (np.zeros(ROBOTS * 3, np.float32), "has shape (9,): must be (robots, DOFs) = (3, 3)"),
+    (np.zeros((ROBOTS, 4), np.float32), "has shape (3, 4): must be (robots, DOFs) = (3, 3)"),
+    (np.zeros((3, ROBOTS), np.float32).T, "has numbers 12 bytes apart within a row: must be 4"),
+    (np.zeros((ROBOTS, 6), np.float32)[:, ::2], "has numbers 8 bytes apart within a row: must be 4"),
+    (wide(16, start=2), "begins at an address that is no multiple of 4: must be aligned"),
+    (wide(14), "has rows 14 bytes apart: must be a multiple of 4"),
+    (np.zeros((ROBOTS, 3), np.float32)[::-1], "has rows -12 bytes apart: must be a multiple of 4"),
     ids=lambda value: value.split(":")[0] if isinstance(value, str) else "",
 )
 def test_buffers_that_cannot_be_read_in_place_are_refused(name: str, array: Any, words: str) -> None:
@@ -374,13 +372,11 @@ def test_buffers_that_cannot_be_read_in_place_are_refused(name: str, array: Any,
     assert host.bus.on == {"ready": [], "pre_step": [], "stop": []}
 
 
-@pytest.mark.parametrize(
-    ("efforts", "words"),
-    [
-        (wide(16, read_only=True), "is read-only: must be writable"),
-        (wide(8), "has rows of 12 bytes 8 bytes apart: must not overlap"),
-        (np.lib.stride_tricks.as_strided(np.zeros(3, np.float32), (ROBOTS, 3), (0, 4)), "0 bytes apart: must not"),
-    ],
+@cases(
+    "efforts, words",
+    (wide(16, read_only=True), "is read-only: must be writable"),
+    (wide(8), "has rows of 12 bytes 8 bytes apart: must not overlap"),
+    (np.lib.stride_tricks.as_strided(np.zeros(3, np.float32), (ROBOTS, 3), (0, 4)), "0 bytes apart: must not"),
 )
 def test_efforts_that_cannot_be_written_in_place_are_refused(efforts, words) -> None:
     legs = BoundLegs(efforts=efforts)

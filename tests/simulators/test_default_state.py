@@ -8,7 +8,7 @@ from isaacsim.core.experimental.actuators import Simulation
 from isaacsim.core.experimental.actuators.base.errors import HostError
 from physics_engines import ENGINES, ROOT, floating_pair, installed, playing, telescope, weightless
 from pxr import Usd, UsdPhysics
-from refusals import refused
+from refusals import cases, refused
 from small_stages import SmallStage, pendulum
 
 NAMES = [
@@ -220,14 +220,12 @@ def test_root_on_a_joint_cannot_be_put() -> None:
     refused(HostError, lambda: robot.set_world_poses([[1, 2, 3]]), "hangs on a joint that moves")
 
 
-@pytest.mark.parametrize(
-    ("setter", "arguments", "message"),
-    [
-        ("set_world_poses", ([[1, 2]],), r"must fit \(1, 3\)"),
-        ("set_world_poses", (None, [[0, 0, 0, 0]]), r"orientations\[0\] has length 0"),
-        ("set_world_poses", ([[np.nan, 0, 0]],), "must be finite"),
-        ("set_velocities", ([[1, 0, 0]], [[1, 0]]), r"angular_velocities has shape"),
-    ],
+@cases(
+    "setter, arguments, message",
+    ("set_world_poses", ([[1, 2]],), r"must fit \(1, 3\)"),
+    ("set_world_poses", (None, [[0, 0, 0, 0]]), r"orientations\[0\] has length 0"),
+    ("set_world_poses", ([[np.nan, 0, 0]],), "must be finite"),
+    ("set_velocities", ([[1, 0, 0]], [[1, 0]]), r"angular_velocities has shape"),
     ids=["shape", "no rotation", "nan", "second of two"],
 )
 def test_wrong_values_change_nothing(pair: tuple[Simulation, Any], setter: str, arguments: tuple, message: str) -> None:

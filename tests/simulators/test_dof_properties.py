@@ -11,7 +11,7 @@ from isaacsim.core.experimental.actuators.base.errors import HostError
 from isaacsim.core.experimental.actuators.simulators.dof_properties import DofType
 from physics_engines import ROOT, telescope, weightless
 from pxr import Sdf, Usd, UsdPhysics
-from refusals import refused
+from refusals import cases, refused
 from small_stages import SmallStage, pendulum
 
 DT = 1 / 1000
@@ -96,19 +96,17 @@ def test_authored_value_is_read_the_same_before_and_after_play(engine, name, par
     assert (before, value_of(robot, name, part)) == (pytest.approx(0.3, rel=1e-5), pytest.approx(0.3, rel=1e-5))
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("gains", [0, 0]),
-        ("limits", [-math.inf, math.inf]),
-        ("friction_properties", [0, 0, 0]),
-        ("drive_model_properties", [0, math.inf, 0]),
-        ("armatures", [0]),
-        ("max_efforts", [math.inf]),
-        ("max_velocities", [math.inf]),
-        ("position_targets", [0]),
-        ("velocity_targets", [0]),
-    ],
+@cases(
+    "name, expected",
+    ("gains", [0, 0]),
+    ("limits", [-math.inf, math.inf]),
+    ("friction_properties", [0, 0, 0]),
+    ("drive_model_properties", [0, math.inf, 0]),
+    ("armatures", [0]),
+    ("max_efforts", [math.inf]),
+    ("max_velocities", [math.inf]),
+    ("position_targets", [0]),
+    ("velocity_targets", [0]),
 )
 @pytest.mark.parametrize("playing", [False, True])
 def test_what_nobody_authored_has_its_default(engine, name, expected, playing) -> None:
@@ -196,18 +194,16 @@ def test_what_a_stronger_layer_authors_cannot_be_set_below_it(engine) -> None:
     assert [value_of(robot, "gains", part) for part in (0, 1)] == [0.0, pytest.approx(2.0)]
 
 
-@pytest.mark.parametrize(
-    ("setter", "arguments", "message"),
-    [
-        ("set_dof_armatures", (-0.1,), r"armatures\[0, 0\] = -0.1: must be >= 0"),
-        ("set_dof_armatures", (math.inf,), "must be finite"),
-        ("set_dof_limits", (1.0, -1.0), r"lower limit 1 > upper limit -1"),
-        ("set_dof_limits", (2.0,), r"lower limit 2 > upper limit 1.5"),
-        ("set_dof_limits", (math.nan, 1.0), "must be finite"),
-        ("set_dof_limits", (), "must not all be None"),
-        ("set_dof_friction_properties", (1.0, 1.0, -1.0), r"viscous_frictions\[0, 0\] = -1: must be >= 0"),
-        ("set_dof_max_efforts", ([1.0, 2.0],), r"must fit \(1, 1\)"),
-    ],
+@cases(
+    "setter, arguments, message",
+    ("set_dof_armatures", (-0.1,), r"armatures\[0, 0\] = -0.1: must be >= 0"),
+    ("set_dof_armatures", (math.inf,), "must be finite"),
+    ("set_dof_limits", (1.0, -1.0), r"lower limit 1 > upper limit -1"),
+    ("set_dof_limits", (2.0,), r"lower limit 2 > upper limit 1.5"),
+    ("set_dof_limits", (math.nan, 1.0), "must be finite"),
+    ("set_dof_limits", (), "must not all be None"),
+    ("set_dof_friction_properties", (1.0, 1.0, -1.0), r"viscous_frictions\[0, 0\] = -1: must be >= 0"),
+    ("set_dof_max_efforts", ([1.0, 2.0],), r"must fit \(1, 1\)"),
     ids=["negative", "infinite", "crossed", "crossed with the other", "nan", "none", "one of three", "shape"],
 )
 @pytest.mark.parametrize("playing", [False, True])
@@ -343,12 +339,10 @@ def test_max_effort_does_not_bound_efforts() -> None:
     assert value_of(robot, "max_efforts", None) == 0.0
 
 
-@pytest.mark.parametrize(
-    ("setter", "arguments", "what"),
-    [
-        ("set_dof_drive_model_properties", (1.0, None, None), "speed effort gradients: MuJoCo does not have them"),
-        ("set_dof_friction_properties", (1.0, 0.5), "static friction 1 with dynamic friction 0.5: MuJoCo has one dry"),
-    ],
+@cases(
+    "setter, arguments, what",
+    ("set_dof_drive_model_properties", (1.0, None, None), "speed effort gradients: MuJoCo does not have them"),
+    ("set_dof_friction_properties", (1.0, 0.5), "static friction 1 with dynamic friction 0.5: MuJoCo has one dry"),
 )
 def test_what_mujoco_lacks_is_refused_while_playing(setter, arguments, what) -> None:
     sim, robot = opened(pendulum(), "mujoco")

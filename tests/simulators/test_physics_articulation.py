@@ -11,7 +11,7 @@ from isaacsim.core.experimental.actuators.simulators.physics_articulation import
 from physics_engines import ENGINES, ROOT, floating_pair, installed, playing, telescope, weightless
 from places import REPOSITORY, ROBOTS
 from pxr import Usd, UsdGeom, UsdPhysics
-from refusals import refused
+from refusals import cases, refused
 from small_stages import SmallStage, pendulum
 
 
@@ -517,13 +517,11 @@ def test_the_choice_outlives_a_stop() -> None:
     refused(HostError, robot.get_link_contact_forces, r"no links were chosen\. Call observe_contact_forces")
 
 
-@pytest.mark.parametrize(
-    ("links", "message"),
-    [
-        ("foot", r"'foot' matches no link: must match the whole name of at least one of base, top"),
-        (["base", "to"], r"'to' matches no link"),
-        ("(", r"'\(' must be a regular expression"),
-    ],
+@cases(
+    "links, message",
+    ("foot", r"'foot' matches no link: must match the whole name of at least one of base, top"),
+    (["base", "to"], r"'to' matches no link"),
+    ("(", r"'\(' must be a regular expression"),
 )
 def test_wrong_patterns_are_told(links: Any, message: str) -> None:
     _, robot = playing(tower(), "mujoco")

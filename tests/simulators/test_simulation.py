@@ -17,7 +17,7 @@ from isaacsim.core.experimental.actuators.simulators.mujoco import picture
 from physics_engines import ENGINES, installed, qpos_of, qvel_of
 from places import REPOSITORY, ROBOTS
 from pxr import Usd, UsdGeom, UsdPhysics
-from refusals import refused
+from refusals import cases, refused
 from small_stages import SmallStage, pendulum, two_robots
 from stages import stage_of
 
@@ -421,15 +421,13 @@ def test_environments_are_rows(batch) -> None:
     assert (len(arms), arms.paths) == (3, [f"/World/envs/env_{i}/Arm" for i in range(3)])
 
 
-@pytest.mark.parametrize(
-    ("paths", "rows"),
-    [
-        ("/World/envs/env_.*/Arm", [0, 1, 2]),
-        ("/World/envs/env_[12]/Arm", [1, 2]),
-        ("/World/envs/env_(0|2)/A.m", [0, 2]),
-        ("/World/envs/env_1", [1]),
-        (["/World/envs/env_2/Arm", "/World/envs/env_0/Arm"], [2, 0]),
-    ],
+@cases(
+    "paths, rows",
+    ("/World/envs/env_.*/Arm", [0, 1, 2]),
+    ("/World/envs/env_[12]/Arm", [1, 2]),
+    ("/World/envs/env_(0|2)/A.m", [0, 2]),
+    ("/World/envs/env_1", [1]),
+    (["/World/envs/env_2/Arm", "/World/envs/env_0/Arm"], [2, 0]),
 )
 def test_regular_expressions_select_environments(batch, paths, rows) -> None:
     every = aa.Articulation("/World/Arm").get_dof_positions().numpy()

@@ -10,7 +10,7 @@ import pytest
 from isaacsim.core.experimental.actuators.specs.bam import MODELS
 from isaacsim.core.experimental.actuators.specs.fields import violations
 from one_inertia import efforts_of
-from refusals import refused
+from refusals import cases, refused
 
 # XL330 of the published parameters
 XL330 = {
@@ -98,16 +98,14 @@ def test_model_follows_from_the_numbers() -> None:
     assert (config.motor_load, config.external_load, config.static) == (0.3, 0.3, 0.0)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ({"model": "m7"} | NUMBERS, "bam: model = 'm7': must be one of m1, m2, m3, m4, m5, m6. Correct it."),
-        ({"model": "m1", "friction_base": 0.1}, "bam has no friction_viscous: must have it. Complete"),
-        ({"friction_base": -1.0, "friction_viscous": 0.1}, "bam: friction_base = -1.0: must be finite and >= 0"),
-        ({"friction_base": "a", "friction_viscous": 0.1}, "bam: friction_base = 'a': must be finite"),
-        (NUMBERS, "and no model: must be numbers of one model. Give the model."),
-        ({"friction_base": 0.1, "a:frictionBase": 0.1}, "bam has a:frictionBase and friction_base: must have one"),
-    ],
+@cases(
+    "content, message",
+    ({"model": "m7"} | NUMBERS, "bam: model = 'm7': must be one of m1, m2, m3, m4, m5, m6. Correct it."),
+    ({"model": "m1", "friction_base": 0.1}, "bam has no friction_viscous: must have it. Complete"),
+    ({"friction_base": -1.0, "friction_viscous": 0.1}, "bam: friction_base = -1.0: must be finite and >= 0"),
+    ({"friction_base": "a", "friction_viscous": 0.1}, "bam: friction_base = 'a': must be finite"),
+    (NUMBERS, "and no model: must be numbers of one model. Give the model."),
+    ({"friction_base": 0.1, "a:frictionBase": 0.1}, "bam has a:frictionBase and friction_base: must have one"),
 )
 def test_errors_name_the_number(content, message) -> None:
     assert message in refused(ValueError, lambda: aa.FrictionConfig.from_bam(content))

@@ -7,6 +7,7 @@ import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 from one_inertia import Plant
+from refusals import cases
 
 RPM = math.tau / 60
 # published figures of a flat motor with block commutation, 24 V, 70 W
@@ -140,13 +141,11 @@ def test_gear_that_loses_something() -> None:
     assert friction.motor_load + 0.8 * friction.external_load == pytest.approx(0.2)
 
 
-@pytest.mark.parametrize(
-    ("changed", "said"),
-    [
-        ({"winding_time": None}, "winding_time = None: must be given with the other figures of heat"),
-        ({"max_temperature": 20.0}, "max_temperature = 20.0: must be above ambient, 25.0"),
-        ({"gear_efficiency": 1.5}, "gear_efficiency = 1.5: must be"),
-    ],
+@cases(
+    "changed, said",
+    ({"winding_time": None}, "winding_time = None: must be given with the other figures of heat"),
+    ({"max_temperature": 20.0}, "max_temperature = 20.0: must be above ambient, 25.0"),
+    ({"gear_efficiency": 1.5}, "gear_efficiency = 1.5: must be"),
 )
 def test_figures_of_heat_that_are_wrong_are_named(changed, said) -> None:
     with pytest.raises(ValueError, match=said):

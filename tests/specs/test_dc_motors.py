@@ -6,6 +6,7 @@ import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.specs.dc_motors import INPUTS, DCMotor, imported
+from refusals import cases
 
 POS, NONE = INPUTS["pos"], INPUTS["none"]
 
@@ -118,17 +119,15 @@ def test_bristles_are_the_whole_friction() -> None:
     aa.ActuatedArrays(["j"], {".*": found.motor})
 
 
-@pytest.mark.parametrize(
-    ("values", "problem"),
-    [
-        ({"inputs": POS | INPUTS["voltage"]}, "adds a voltage"),
-        ({"inputs": INPUTS["vel"], "gain": (0.5, 0.25, 0, 0, 1.0)}, "position setpoint is fixed at 0"),
-        ({"gear": 0.0, "inputs": POS}, "a DC motor with the gear 0"),
-        ({"gain": (0.0, 0.25)}, "a DC motor with the resistance 0"),
-        ({"forces": (-1.0, 2.0)}, "its forcerange -1 … 2 is not symmetric"),
-        ({"controls": (0.0, 2.0)}, "its ctrlrange 0 … 2, which limits the voltage"),
-        ({"controls": (0.0, 2.0), "inputs": POS}, ""),
-    ],
+@cases(
+    "values, problem",
+    ({"inputs": POS | INPUTS["voltage"]}, "adds a voltage"),
+    ({"inputs": INPUTS["vel"], "gain": (0.5, 0.25, 0, 0, 1.0)}, "position setpoint is fixed at 0"),
+    ({"gear": 0.0, "inputs": POS}, "a DC motor with the gear 0"),
+    ({"gain": (0.0, 0.25)}, "a DC motor with the resistance 0"),
+    ({"forces": (-1.0, 2.0)}, "its forcerange -1 … 2 is not symmetric"),
+    ({"controls": (0.0, 2.0)}, "its ctrlrange 0 … 2, which limits the voltage"),
+    ({"controls": (0.0, 2.0), "inputs": POS}, ""),
 )
 def test_actuators_that_no_motor_stands_for(values, problem) -> None:
     found = DCMotor(**{"dynamics": (), "gain": (0.5, 0.25), "bias": ()} | values).problem

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.specs.gear_losses import losses, with_losses
 from isaacsim.core.experimental.actuators.specs.motors import motor_of
+from refusals import cases
 
 MASS, GRAVITY, RATIO = 3.0, 9.81, -25.0
 LOAD = MASS * GRAVITY
@@ -110,15 +111,13 @@ def test_friction_of_losses_assumes_the_inertia_of_the_gear() -> None:
         assert isinstance(friction, aa.FrictionConfig) and friction.assumed_inertia == inertia
 
 
-@pytest.mark.parametrize(
-    ("friction", "words"),
-    [
-        (
-            aa.FrictionCurveConfig([0.0], [0.1]),
-            "FrictionCurveConfig and a transmission with losses: must have FrictionConfig or LuGreFrictionConfig",
-        ),
-        (aa.FrictionConfig(0.2, in_engine=True), "FrictionConfig.in_engine and a transmission with losses"),
-    ],
+@cases(
+    "friction, words",
+    (
+        aa.FrictionCurveConfig([0.0], [0.1]),
+        "FrictionCurveConfig and a transmission with losses: must have FrictionConfig or LuGreFrictionConfig",
+    ),
+    (aa.FrictionConfig(0.2, in_engine=True), "FrictionConfig.in_engine and a transmission with losses"),
 )
 def test_other_frictions_beside_losses_are_refused(friction, words) -> None:
     lossy = aa.TransmissionConfig(3.0, efficiency=0.9, backdriving_efficiency=0.9)

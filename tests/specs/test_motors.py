@@ -18,7 +18,7 @@ from isaacsim.core.experimental.actuators.specs.configs import (
 from isaacsim.core.experimental.actuators.specs.datasheet import from_rpm, no_load_speed, stall_torque
 from isaacsim.core.experimental.actuators.specs.motor_catalogue import MOTORS, MotorFigures, motor_figures
 from isaacsim.core.experimental.actuators.specs.motors import MotorConfig, motor_of, problems_of
-from refusals import refused
+from refusals import cases, refused
 
 PD = PDControlConfig(80.0, 2.0)
 LIMIT = MaxEffortClampingConfig(40.0)
@@ -33,20 +33,18 @@ def test_a_list_of_configs_is_a_motor() -> None:
     assert motor_of(motor) is motor
 
 
-@pytest.mark.parametrize(
-    ("value", "error", "message"),
-    [
-        ([PD, PD], ValueError, "motor has 2 controllers, PDControlConfig and PDControlConfig: must be at most one"),
-        ([DelayConfig(1), DelayConfig(2)], ValueError, "motor has 2 delays"),
-        (PD, TypeError, "motor = PDControlConfig.*Put it into a list"),
-        ([PD, 3.0], TypeError, "motor has 3.0: must be a MotorConfig or a list of configs"),
-        ([MotorConfig()], TypeError, "motor has MotorConfig"),
-        ("pd", TypeError, "motor = 'pd': must be a MotorConfig or a list of configs"),
-        (None, TypeError, "motor = None"),
-        (MotorConfig(controller=LIMIT), TypeError, r"MotorConfig.controller = MaxEffort.*of that kind"),  # pyright: ignore[reportArgumentType]
-        (MotorConfig(delay=2), TypeError, "MotorConfig.delay = 2"),  # pyright: ignore[reportArgumentType]
-        (MotorConfig(clamping=[PD]), TypeError, "MotorConfig.clamping = PDControl"),  # pyright: ignore[reportArgumentType]
-    ],
+@cases(
+    "value, error, message",
+    ([PD, PD], ValueError, "motor has 2 controllers, PDControlConfig and PDControlConfig: must be at most one"),
+    ([DelayConfig(1), DelayConfig(2)], ValueError, "motor has 2 delays"),
+    (PD, TypeError, "motor = PDControlConfig.*Put it into a list"),
+    ([PD, 3.0], TypeError, "motor has 3.0: must be a MotorConfig or a list of configs"),
+    ([MotorConfig()], TypeError, "motor has MotorConfig"),
+    ("pd", TypeError, "motor = 'pd': must be a MotorConfig or a list of configs"),
+    (None, TypeError, "motor = None"),
+    (MotorConfig(controller=LIMIT), TypeError, r"MotorConfig.controller = MaxEffort.*of that kind"),  # pyright: ignore[reportArgumentType]
+    (MotorConfig(delay=2), TypeError, "MotorConfig.delay = 2"),  # pyright: ignore[reportArgumentType]
+    (MotorConfig(clamping=[PD]), TypeError, "MotorConfig.clamping = PDControl"),  # pyright: ignore[reportArgumentType]
 )
 def test_what_is_no_motor_is_refused(value, error, message) -> None:
     refused(error, lambda: motor_of(value), message)

@@ -12,7 +12,7 @@ from isaacsim.core.experimental.actuators.specs.servo import PRESETS, voltage_pr
 from isaacsim.core.experimental.actuators.specs.stand_ins import stand_ins
 from isaacsim.core.experimental.actuators.tools.feedback import feedback_gains
 from pxr import Sdf
-from refusals import refused
+from refusals import cases, refused
 from small_stages import pendulum
 
 SERVO = aa.ServoControlConfig.of("XL330", kp=200.0, kd=20.0)
@@ -42,21 +42,19 @@ def test_smallest_duty_is_below_the_largest() -> None:
     np.testing.assert_allclose(efforts, [[0.3 * 15.0 * 0.1, 0.2 * 15.0 * 0.1]], rtol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("stages", "problem"),
-    [
-        ([SERVO], "has ServoControlConfig, which returns a voltage, without ElectricalConfig"),
-        ([SERVO, EFFORT], "has ServoControlConfig, which returns a voltage, without ElectricalConfig"),
-        ([PD, VOLTS], 'has ElectricalConfig(command="voltage") and PDControlConfig, which returns an effort'),
-        ([aa.NeuralControlConfig("a.pt"), VOLTS], "and NeuralControlConfig, which returns an effort"),
-        ([SERVO, VOLTS], ""),
-        ([PD, EFFORT], ""),
-        ([PD], ""),
-        ([ForeignConfig("AControlAPI", "controller", {}), VOLTS], ""),
-        ([ForeignConfig("AControlAPI", "controller", {}), EFFORT], ""),
-        ([SERVO, ForeignConfig("AWindingAPI", "electrical", {})], ""),
-        ([VOLTS], ""),
-    ],
+@cases(
+    "stages, problem",
+    ([SERVO], "has ServoControlConfig, which returns a voltage, without ElectricalConfig"),
+    ([SERVO, EFFORT], "has ServoControlConfig, which returns a voltage, without ElectricalConfig"),
+    ([PD, VOLTS], 'has ElectricalConfig(command="voltage") and PDControlConfig, which returns an effort'),
+    ([aa.NeuralControlConfig("a.pt"), VOLTS], "and NeuralControlConfig, which returns an effort"),
+    ([SERVO, VOLTS], ""),
+    ([PD, EFFORT], ""),
+    ([PD], ""),
+    ([ForeignConfig("AControlAPI", "controller", {}), VOLTS], ""),
+    ([ForeignConfig("AControlAPI", "controller", {}), EFFORT], ""),
+    ([SERVO, ForeignConfig("AWindingAPI", "electrical", {})], ""),
+    ([VOLTS], ""),
 )
 def test_volts_need_a_winding_that_takes_them(stages, problem) -> None:
     found = voltage_problems(motor_of(stages), "motor")
@@ -137,13 +135,11 @@ def test_registers_are_those_of_the_control_table() -> None:
     assert aa.ServoControlConfig.of("STS3215", p=16, d=0, i=0).kp == 16.0
 
 
-@pytest.mark.parametrize(
-    ("series", "given", "problem"),
-    [
-        ("STS3215", {"d": 32}, r"d = 32: must be left out for STS3215, .* Give kd \[s\] as identified, or 0"),
-        ("XL330", {"i": 10}, r"i = 10: must be left out for XL330, .* Give ki \[1/s\]"),
-        ("MX", {"p": 32, "kp": 16.0}, "p = 32 and kp = 16.0: must be one. Remove either"),
-    ],
+@cases(
+    "series, given, problem",
+    ("STS3215", {"d": 32}, r"d = 32: must be left out for STS3215, .* Give kd \[s\] as identified, or 0"),
+    ("XL330", {"i": 10}, r"i = 10: must be left out for XL330, .* Give ki \[1/s\]"),
+    ("MX", {"p": 32, "kp": 16.0}, "p = 32 and kp = 16.0: must be one. Remove either"),
 )
 def test_registers_without_a_published_scale_are_refused(series, given, problem) -> None:
     """By name, with what to give instead."""

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-import pytest
 from isaacsim.core.experimental.actuators import DelayConfig, MaxEffortClampingConfig, PDControlConfig
 from isaacsim.core.experimental.actuators.specs.configs import PassiveConfig
 from isaacsim.core.experimental.actuators.specs.motors import MotorConfig, motor_of
@@ -16,7 +15,7 @@ from isaacsim.core.experimental.actuators.specs.stages import (
     place_of,
     places_of,
 )
-from refusals import refused
+from refusals import cases, refused
 
 
 @dataclass
@@ -92,24 +91,20 @@ def test_parts_are_arguments_of_what_holds_them() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("stages", "error", "words"),
-    [
-        ([PD, 3], TypeError, "stages has 3: must be a config or component"),
-        ([PD, PD], ValueError, "stages has 2 controllers, PDControlConfig and PDControlConfig: must be at most one"),
-        ([Driver(), Driver()], ValueError, "stages has 2 electricals"),
-    ],
+@cases(
+    "stages, error, words",
+    ([PD, 3], TypeError, "stages has 3: must be a config or component"),
+    ([PD, PD], ValueError, "stages has 2 controllers, PDControlConfig and PDControlConfig: must be at most one"),
+    ([Driver(), Driver()], ValueError, "stages has 2 electricals"),
 )
 def test_what_is_no_list_of_stages_is_refused(stages, error, words) -> None:
     refused(error, lambda: parts_of(stages), words)
 
 
-@pytest.mark.parametrize(
-    ("motor", "words"),
-    [
-        (MotorConfig(others=[LIMIT]), "MotorConfig.others has MaxEffort.* Give it as clamping"),
-        (MotorConfig(others=[3]), "MotorConfig.others = 3"),  # pyright: ignore[reportArgumentType]
-    ],
+@cases(
+    "motor, words",
+    (MotorConfig(others=[LIMIT]), "MotorConfig.others has MaxEffort.* Give it as clamping"),
+    (MotorConfig(others=[3]), "MotorConfig.others = 3"),  # pyright: ignore[reportArgumentType]
 )
 def test_a_part_is_where_it_belongs(motor, words) -> None:
     refused(TypeError, lambda: motor_of(motor), words)

@@ -9,23 +9,22 @@ from isaacsim.core.experimental.actuators.specs import transmission
 from isaacsim.core.experimental.actuators.specs.fields import conflicts, parameters_of, violations
 from isaacsim.core.experimental.actuators.specs.motors import motor_of
 from places import ROBOTS
+from refusals import cases
 
 PENDULUM = "/World/Pendulum"
 
 
-@pytest.mark.parametrize(
-    ("values", "words"),
-    [
-        ({"ratio": 0.0}, "ratio = 0.0: must not be 0"),
-        ({"ratio": {"hip": 3.0, "knee": 0.0}}, "must not be 0"),
-        ({"ratio": np.array([2.0, 0.0])}, "must not be 0"),
-        ({"ratio": math.inf}, "ratio = inf: must be finite"),
-        ({"rotor_inertia": -1e-5}, "rotor_inertia = -1e-05: must be"),
-        ({"efficiency": 0.0}, "efficiency = 0.0: must be"),
-        ({"efficiency": 1.1}, "efficiency = 1.1: must be"),
-        ({"backdriving_efficiency": -0.1}, "backdriving_efficiency = -0.1: must be"),
-        ({"targets": "shaft"}, "targets = 'shaft': must be one of 'joint', 'motor'"),
-    ],
+@cases(
+    "values, words",
+    ({"ratio": 0.0}, "ratio = 0.0: must not be 0"),
+    ({"ratio": {"hip": 3.0, "knee": 0.0}}, "must not be 0"),
+    ({"ratio": np.array([2.0, 0.0])}, "must not be 0"),
+    ({"ratio": math.inf}, "ratio = inf: must be finite"),
+    ({"rotor_inertia": -1e-5}, "rotor_inertia = -1e-05: must be"),
+    ({"efficiency": 0.0}, "efficiency = 0.0: must be"),
+    ({"efficiency": 1.1}, "efficiency = 1.1: must be"),
+    ({"backdriving_efficiency": -0.1}, "backdriving_efficiency = -0.1: must be"),
+    ({"targets": "shaft"}, "targets = 'shaft': must be one of 'joint', 'motor'"),
 )
 def test_values_out_of_range_are_refused(values, words) -> None:
     with pytest.raises(ValueError, match=words):
@@ -34,18 +33,16 @@ def test_values_out_of_range_are_refused(values, words) -> None:
         )
 
 
-@pytest.mark.parametrize(
-    ("efficiency", "backdriving", "fits"),
-    [
-        (1.0, 1.0, True),
-        (0.8, 0.8, True),
-        (0.9, 0.89, True),
-        (0.6, 0.3, True),
-        (0.6, 1e-6, True),
-        (0.9, 0.5, False),
-        (0.5, 0.9, False),
-        (0.8, 1.0, False),
-    ],
+@cases(
+    "efficiency, backdriving, fits",
+    (1.0, 1.0, True),
+    (0.8, 0.8, True),
+    (0.9, 0.89, True),
+    (0.6, 0.3, True),
+    (0.6, 1e-6, True),
+    (0.9, 0.5, False),
+    (0.5, 0.9, False),
+    (0.8, 1.0, False),
 )
 def test_efficiencies_may_not_differ_too_much(efficiency, backdriving, fits) -> None:
     """A motor that accelerates no load may not lose more than one under load."""
@@ -78,15 +75,13 @@ def test_stages_in_a_row_are_one() -> None:
     assert without.rotor_inertia == pytest.approx(2e-5 + 8e-6 / 4.5**2, rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("ratios", "inertias", "words"),
-    [
-        ([], [], "ratios has 0 values, inertias 0: must be at least one ratio"),
-        ([3.0], [1e-5, 1e-5, 1e-5], "ratios has 1 values, inertias 3"),
-        ([3.0, 2.0], [1e-5], "ratios has 2 values, inertias 1"),
-        ([3.0], [-1e-5], r"inertias\[0\] = -1e-05: must be"),
-        ([3.0, math.inf], [1e-5, 1e-5], r"ratios\[1\] = inf: must be"),
-    ],
+@cases(
+    "ratios, inertias, words",
+    ([], [], "ratios has 0 values, inertias 0: must be at least one ratio"),
+    ([3.0], [1e-5, 1e-5, 1e-5], "ratios has 1 values, inertias 3"),
+    ([3.0, 2.0], [1e-5], "ratios has 2 values, inertias 1"),
+    ([3.0], [-1e-5], r"inertias\[0\] = -1e-05: must be"),
+    ([3.0, math.inf], [1e-5, 1e-5], r"ratios\[1\] = inf: must be"),
 )
 def test_stages_that_do_not_fit_are_refused(ratios, inertias, words) -> None:
     with pytest.raises(ValueError, match=words):
@@ -96,19 +91,17 @@ def test_stages_that_do_not_fit_are_refused(ratios, inertias, words) -> None:
 TABLE = aa.PositionBasedClampingConfig([0.0, 1.0], [2.0, 3.0])
 
 
-@pytest.mark.parametrize(
-    ("config", "expected"),
-    [
-        (aa.PIDControlConfig(1.0, 2.0, 3.0, 4.0, 5.0), aa.PIDControlConfig(100.0, 200.0, 300.0, 0.4, -50.0)),
-        (aa.DCMotorClampingConfig(1.0, 20.0, 0.5), aa.DCMotorClampingConfig(10.0, 2.0, 5.0)),
-        (aa.MaxEffortClampingConfig(math.inf), aa.MaxEffortClampingConfig(math.inf)),
-        (aa.MaxEffortClampingConfig("joint"), aa.MaxEffortClampingConfig("joint")),
-        (aa.EnvelopeClampingConfig([-20.0, 20.0], [2.0, 1.0]), aa.EnvelopeClampingConfig([-2.0, 2.0], [20.0, 10.0])),
-        (aa.ElectricalConfig(0.05, 0.3, 1e-4), aa.ElectricalConfig(0.5, 0.3, 1e-4)),
-        (TABLE, TABLE),
-        (aa.CoggingConfig(1.0, 2.0, 3.0), aa.CoggingConfig(1.0, 2.0, 3.0)),
-        (aa.DelayConfig(3), aa.DelayConfig(3)),
-    ],
+@cases(
+    "config, expected",
+    (aa.PIDControlConfig(1.0, 2.0, 3.0, 4.0, 5.0), aa.PIDControlConfig(100.0, 200.0, 300.0, 0.4, -50.0)),
+    (aa.DCMotorClampingConfig(1.0, 20.0, 0.5), aa.DCMotorClampingConfig(10.0, 2.0, 5.0)),
+    (aa.MaxEffortClampingConfig(math.inf), aa.MaxEffortClampingConfig(math.inf)),
+    (aa.MaxEffortClampingConfig("joint"), aa.MaxEffortClampingConfig("joint")),
+    (aa.EnvelopeClampingConfig([-20.0, 20.0], [2.0, 1.0]), aa.EnvelopeClampingConfig([-2.0, 2.0], [20.0, 10.0])),
+    (aa.ElectricalConfig(0.05, 0.3, 1e-4), aa.ElectricalConfig(0.5, 0.3, 1e-4)),
+    (TABLE, TABLE),
+    (aa.CoggingConfig(1.0, 2.0, 3.0), aa.CoggingConfig(1.0, 2.0, 3.0)),
+    (aa.DelayConfig(3), aa.DelayConfig(3)),
     ids=lambda config: type(config).__name__,
 )
 def test_values_at_the_joint(config, expected) -> None:

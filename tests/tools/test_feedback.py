@@ -6,6 +6,7 @@ import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators.tools import feedback
 from own_components import OwnController
+from refusals import cases
 
 
 def gains(*configs) -> np.ndarray:
@@ -13,16 +14,14 @@ def gains(*configs) -> np.ndarray:
     return np.concatenate([feedback.feedback_gains(actuator, 2) for actuator in motor.actuators], axis=2)
 
 
-@pytest.mark.parametrize(
-    ("config", "expected"),
-    [
-        (aa.PDControlConfig(80.0, 2.0), [80, 2, 0]),
-        (aa.PIDControlConfig(80.0, 3.0, 2.0), [80, 2, 3]),
-        # an integral that may not grow does nothing
-        (aa.PIDControlConfig(80.0, 3.0, 2.0, integral_max=0.0), [80, 2, 0]),
-        (aa.GearedPDControlConfig(80.0, 2.0, gear=-3.0), [720, 18, 0]),
-        (aa.GearedPIDControlConfig(80.0, 3.0, 2.0, gear=2.0), [320, 8, 12]),
-    ],
+@cases(
+    "config, expected",
+    (aa.PDControlConfig(80.0, 2.0), [80, 2, 0]),
+    (aa.PIDControlConfig(80.0, 3.0, 2.0), [80, 2, 3]),
+    # an integral that may not grow does nothing
+    (aa.PIDControlConfig(80.0, 3.0, 2.0, integral_max=0.0), [80, 2, 0]),
+    (aa.GearedPDControlConfig(80.0, 2.0, gear=-3.0), [720, 18, 0]),
+    (aa.GearedPIDControlConfig(80.0, 3.0, 2.0, gear=2.0), [320, 8, 12]),
 )
 def test_gains_are_those_at_the_joint(config, expected) -> None:
     found = gains(config, aa.DelayConfig(3), aa.MaxEffortClampingConfig(5.0))
@@ -80,13 +79,11 @@ def test_before_a_transmission_of_ones_own_nothing_is_known(own) -> None:
     assert feedback.largest_efforts(actuator, 1).tolist() == [[np.inf if own else 18.0] * 2]
 
 
-@pytest.mark.parametrize(
-    ("limits", "expected"),
-    [
-        ([], [np.inf, np.inf]),
-        ([aa.MaxEffortClampingConfig({"hip": 5.0, "knee": 7.0}), aa.DCMotorClampingConfig(6.0, 9.0, 8.0)], [5, 6]),
-        ([aa.PositionBasedClampingConfig([0.0, 1.0], [3.0, 4.0])], [4, 4]),
-    ],
+@cases(
+    "limits, expected",
+    ([], [np.inf, np.inf]),
+    ([aa.MaxEffortClampingConfig({"hip": 5.0, "knee": 7.0}), aa.DCMotorClampingConfig(6.0, 9.0, 8.0)], [5, 6]),
+    ([aa.PositionBasedClampingConfig([0.0, 1.0], [3.0, 4.0])], [4, 4]),
 )
 def test_largest_effort_is_the_least_of_all_bounds(limits, expected) -> None:
     motor = aa.ActuatedArrays(["hip", "knee"], {".*": [aa.PDControlConfig(80.0, 2.0), *limits]}, num_robots=2)

@@ -19,6 +19,7 @@ import pytest
 from fakes.extension_loader import BUNDLED
 from interpreters import VERSIONS, written
 from places import REPOSITORY
+from refusals import cases
 from start_in_kit import STARTED, started, started_with_nodes
 
 NAME = "isaacsim.core.experimental.actuators"
@@ -229,13 +230,11 @@ def test_what_cannot_be_built_is_said(script, tmp_path, monkeypatch, capsys) -> 
     assert "3.12 in this package: Warp steps instead (no interpreter with headers of it was found)." in said.out
 
 
-@pytest.mark.parametrize(
-    ("wanted", "said"),
-    [
-        ("3.12", "no Python 3.12 with headers was found on the path or among pyenv's. Name its interpreter."),
-        ("/no/python", "/no/python: must be an interpreter of Python 3.11, 3.12, 3.13 with its headers."),
-        ("3.13", "does not build one"),
-    ],
+@cases(
+    "wanted, said",
+    ("3.12", "no Python 3.12 with headers was found on the path or among pyenv's. Name its interpreter."),
+    ("/no/python", "/no/python: must be an interpreter of Python 3.11, 3.12, 3.13 with its headers."),
+    ("3.13", "does not build one"),
 )
 def test_what_is_asked_for_and_cannot_be_had_makes_no_package(script, tmp_path, monkeypatch, wanted, said) -> None:
     failed = subprocess.CompletedProcess([], 1, "", "")
@@ -284,13 +283,11 @@ def test_core_of_the_clone_is_taken_on_demand(script, tmp_path, monkeypatch, her
     assert script.core_for(sys.executable, here=here).content == expected
 
 
-@pytest.mark.parametrize(
-    ("platform", "systems"),
-    [
-        ("linux-aarch64", ["linux-aarch64"]),
-        ("win-amd64", ["windows-x86_64"]),
-        ("macosx-14.0-arm64", ["linux-x86_64", "linux-aarch64", "windows-x86_64"]),
-    ],
+@cases(
+    "platform, systems",
+    ("linux-aarch64", ["linux-aarch64"]),
+    ("win-amd64", ["windows-x86_64"]),
+    ("macosx-14.0-arm64", ["linux-x86_64", "linux-aarch64", "windows-x86_64"]),
 )
 @pytest.mark.slow
 def test_package_with_cores_is_for_their_system(script, tmp_path, monkeypatch, platform, systems) -> None:

@@ -12,6 +12,7 @@ import pytest
 import warp as wp
 from closeness import assert_close
 from peers import newton_actuators
+from refusals import cases
 
 peer = newton_actuators()
 N, SIZE, DT, LAG = 6, 11, 0.01, 4
@@ -139,12 +140,10 @@ def motors(count: int, stall: float) -> tuple:
     )
 
 
-@pytest.mark.parametrize(
-    ("target", "theirs", "ours"),
-    [
-        (1000, [50, 50, 0, 0, 0, 0, 0], [50, 50, 0, -20, -50, -50, -50]),
-        (0, [0, 0, 0, 0, 0, 0, 0], [0, 0, 0, -20, -50, -50, -50]),
-    ],
+@cases(
+    "target, theirs, ours",
+    (1000, [50, 50, 0, 0, 0, 0, 0], [50, 50, 0, -20, -50, -50, -50]),
+    (0, [0, 0, 0, 0, 0, 0, 0], [0, 0, 0, -20, -50, -50, -50]),
 )
 def test_beyond_no_load_speed_the_motor_brakes_and_theirs_lets_go(target, theirs, ours) -> None:
     """The schema's curve goes on below zero; the older library cut it there."""

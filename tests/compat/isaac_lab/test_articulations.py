@@ -10,6 +10,7 @@ import pytest
 from isaacsim.core.experimental.actuators import Articulation, ArticulationActuators, Simulation
 from isaacsim.core.experimental.actuators.compat.isaac_lab import IdealPDActuatorCfg, groups_of, to_usd
 from places import ROBOTS
+from refusals import cases
 from stages import stage_of
 
 PATH = "/World/Arm"
@@ -85,16 +86,14 @@ def test_what_is_not_taken_is_named() -> None:
     assert [one.filename for one in told] == [__file__]
 
 
-@pytest.mark.parametrize(
-    ("state", "said"),
-    [
-        ({"joint_pos": {"knee": 0.1}}, "init_state.joint_pos: 'knee' matches no joint"),
-        ({"joint_pos": {".*": 0.1, "shoulder": 0.2}}, "init_state.joint_pos: shoulder is matched by"),
-        ({"joint_pos": {"shoulder": 99.0}}, "init_state.joint_pos: shoulder = 99: must be within its limits"),
-        ({"joint_vel": {"shoulder": float("nan")}}, r"init_state.joint_vel\['shoulder'\] = nan: must be finite"),
-        ({"joint_vel": {"shoulder": "fast"}}, r"init_state.joint_vel\['shoulder'\] = 'fast': must be a number"),
-        ({"joint_vel": 0.1}, "init_state.joint_vel = 0.1: must be a dictionary"),
-    ],
+@cases(
+    "state, said",
+    ({"joint_pos": {"knee": 0.1}}, "init_state.joint_pos: 'knee' matches no joint"),
+    ({"joint_pos": {".*": 0.1, "shoulder": 0.2}}, "init_state.joint_pos: shoulder is matched by"),
+    ({"joint_pos": {"shoulder": 99.0}}, "init_state.joint_pos: shoulder = 99: must be within its limits"),
+    ({"joint_vel": {"shoulder": float("nan")}}, r"init_state.joint_vel\['shoulder'\] = nan: must be finite"),
+    ({"joint_vel": {"shoulder": "fast"}}, r"init_state.joint_vel\['shoulder'\] = 'fast': must be a number"),
+    ({"joint_vel": 0.1}, "init_state.joint_vel = 0.1: must be a dictionary"),
 )
 def test_a_state_that_cannot_be_is_refused(state, said) -> None:
     with Simulation(ROBOTS / "arm_2dof.usda") as sim:

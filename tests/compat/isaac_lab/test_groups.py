@@ -20,7 +20,7 @@ from isaacsim.core.experimental.actuators.compat.isaac_lab import (
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from places import ROBOTS
 from pxr import Sdf, Usd, UsdPhysics
-from refusals import refused
+from refusals import cases, refused
 
 PANDA = "/World/Panda"
 IMPLICIT = ImplicitActuatorCfg(
@@ -379,18 +379,12 @@ def test_a_wrapper_without_groups_has_no_table(host) -> None:
     made.close()
 
 
-@pytest.mark.parametrize(
-    ("name", "fields", "message"),
-    [
-        (
-            "DCMotorCfg",
-            {"motor_torque_limit": 10.0},
-            "joint_names_expr is missing: must name the joints. .* early Orbit",
-        ),
-        ("ActuatorGroupCfg", {"dof_names": [".*"]}, "joint_names_expr=dof_names"),
-        ("VariableGearRatioDCMotorCfg", {}, "gear ratio depends on position"),
-        ("ActuatorNetGRUResidualCfg", {"joint_names_expr": [".*"]}, "adds to the joint's own drive"),
-    ],
+@cases(
+    "name, fields, message",
+    ("DCMotorCfg", {"motor_torque_limit": 10.0}, "joint_names_expr is missing: must name the joints. .* early Orbit"),
+    ("ActuatorGroupCfg", {"dof_names": [".*"]}, "joint_names_expr=dof_names"),
+    ("VariableGearRatioDCMotorCfg", {}, "gear ratio depends on position"),
+    ("ActuatorNetGRUResidualCfg", {"joint_names_expr": [".*"]}, "adds to the joint's own drive"),
 )
 def test_cfgs_that_are_not_run_are_told_apart(name, fields, message, host) -> None:
     """Of early Orbit and of Isaac Lab 3, with what stands for them; a network is never dropped."""

@@ -19,6 +19,7 @@ from isaacsim.core.experimental.actuators.compat.isaac_lab import (
     cfgs,
     load_groups,
 )
+from refusals import cases
 
 # in the manner of isaaclab_assets
 ROBOTS = '''
@@ -153,25 +154,23 @@ def test_cfgs_within_cfgs(tmp_path) -> None:
     assert found.motor.resistance == 2
 
 
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ("X = 1", "has no robot: must have one ArticulationCfg, or one dictionary of actuator cfgs. Give the file"),
-        ("A = {'a': {C}}\nB = {'a': {C}}", "has 2 robots, A, B: must have one .* Give the name of one: FILE.py:NAME."),
-        ("R = ArticulationCfg(actuators=3)", "R.actuators = int: must be a dictionary of actuator cfgs"),
-        ("R = ArticulationCfg(actuators={3: {C}})", "group 3: must have a text as its name"),
-        ("R = ArticulationCfg(actuators={'a': 1})", r"R.actuators\['a'\] = int: must be one of ImplicitActuatorCfg, "),
-        ("R = ArticulationCfg(actuators={'a': MyCfg(b=1)})", r"R.actuators\['a'\] = MyCfg\(…\): must be one of "),
-        ("R = ArticulationCfg(actuators={'a': make(3)})", r"robot.py:1: `make\(3\)` is a call of make, which is not"),
-        ("A = {'a': DCMotorCfg(joint_names_expr=[], stiffness=f(1))}", r"robot.py:1: `f\(1\)` is a call of f"),
-        (
-            "from b import KP\nA = {'a': DCMotorCfg(joint_names_expr=[], stiffness={'.*': KP})}",
-            "line 2: DCMotorCfg: stiffness = b.KP: must not be of another file. Write the value",
-        ),
-        ("A = {'a': DCMotorCfg(joint_names_expr=[], kp=1)}", "line 1: DCMotorCfg has kp: must have fields of class_ty"),
-        ("A = {'a': DCMotorCfg(joint_names_expr=[])}", "DCMotorCfg lacks stiffness, damping, saturation_effort: must"),
-        ("A = {'a': DCMotorCfg(joint_names_expr=Other(b=1))}", "line 1: Other: must be one of "),
-    ],
+@cases(
+    "text, why",
+    ("X = 1", "has no robot: must have one ArticulationCfg, or one dictionary of actuator cfgs. Give the file"),
+    ("A = {'a': {C}}\nB = {'a': {C}}", "has 2 robots, A, B: must have one .* Give the name of one: FILE.py:NAME."),
+    ("R = ArticulationCfg(actuators=3)", "R.actuators = int: must be a dictionary of actuator cfgs"),
+    ("R = ArticulationCfg(actuators={3: {C}})", "group 3: must have a text as its name"),
+    ("R = ArticulationCfg(actuators={'a': 1})", r"R.actuators\['a'\] = int: must be one of ImplicitActuatorCfg, "),
+    ("R = ArticulationCfg(actuators={'a': MyCfg(b=1)})", r"R.actuators\['a'\] = MyCfg\(…\): must be one of "),
+    ("R = ArticulationCfg(actuators={'a': make(3)})", r"robot.py:1: `make\(3\)` is a call of make, which is not"),
+    ("A = {'a': DCMotorCfg(joint_names_expr=[], stiffness=f(1))}", r"robot.py:1: `f\(1\)` is a call of f"),
+    (
+        "from b import KP\nA = {'a': DCMotorCfg(joint_names_expr=[], stiffness={'.*': KP})}",
+        "line 2: DCMotorCfg: stiffness = b.KP: must not be of another file. Write the value",
+    ),
+    ("A = {'a': DCMotorCfg(joint_names_expr=[], kp=1)}", "line 1: DCMotorCfg has kp: must have fields of class_ty"),
+    ("A = {'a': DCMotorCfg(joint_names_expr=[])}", "DCMotorCfg lacks stiffness, damping, saturation_effort: must"),
+    ("A = {'a': DCMotorCfg(joint_names_expr=Other(b=1))}", "line 1: Other: must be one of "),
 )
 def test_what_is_no_robot(tmp_path, text, why) -> None:
     file = tmp_path / "robot.py"

@@ -11,7 +11,7 @@ from isaacsim.core.experimental.actuators.compat.isaac_lab.groups import resolve
 from isaacsim.core.experimental.actuators.compat.isaac_lab.resolve import DEFAULTS
 from isaacsim.core.experimental.actuators.specs.stages import KINDS
 from places import ROBOTS
-from refusals import refused
+from refusals import cases, refused
 from stages import stage_of
 
 MOTOR = isaac_lab.BamMotorCfg(
@@ -116,22 +116,17 @@ def test_cfg_of_isaac_lab(motor) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({"vin_range": (7.0, 8.0)}, "vin_range = (7.0, 8.0): must be None. Leave it out, and randomize the voltage"),
-        ({"vin_drop_gain_range": (0.0, 0.1)}, "give the robot a SupplyConfig"),
-        ({"delay_hold_prob": 0.5}, "delay_hold_prob = 0.5: must be 0.0. Leave it out: a delay is drawn at each reset"),
-        ({"delay_update_period": 3}, "delay_update_period = 3: must be 0."),
-        ({"friction": 0.1}, "friction = 0.1: must be None, for the motor has friction. Leave it out."),
-        ({"vin": dataclasses.MISSING}, "vin is missing: must be given for a servo. Set it."),
-        (
-            {"motor": SimpleNamespace(model="m1", resistance=2.0)},
-            "motor.kt is missing: must be given for a servo. Set it.",
-        ),
-        ({"motor": dataclasses.replace(MOTOR, model="m9")}, "model = 'm9': must be one of m1"),
-        ({"motor": dataclasses.replace(MOTOR, resistance=-1.0)}, "resistance = -1.0"),
-    ],
+@cases(
+    "values, message",
+    ({"vin_range": (7.0, 8.0)}, "vin_range = (7.0, 8.0): must be None. Leave it out, and randomize the voltage"),
+    ({"vin_drop_gain_range": (0.0, 0.1)}, "give the robot a SupplyConfig"),
+    ({"delay_hold_prob": 0.5}, "delay_hold_prob = 0.5: must be 0.0. Leave it out: a delay is drawn at each reset"),
+    ({"delay_update_period": 3}, "delay_update_period = 3: must be 0."),
+    ({"friction": 0.1}, "friction = 0.1: must be None, for the motor has friction. Leave it out."),
+    ({"vin": dataclasses.MISSING}, "vin is missing: must be given for a servo. Set it."),
+    ({"motor": SimpleNamespace(model="m1", resistance=2.0)}, "motor.kt is missing: must be given for a servo. Set it."),
+    ({"motor": dataclasses.replace(MOTOR, model="m9")}, "model = 'm9': must be one of m1"),
+    ({"motor": dataclasses.replace(MOTOR, resistance=-1.0)}, "resistance = -1.0"),
 )
 def test_what_is_not_run_is_refused(values, message) -> None:
     assert message in refused(ValueError, lambda: resolved(SERVO.replace(**values)))

@@ -22,6 +22,7 @@ from isaacsim.core.experimental.actuators.specs.stages import KINDS, acts_at_joi
 from late_rollout import in_place, one_each, swapped
 from neural_twin import random_network, write_network
 from own_components import Loaded, OwnLimit
+from refusals import cases
 from step_bench import FeedbackSkewed
 
 N, DT, LAGS = 48, 0.02, 3
@@ -592,14 +593,12 @@ class FeedbackLate(LateComponent, Feedback):
     LAW = seen_late
 
 
-@pytest.mark.parametrize(
-    ("stages", "why"),
-    [
-        ([actuators.CommandLag], r"a law of commands \(CommandLag\) has none"),
-        ([actuators.CommandWrap], r"a law of commands \(CommandWrap\) has none"),
-        ([FeedbackLate], r"a law of one's own that acts late, or is a rate \(FeedbackLate\), has none"),
-        ([FeedbackSkewed, actuators.ImplicitEffort], r"a sensor of one's own \(FeedbackSkewed\) beside an effort of"),
-    ],
+@cases(
+    "stages, why",
+    ([actuators.CommandLag], r"a law of commands \(CommandLag\) has none"),
+    ([actuators.CommandWrap], r"a law of commands \(CommandWrap\) has none"),
+    ([FeedbackLate], r"a law of one's own that acts late, or is a rate \(FeedbackLate\), has none"),
+    ([FeedbackSkewed, actuators.ImplicitEffort], r"a sensor of one's own \(FeedbackSkewed\) beside an effort of"),
 )
 def test_what_laws_of_ones_own_have_no_gradients_with_is_refused(stages, why) -> None:
     """By name: what only built-in laws have, and what would be evaluated at the end of the step."""

@@ -10,7 +10,7 @@ from isaacsim.core.experimental import actuators as ours
 from isaacsim.core.experimental.actuators import Actuator, ControllerPD, JointSpaceResponse
 from isaacsim.core.experimental.actuators.base.quiet_warp import quiet_warp
 from isaacsim.core.experimental.actuators.engine.implicit.joint_space_response import BiasForce, blocks_of
-from refusals import refused
+from refusals import cases, refused
 
 
 def newton():
@@ -37,14 +37,12 @@ def test_a_joint_without_mass_moves_by_a_finite_amount() -> None:
     np.testing.assert_allclose(found, [np.eye(2) / np.finfo(np.float32).eps])
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"matrices": np.eye(2)}, r"shape \(2, 2\): must be \(articulations, rows, rows\)"),
-        ({"matrices": np.ones((1, 2, 3))}, r"shape \(1, 2, 3\): must be"),
-        ({"dofs": [0]}, "dofs has 1 indices: must have 4, one per row"),
-        ({"dofs": [[0, 1], [1, 2]]}, "dofs has an index twice"),
-    ],
+@cases(
+    "given, said",
+    ({"matrices": np.eye(2)}, r"shape \(2, 2\): must be \(articulations, rows, rows\)"),
+    ({"matrices": np.ones((1, 2, 3))}, r"shape \(1, 2, 3\): must be"),
+    ({"dofs": [0]}, "dofs has 1 indices: must have 4, one per row"),
+    ({"dofs": [[0, 1], [1, 2]]}, "dofs has an index twice"),
 )
 def test_arrays_that_do_not_fit_are_refused(given, said) -> None:
     refused(ValueError, lambda: JointSpaceResponse.from_matrices(**{"matrices": np.ones((2, 2, 2))} | given), said)

@@ -13,6 +13,7 @@ from isaacsim.core.experimental.actuators.engine.random.randomization import Ran
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from own_components import OwnController
 from places import ROBOTS
+from refusals import cases
 
 NAMES = ["hip", "knee", "ankle"]
 N = 4000
@@ -50,17 +51,15 @@ def normal_cdf(mean: float, std: float):
     return lambda x: (phi((x - mean) / std) - low) / (high - low)
 
 
-@pytest.mark.parametrize(
-    ("given", "cdf"),
-    [
-        (aa.Uniform(60.0, 90.0), lambda x: (x - 60) / 30),
-        (aa.Uniform(0.5, 2.0, operation="scale"), lambda x: (x / 80 - 0.5) / 1.5),
-        (aa.Uniform(-10.0, 5.0, operation="add"), lambda x: (x - 80 + 10) / 15),
-        (aa.LogUniform(0.1, 10.0), lambda x: np.log(x / 0.1) / math.log(100)),
-        (aa.LogUniform(0.5, 2.0, operation="scale"), lambda x: np.log(x / 80 / 0.5) / math.log(4)),
-        (aa.Normal(80.0, 10.0), normal_cdf(80.0, 10.0)),
-        (aa.Normal(1.0, 0.1, operation="scale"), normal_cdf(80.0, 8.0)),
-    ],
+@cases(
+    "given, cdf",
+    (aa.Uniform(60.0, 90.0), lambda x: (x - 60) / 30),
+    (aa.Uniform(0.5, 2.0, operation="scale"), lambda x: (x / 80 - 0.5) / 1.5),
+    (aa.Uniform(-10.0, 5.0, operation="add"), lambda x: (x - 80 + 10) / 15),
+    (aa.LogUniform(0.1, 10.0), lambda x: np.log(x / 0.1) / math.log(100)),
+    (aa.LogUniform(0.5, 2.0, operation="scale"), lambda x: np.log(x / 80 / 0.5) / math.log(4)),
+    (aa.Normal(80.0, 10.0), normal_cdf(80.0, 10.0)),
+    (aa.Normal(1.0, 0.1, operation="scale"), normal_cdf(80.0, 8.0)),
     ids=lambda value: repr(value) if isinstance(value, aa.Distribution) else "",
 )
 @pytest.mark.usefixtures("engine_kind")
@@ -222,30 +221,28 @@ def test_values_read_through_an_attribute_are_those_drawn() -> None:
     assert (again[0] != efforts[0]).all()
 
 
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ({"kq": aa.Uniform(0, 1)}, r"randomize: kq: no joint has it. The parameters are kp, "),
-        ({"kp": {"toe": aa.Uniform(0, 1)}}, "randomize: kp: 'toe' matches no joint"),
-        ({"kp": {"hip": aa.Uniform(0, 1), "h.*": aa.Uniform(0, 1)}}, "hip is matched by 'hip' and 'h.*'"),
-        ({"ki": {"hip": aa.Uniform(0, 1)}}, "randomize: ki: 'hip' matches no joint: .* knee"),
-        ({"kp": 3.0}, r"randomize: kp = 3.0: must be a distribution"),
-        ({"kp": aa.Uniform(2, 1)}, "randomize: kp: Uniform.*must be low <= high"),
-        ({"kp": aa.Uniform(0, math.nan)}, "its numbers must be finite"),
-        ({"kp": aa.LogUniform(0, 1)}, "must be 0 < low <= high"),
-        ({"kp": aa.Normal(1, -1)}, "must be std >= 0"),
-        ({"kp": aa.Uniform(0, 1, operation="times")}, "operation must be 'set', 'scale' or 'add'"),  # type: ignore[arg-type]
-        ({"kp": aa.Uniform(-1, 1)}, r"randomize: kp of hip, .* = -1: must be finite and >= 0"),
-        ({"kp": aa.Uniform(-61, 0, operation="add")}, r"kp of knee, .* = -1.0: must be finite and >= 0"),
-        ({"kp": aa.Normal(1.0, 0.4, operation="scale")}, r"kp of hip, .*must be finite and >= 0"),
-        ({"velocity_limit": aa.Uniform(0, 1)}, r"velocity_limit of hip, .* = 0: must be a number and > 0"),
-        ({"delay_steps": aa.Uniform(0, 2)}, r"delay_steps of ankle, .* = 2: must be <= its largest delay, 1"),
-        ({"delay_steps": aa.Uniform(0, 0.5)}, "must be whole numbers"),
-        ({"delay_steps": aa.LogUniform(1, 2)}, "must be whole numbers"),
-        ({"strength": aa.Uniform(-0.1, 1)}, r"strength of hip, .*must be factors >= 0"),
-        ({"friction": aa.Uniform(0, 1)}, "friction: it belongs into the simulator"),
-        ([("kp", aa.Uniform(0, 1))], "must be a dictionary"),
-    ],
+@cases(
+    "given, words",
+    ({"kq": aa.Uniform(0, 1)}, r"randomize: kq: no joint has it. The parameters are kp, "),
+    ({"kp": {"toe": aa.Uniform(0, 1)}}, "randomize: kp: 'toe' matches no joint"),
+    ({"kp": {"hip": aa.Uniform(0, 1), "h.*": aa.Uniform(0, 1)}}, "hip is matched by 'hip' and 'h.*'"),
+    ({"ki": {"hip": aa.Uniform(0, 1)}}, "randomize: ki: 'hip' matches no joint: .* knee"),
+    ({"kp": 3.0}, r"randomize: kp = 3.0: must be a distribution"),
+    ({"kp": aa.Uniform(2, 1)}, "randomize: kp: Uniform.*must be low <= high"),
+    ({"kp": aa.Uniform(0, math.nan)}, "its numbers must be finite"),
+    ({"kp": aa.LogUniform(0, 1)}, "must be 0 < low <= high"),
+    ({"kp": aa.Normal(1, -1)}, "must be std >= 0"),
+    ({"kp": aa.Uniform(0, 1, operation="times")}, "operation must be 'set', 'scale' or 'add'"),  # type: ignore[arg-type]
+    ({"kp": aa.Uniform(-1, 1)}, r"randomize: kp of hip, .* = -1: must be finite and >= 0"),
+    ({"kp": aa.Uniform(-61, 0, operation="add")}, r"kp of knee, .* = -1.0: must be finite and >= 0"),
+    ({"kp": aa.Normal(1.0, 0.4, operation="scale")}, r"kp of hip, .*must be finite and >= 0"),
+    ({"velocity_limit": aa.Uniform(0, 1)}, r"velocity_limit of hip, .* = 0: must be a number and > 0"),
+    ({"delay_steps": aa.Uniform(0, 2)}, r"delay_steps of ankle, .* = 2: must be <= its largest delay, 1"),
+    ({"delay_steps": aa.Uniform(0, 0.5)}, "must be whole numbers"),
+    ({"delay_steps": aa.LogUniform(1, 2)}, "must be whole numbers"),
+    ({"strength": aa.Uniform(-0.1, 1)}, r"strength of hip, .*must be factors >= 0"),
+    ({"friction": aa.Uniform(0, 1)}, "friction: it belongs into the simulator"),
+    ([("kp", aa.Uniform(0, 1))], "must be a dictionary"),
     ids=str,
 )
 def test_what_cannot_be_drawn_is_refused(given, words) -> None:

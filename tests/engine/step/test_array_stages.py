@@ -16,7 +16,7 @@ from isaacsim.core.experimental.actuators.engine.step.native import NativeStep, 
 from isaacsim.core.experimental.actuators.engine.step.state import restore, save
 from isaacsim.core.experimental.actuators.engine.step.warp import WarpStep
 from own_components import OwnController, OwnDelay, OwnLimit, OwnMotor
-from refusals import refused
+from refusals import cases, refused
 from step_bench import DT, ClampingSlew
 
 ROBOTS = 3
@@ -398,13 +398,11 @@ class InNumPy(Recurrent):
         return made
 
 
-@pytest.mark.parametrize(
-    ("controller", "words"),
-    [
-        (Lost, r"'/A/knee': controller_state.hidden has shape \(2, 3, 4\): must be contiguous, with axis -1 of 3"),
-        (Beyond, "with axis 3 of 3 elements"),
-        (InNumPy, "controller_state.counts is a ndarray: must be a Warp array"),
-    ],
+@cases(
+    "controller, words",
+    (Lost, r"'/A/knee': controller_state.hidden has shape \(2, 3, 4\): must be contiguous, with axis -1 of 3"),
+    (Beyond, "with axis 3 of 3 elements"),
+    (InNumPy, "controller_state.counts is a ndarray: must be a Warp array"),
 )
 def test_a_state_that_cannot_be_held_is_refused(controller, words) -> None:
     refused(ValueError, lambda: recurrent(controller()), words)

@@ -11,6 +11,7 @@ from isaacsim.core.experimental.actuators.engine.step.binding import Columns, In
 from isaacsim.core.experimental.actuators.engine.step.native import NativeStep
 from isaacsim.core.experimental.actuators.engine.step.state import restore, save
 from isaacsim.core.experimental.actuators.engine.step.warp import WarpStep
+from refusals import cases
 from step_bench import DT, NAMES, Bench, built_in_entries, built_in_plan, draw
 
 if core is None:
@@ -119,15 +120,13 @@ class OneJoint:
 
 @pytest.mark.parametrize("kind", ["columns", "indices"])
 @pytest.mark.parametrize("delay", [None, ([0, 1, 3], 3), ([2, 2, 2], 2), ([1, 1, 1], 1), ([0, 0, 0], 1)], ids=str)
-@pytest.mark.parametrize(
-    ("law", "limits"),
-    [
-        *((law, ()) for law in LAWS),
-        *(("PD", (name,)) for name in LIMITS),
-        *(("PID", (name, "max")) for name in ("motor", "table")),
-        ("PD const", ("motor", "table", "max")),
-        ("PID", ("max", "motor", "point", "motor")),
-    ],
+@cases(
+    "law, limits",
+    *((law, ()) for law in LAWS),
+    *(("PD", (name,)) for name in LIMITS),
+    *(("PID", (name, "max")) for name in ("motor", "table")),
+    ("PD const", ("motor", "table", "max")),
+    ("PID", ("max", "motor", "point", "motor")),
     ids=str,
 )
 def test_each_law_gives_the_same_bits(law, limits, delay, kind) -> None:

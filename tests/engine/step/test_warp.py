@@ -12,7 +12,7 @@ from isaacsim.core.experimental.actuators.engine.plan import compile_plan
 from isaacsim.core.experimental.actuators.engine.step.binding import Columns, Indices
 from isaacsim.core.experimental.actuators.engine.step.warp import WarpStep, _words, mask_of
 from isaacsim.core.experimental.actuators.engine.step.warp_functions import BITS, advance_kernel
-from refusals import refused
+from refusals import cases, refused
 from step_bench import DT, NAMES, ROBOTS, Bench, Twin, draw, floats, full, mixed_plan
 
 KINDS = pytest.mark.parametrize("kind", ["columns", "indices"])
@@ -269,12 +269,10 @@ def test_limits_have_the_seconds_of_the_command_before_them() -> None:
     assert step.now.laws[0][0].numpy().tolist() == [1.0] * ROBOTS
 
 
-@pytest.mark.parametrize(
-    ("mask", "words"),
-    [
-        (wp.zeros(ROBOTS, dtype=wp.int32, device="cpu"), "mask is int32"),
-        (wp.zeros(ROBOTS + 1, dtype=wp.bool, device="cpu"), r"must be bool \(3,\)"),
-    ],
+@cases(
+    "mask, words",
+    (wp.zeros(ROBOTS, dtype=wp.int32, device="cpu"), "mask is int32"),
+    (wp.zeros(ROBOTS + 1, dtype=wp.bool, device="cpu"), r"must be bool \(3,\)"),
 )
 def test_a_mask_that_does_not_fit_is_refused(mask: wp.array, words: str) -> None:
     refused(ValueError, lambda: mask_of(mask, ROBOTS, "cpu"), words)

@@ -6,15 +6,14 @@ import sys
 import pytest
 from isaacsim.core.experimental.actuators.files.motor_files import formats
 from isaacsim.core.experimental.actuators.files.motor_files.formats import parse, render
+from refusals import cases
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        *(("1e-3", 0.001), ("1.e3", 1000.0), (".5", 0.5), ("-.inf", -float("inf")), (".inf", float("inf"))),
-        *(("on", "on"), ("yes", "yes"), ("1:30", "1:30"), ("012", "012"), ("0x10", "0x10"), ("1_000", "1_000")),
-        *(("7", 7), ("-7", -7), ("true", True), ("~", None), ("", None), ("2020-01-01", "2020-01-01"), ("<<", "<<")),
-    ],
+@cases(
+    "text, value",
+    *(("1e-3", 0.001), ("1.e3", 1000.0), (".5", 0.5), ("-.inf", -float("inf")), (".inf", float("inf"))),
+    *(("on", "on"), ("yes", "yes"), ("1:30", "1:30"), ("012", "012"), ("0x10", "0x10"), ("1_000", "1_000")),
+    *(("7", 7), ("-7", -7), ("true", True), ("~", None), ("", None), ("2020-01-01", "2020-01-01"), ("<<", "<<")),
 )
 def test_yaml_reads_words_and_numbers_as_yaml_1_2_does(text, value) -> None:
     """PyYAML reads 1e-3 as text, `on` as true and 1:30 as ninety."""

@@ -20,7 +20,7 @@ from isaacsim.core.experimental.actuators.files.networks.load import (
     read_file,
 )
 from neural_twin import random_network, write_network
-from refusals import refused
+from refusals import cases, refused
 from small_networks import mlp, recurrent
 
 NETWORK = random_network("mlp", 2)
@@ -115,20 +115,18 @@ def test_weights_may_lie_in_the_folder_of_the_file(tmp_path: Path) -> None:
     assert found == [[[2.0, 3.0]], [[4.0, 5.0]]] and first.digest != second.digest
 
 
-@pytest.mark.parametrize(
-    ("location", "bytes_of", "told"),
-    [
-        ("../weights.bin", (8, 8), "must be a relative path to a file in the folder"),
-        ("more/../../weights.bin", (8, 8), "must be a relative path to a file in the folder"),
-        ("/etc/hostname", (0, 8), "must be a relative path to a file in the folder"),
-        ("", (8, 8), "must be a relative path to a file in the folder"),
-        ("link.bin", (8, 8), "must be a relative path to a file in the folder"),
-        ("more", (8, 8), "must be a regular file"),
-        ("gone.bin", (8, 8), "No such file"),
-        ("more/weights.bin", (8, 9), "bytes 8 … 17 of 16: must be in the file"),
-        ("more/weights.bin", (-8, 8), "bytes -8 … 0 of 16: must be in the file"),
-        ("more/weights.bin", (8, 4), "has 1 numbers"),
-    ],
+@cases(
+    "location, bytes_of, told",
+    ("../weights.bin", (8, 8), "must be a relative path to a file in the folder"),
+    ("more/../../weights.bin", (8, 8), "must be a relative path to a file in the folder"),
+    ("/etc/hostname", (0, 8), "must be a relative path to a file in the folder"),
+    ("", (8, 8), "must be a relative path to a file in the folder"),
+    ("link.bin", (8, 8), "must be a relative path to a file in the folder"),
+    ("more", (8, 8), "must be a regular file"),
+    ("gone.bin", (8, 8), "No such file"),
+    ("more/weights.bin", (8, 9), "bytes 8 … 17 of 16: must be in the file"),
+    ("more/weights.bin", (-8, 8), "bytes -8 … 0 of 16: must be in the file"),
+    ("more/weights.bin", (8, 4), "has 1 numbers"),
 )
 def test_weights_elsewhere_are_refused(location: str, bytes_of: tuple[int, int], told: str, tmp_path: Path) -> None:
     """Nothing outside the folder is read, not even through links."""
@@ -176,17 +174,15 @@ def test_who_lacks_the_library_is_told_the_extra(monkeypatch: pytest.MonkeyPatch
     refused(NetworkError, lambda: read_checkpoint(b"\x08\x08", "net"), r"^net: .*pip install .*\[nets\]'")
 
 
-@pytest.mark.parametrize(
-    ("data", "says"),
-    [
-        (b"", "is an empty file"),
-        (pickle.dumps({"a": 1}), "is a Python pickle"),
-        (b"PK\3\4" + b"\0" * 100, "is a zip file, but none that PyTorch writes"),
-        (b"version https://git-lfs.github.com/spec/v1\n", "Git LFS has not fetched"),
-        (b"<html>", "a web page"),
-        (b'{"a": 1}', "JSON"),
-        (b"\x7fELF\2\1\1\0\0", "net: is of no known format: must be ONNX"),
-    ],
+@cases(
+    "data, says",
+    (b"", "is an empty file"),
+    (pickle.dumps({"a": 1}), "is a Python pickle"),
+    (b"PK\3\4" + b"\0" * 100, "is a zip file, but none that PyTorch writes"),
+    (b"version https://git-lfs.github.com/spec/v1\n", "Git LFS has not fetched"),
+    (b"<html>", "a web page"),
+    (b'{"a": 1}', "JSON"),
+    (b"\x7fELF\2\1\1\0\0", "net: is of no known format: must be ONNX"),
 )
 def test_what_is_not_recognised_is_named_with_what_to_do(data: bytes, says: str) -> None:
     text = refused(NetworkError, lambda: read_checkpoint(data, "robot.usd's net"))

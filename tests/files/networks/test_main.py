@@ -14,6 +14,7 @@ from isaacsim.core.experimental.actuators import load_metadata
 from isaacsim.core.experimental.actuators.files.networks.__main__ import main
 from isaacsim.core.experimental.actuators.files.networks.load import load_checkpoint
 from places import REPOSITORY
+from refusals import cases
 
 METADATA = {"author": "bench 4", "effort_scale": 20.0}
 MODULE = "isaacsim.core.experimental.actuators.files.networks"
@@ -72,18 +73,16 @@ def test_convert_says_how_the_two_compare(capsys, knee) -> None:
     assert "hip" not in err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        ("show none.pt", "none.pt does not exist: must be"),
-        ("show .", ": must be a regular file. Give the path of a network file."),
-        ("show more.json", "more.json: is JSON: must be ONNX"),
-        ("convert knee.pt knee.pt2", "knee.pt2: must end in .onnx or .safetensors"),
-        ("convert knee.pt none/knee.onnx", "none: No such folder"),
-        ("convert knee.pt hip.safetensors --metadata none.json", "none.json: No such file or directory"),
-        ("convert knee.pt hip.safetensors --metadata knee.pt", "Invalid JSON of knee.pt ("),
-        ("convert more.json hip.safetensors", "more.json: is JSON"),
-    ],
+@cases(
+    "arguments, says",
+    ("show none.pt", "none.pt does not exist: must be"),
+    ("show .", ": must be a regular file. Give the path of a network file."),
+    ("show more.json", "more.json: is JSON: must be ONNX"),
+    ("convert knee.pt knee.pt2", "knee.pt2: must end in .onnx or .safetensors"),
+    ("convert knee.pt none/knee.onnx", "none: No such folder"),
+    ("convert knee.pt hip.safetensors --metadata none.json", "none.json: No such file or directory"),
+    ("convert knee.pt hip.safetensors --metadata knee.pt", "Invalid JSON of knee.pt ("),
+    ("convert more.json hip.safetensors", "more.json: is JSON"),
 )
 def test_what_is_wrong_is_one_line(arguments, says, capsys, knee) -> None:
     assert main(arguments.split()) == 1

@@ -11,7 +11,7 @@ from isaacsim.core.experimental.actuators.files.networks import load, trust
 from isaacsim.core.experimental.actuators.files.networks.load import load_checkpoint, read_checkpoint
 from isaacsim.core.experimental.actuators.files.networks.trust import CONVERT, is_trusted, roots
 from neural_twin import random_network, write_network
-from refusals import refused
+from refusals import cases, refused
 from torch_archives import state_dict
 from torch_corpus import bad_archives
 from torch_stand_in import StandIn, run_by_torch, unknown_file, unrecognised
@@ -101,15 +101,13 @@ def test_who_does_not_trust_is_told_what_and_how(name, run_by_torch) -> None:
     assert run_by_torch == [data]
 
 
-@pytest.mark.parametrize(
+@cases(
     "data",
-    [
-        state_dict({"a.weight": random_network("mlp", 2).operations[0].weight}),
-        bad_archives()["truncated"][0],
-        b"\x80\x04.",
-        b"",
-        b"\x07\0\0\0\0\0\0\0{",
-    ],
+    state_dict({"a.weight": random_network("mlp", 2).operations[0].weight}),
+    bad_archives()["truncated"][0],
+    b"\x80\x04.",
+    b"",
+    b"\x07\0\0\0\0\0\0\0{",
     ids=["tensors", "truncated", "pickle", "empty", "safetensors"],
 )
 def test_what_torch_cannot_run_either_is_never_handed_to_it(data, run_by_torch) -> None:

@@ -15,6 +15,7 @@ from isaacsim.core.experimental.actuators.files.usd.articulation import (
 )
 from places import ROBOTS
 from pxr import Sdf, Usd, UsdPhysics
+from refusals import cases
 from small_stages import SmallStage
 from stages import stage_of
 
@@ -65,18 +66,16 @@ def test_every_prim_skips_what_is_not_there(hide):
     assert [str(prim.GetPath()) for prim in every_prim(stage.GetPrimAtPath("/R"))] == ["/R", "/R/there"]
 
 
-@pytest.mark.parametrize(
-    ("kind", "locked", "axes"),
-    [
-        ("PhysicsRevoluteJoint", (), ("angular",)),
-        ("PhysicsPrismaticJoint", (), ("linear",)),
-        ("PhysicsJoint", (), ("transX", "transY", "transZ", "rotX", "rotY", "rotZ")),
-        ("PhysicsJoint", ("transX", "transY", "transZ", "rotY"), ("rotX", "rotZ")),
-        ("PhysicsFixedJoint", (), ()),
-        ("PhysicsSphericalJoint", (), ()),
-        ("Xform", (), ()),
-        ("", (), ()),
-    ],
+@cases(
+    "kind, locked, axes",
+    ("PhysicsRevoluteJoint", (), ("angular",)),
+    ("PhysicsPrismaticJoint", (), ("linear",)),
+    ("PhysicsJoint", (), ("transX", "transY", "transZ", "rotX", "rotY", "rotZ")),
+    ("PhysicsJoint", ("transX", "transY", "transZ", "rotY"), ("rotX", "rotZ")),
+    ("PhysicsFixedJoint", (), ()),
+    ("PhysicsSphericalJoint", (), ()),
+    ("Xform", (), ()),
+    ("", (), ()),
 )
 def test_axes_are_those_that_a_joint_leaves_free(kind, locked, axes):
     """By kind; a generic joint locks an axis by limits the wrong way round."""

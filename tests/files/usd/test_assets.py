@@ -14,7 +14,7 @@ from isaacsim.core.experimental.actuators.files.usd.assets import allowed, note_
 from isaacsim.core.experimental.actuators.files.usd.discover import discover, parse_prim
 from neural_twin import random_network, write_network
 from pxr import Sdf, Usd, UsdPhysics, UsdUtils
-from refusals import refused
+from refusals import cases, refused
 from torch_stand_in import StandIn, run_by_torch, unknown_file
 
 ROOT, KNEE = "/Robot", "/Robot/joints/knee"
@@ -84,16 +84,14 @@ def asset(tmp_path: Path) -> Path:
     return tmp_path / "asset"
 
 
-@pytest.mark.parametrize(
+@cases(
     "path",
-    [
-        "nets/knee.safetensors",
-        "./nets/knee.safetensors",
-        "nets/../nets/knee.safetensors",
-        "../asset/nets/knee.safetensors",
-        "inner.safetensors",
-        "nets//knee.safetensors",
-    ],
+    "nets/knee.safetensors",
+    "./nets/knee.safetensors",
+    "nets/../nets/knee.safetensors",
+    "../asset/nets/knee.safetensors",
+    "inner.safetensors",
+    "nets//knee.safetensors",
 )
 def test_file_of_the_tree_is_read(path, asset) -> None:
     assert found(robot_file(asset / "robot.usda", path)).metadata == {"pos_scale": 3.0}
@@ -142,33 +140,31 @@ def test_same_file_is_one_network(asset, tmp_path) -> None:
     assert found(robot_file(tmp_path / "other" / "robot.usda", "knee.safetensors")) is first
 
 
-@pytest.mark.parametrize(
-    ("path", "rule"),
-    [
-        ("../outside/knee.safetensors", "must lie in the folder of the layer"),
-        ("nets/../../outside/knee.safetensors", "must lie in the folder of the layer"),
-        ("../asset-other/knee.safetensors", "must lie in the folder of the layer"),
-        ("../../../../../../../../etc/passwd", "must lie in the folder of the layer"),
-        ("/etc/passwd", "must lie in the folder of the layer"),
-        ("/dev/zero", "must lie in the folder of the layer"),
-        ("/proc/self/environ", "must lie in the folder of the layer"),
-        ("link.safetensors", "must lie in the folder of the layer"),
-        ("folder/knee.safetensors", "must lie in the folder of the layer"),
-        ("../packed.usdz[nets/knee.safetensors]", "must lie in the folder of the layer"),
-        ("file:///etc/passwd", "must be a path of this machine"),
-        ("FILE:/etc/passwd", "must be a path of this machine"),
-        ("http://127.0.0.1:9/net.onnx", "must be a path of this machine"),
-        ("https://127.0.0.1:9/net.onnx", "must be a path of this machine"),
-        ("omniverse://host/net.onnx", "must be a path of this machine"),
-        ("data:application/json,{}", "must be a path of this machine"),
-        ("//host/share/net.onnx", "must be a path of this machine"),
-        (r"\\\\host\\share\\net.onnx", "must be a path of this machine"),
-        ("nets", "must be a regular file"),
-        ("nets/pipe", "must be a regular file"),
-        ("nets/none.onnx", "no such file"),
-        ("nets/large.onnx", "must be at most 67108864"),
-        ("robot.usda", "newton:modelPath = 'robot.usda'"),
-    ],
+@cases(
+    "path, rule",
+    ("../outside/knee.safetensors", "must lie in the folder of the layer"),
+    ("nets/../../outside/knee.safetensors", "must lie in the folder of the layer"),
+    ("../asset-other/knee.safetensors", "must lie in the folder of the layer"),
+    ("../../../../../../../../etc/passwd", "must lie in the folder of the layer"),
+    ("/etc/passwd", "must lie in the folder of the layer"),
+    ("/dev/zero", "must lie in the folder of the layer"),
+    ("/proc/self/environ", "must lie in the folder of the layer"),
+    ("link.safetensors", "must lie in the folder of the layer"),
+    ("folder/knee.safetensors", "must lie in the folder of the layer"),
+    ("../packed.usdz[nets/knee.safetensors]", "must lie in the folder of the layer"),
+    ("file:///etc/passwd", "must be a path of this machine"),
+    ("FILE:/etc/passwd", "must be a path of this machine"),
+    ("http://127.0.0.1:9/net.onnx", "must be a path of this machine"),
+    ("https://127.0.0.1:9/net.onnx", "must be a path of this machine"),
+    ("omniverse://host/net.onnx", "must be a path of this machine"),
+    ("data:application/json,{}", "must be a path of this machine"),
+    ("//host/share/net.onnx", "must be a path of this machine"),
+    (r"\\\\host\\share\\net.onnx", "must be a path of this machine"),
+    ("nets", "must be a regular file"),
+    ("nets/pipe", "must be a regular file"),
+    ("nets/none.onnx", "no such file"),
+    ("nets/large.onnx", "must be at most 67108864"),
+    ("robot.usda", "newton:modelPath = 'robot.usda'"),
 )
 def test_other_files_are_refused(path, rule, asset) -> None:
     """One issue with prim, attribute, value, layer, rule and remedy; nothing is read or waited for."""

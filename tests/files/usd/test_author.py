@@ -35,7 +35,7 @@ from isaacsim.core.experimental.actuators.specs.configs import (
 )
 from isaacsim.core.experimental.actuators.specs.fields import FLOAT32_MAX
 from pxr import Sdf, Usd
-from refusals import refused
+from refusals import cases, refused
 
 ROOT = "/World/Robot"
 HIP, SLIDE = f"{ROOT}/joints/hip", f"{ROOT}/joints/slide"
@@ -239,14 +239,12 @@ def Xform "R"
     )
 
 
-@pytest.mark.parametrize(
-    ("parts", "schemas"),
-    [
-        ({}, ["NewtonPDControlAPI"]),
-        ({"clamping": []}, ["NewtonPDControlAPI"]),
-        ({"clamping": (MaxEffortClampingConfig(1),)}, ["NewtonPDControlAPI", "NewtonMaxEffortClampingAPI"]),
-        ({"delay": DelayConfig(0)}, ["NewtonPDControlAPI", "NewtonActuatorDelayAPI"]),
-    ],
+@cases(
+    "parts, schemas",
+    ({}, ["NewtonPDControlAPI"]),
+    ({"clamping": []}, ["NewtonPDControlAPI"]),
+    ({"clamping": (MaxEffortClampingConfig(1),)}, ["NewtonPDControlAPI", "NewtonMaxEffortClampingAPI"]),
+    ({"delay": DelayConfig(0)}, ["NewtonPDControlAPI", "NewtonActuatorDelayAPI"]),
 )
 def test_applies_one_schema_per_config(stage, parts, schemas):
     """Apply controller, clamps, delay in this order and only those given."""
@@ -840,20 +838,18 @@ def test_subclass_of_a_config_is_authored_as_that():
         add_actuator(ROOT, "slide", "two", PD, clamping=[Twin(100.0, 7.5, 80.0), limit], stage=stage)
 
 
-@pytest.mark.parametrize(
-    ("config", "words"),
-    [
-        (PIDControlConfig(1.0, math.nan, 1.0), ["PIDControlConfig.ki = nan"]),
-        (PIDControlConfig(1.0, 1.0, 1.0, -1.0), ["integral_max = -1.0", ">= 0"]),
-        (NeuralControlConfig(""), ["model_path = ''", "path of a file"]),
-        (NeuralControlConfig(b"knee.onnx"), ["model_path = b'knee.onnx'", "path of a file"]),
-        (NeuralControlConfig("knee\n.onnx"), ["model_path = 'knee\\n.onnx'", "path of a file"]),
-        (NeuralControlConfig("knee\x85.onnx"), ["model_path = 'knee\\x85.onnx'", "path of a file"]),
-        (NeuralControlConfig("\ud800.onnx"), ["model_path = '\\ud800.onnx'", "path of a file"]),
-        (DCMotorClampingConfig(1.0, 1e-60, 1.0), ["velocity_limit = 1e-60", "> 0 in single precision"]),
-        (DCMotorClampingConfig(1.0, 0.0, 1.0), ["velocity_limit = 0.0", "> 0"]),
-        (DCMotorClampingConfig(-1.0, 1.0, 1.0), ["saturation_effort = -1.0"]),
-    ],
+@cases(
+    "config, words",
+    (PIDControlConfig(1.0, math.nan, 1.0), ["PIDControlConfig.ki = nan"]),
+    (PIDControlConfig(1.0, 1.0, 1.0, -1.0), ["integral_max = -1.0", ">= 0"]),
+    (NeuralControlConfig(""), ["model_path = ''", "path of a file"]),
+    (NeuralControlConfig(b"knee.onnx"), ["model_path = b'knee.onnx'", "path of a file"]),
+    (NeuralControlConfig("knee\n.onnx"), ["model_path = 'knee\\n.onnx'", "path of a file"]),
+    (NeuralControlConfig("knee\x85.onnx"), ["model_path = 'knee\\x85.onnx'", "path of a file"]),
+    (NeuralControlConfig("\ud800.onnx"), ["model_path = '\\ud800.onnx'", "path of a file"]),
+    (DCMotorClampingConfig(1.0, 1e-60, 1.0), ["velocity_limit = 1e-60", "> 0 in single precision"]),
+    (DCMotorClampingConfig(1.0, 0.0, 1.0), ["velocity_limit = 0.0", "> 0"]),
+    (DCMotorClampingConfig(-1.0, 1.0, 1.0), ["saturation_effort = -1.0"]),
 )
 def test_bad_values_of_every_law_are_refused(config, words):
     stage = make_stage()
@@ -864,25 +860,23 @@ def test_bad_values_of_every_law_are_refused(config, words):
     assert stage.ExportToString() == before
 
 
-@pytest.mark.parametrize(
-    ("positions", "efforts", "words"),
-    [
-        ([], [], ["0 values", "at least one"]),
-        ([0.0, 1.0], [1.0], ["2 values", "lookup_efforts 1"]),
-        ([0.0, 1.0, 0.5], [1.0] * 3, ["lookup_positions[2] = 0.5", "must not decrease"]),
-        ([0.0, math.nan], [1.0, 1.0], ["lookup_positions", "nan"]),
-        ([0.0], [-1.0], ["lookup_efforts", "-1.0"]),
-        ([0.0], [math.inf], ["lookup_efforts", "inf"]),
-        ("01", [1.0, 2.0], ["lookup_positions = '01'"]),
-        (0.0, [1.0], ["lookup_positions = 0.0"]),
-        (np.array(0.0), [1.0], ["lookup_positions = array(0.)"]),
-        (np.zeros((1, 1)), [1.0], ["lookup_positions = array([[0.]])"]),
-        ({0.0: 1.0}, [1.0], ["lookup_positions = {0.0: 1.0}"]),
-        ({0.0}, [1.0], ["lookup_positions = {0.0}"]),
-        (bytearray(b"1"), [1.0], ["lookup_positions = bytearray(b'1')"]),
-        ([True], [1.0], ["lookup_positions = [True]"]),
-        (iter([0.0]), [1.0], ["lookup_positions = <list_iterator"]),
-    ],
+@cases(
+    "positions, efforts, words",
+    ([], [], ["0 values", "at least one"]),
+    ([0.0, 1.0], [1.0], ["2 values", "lookup_efforts 1"]),
+    ([0.0, 1.0, 0.5], [1.0] * 3, ["lookup_positions[2] = 0.5", "must not decrease"]),
+    ([0.0, math.nan], [1.0, 1.0], ["lookup_positions", "nan"]),
+    ([0.0], [-1.0], ["lookup_efforts", "-1.0"]),
+    ([0.0], [math.inf], ["lookup_efforts", "inf"]),
+    ("01", [1.0, 2.0], ["lookup_positions = '01'"]),
+    (0.0, [1.0], ["lookup_positions = 0.0"]),
+    (np.array(0.0), [1.0], ["lookup_positions = array(0.)"]),
+    (np.zeros((1, 1)), [1.0], ["lookup_positions = array([[0.]])"]),
+    ({0.0: 1.0}, [1.0], ["lookup_positions = {0.0: 1.0}"]),
+    ({0.0}, [1.0], ["lookup_positions = {0.0}"]),
+    (bytearray(b"1"), [1.0], ["lookup_positions = bytearray(b'1')"]),
+    ([True], [1.0], ["lookup_positions = [True]"]),
+    (iter([0.0]), [1.0], ["lookup_positions = <list_iterator"]),
 )
 def test_bad_table_is_refused_when_made_and_when_authored(positions, efforts, words):
     with pytest.raises(ValueError) as error:

@@ -6,7 +6,7 @@ import pytest
 from isaacsim.core.experimental.actuators import Simulation, inspect_robots, lint
 from isaacsim.core.experimental.actuators.extension.action_graphs.runner import GraphError, GraphRunner
 from places import ROBOTS
-from refusals import refused
+from refusals import cases, refused
 
 HINGE, BOB = "/World/Pendulum/joints/hinge", "/World/Pendulum/bob"
 
@@ -38,29 +38,23 @@ def test_device_is_no_file():
     refused(ValueError, lambda: Simulation("/dev/zero"), "/dev/zero: must be a file")
 
 
-@pytest.mark.parametrize(
-    ("path", "line", "named"),
-    [
-        (BOB, 'string physics:mass = "abc"', "physics:mass = abc"),
-        (BOB, "float[] physics:density = [1, 2]", "physics:density = "),
-        (BOB, "unknown physics:mass = 3", "physics:mass = "),
-        (
-            BOB,
-            "matrix4d physics:diagonalInertia = ((1,0,0,0),(0,1,0,0),(0,0,1,0),(0,0,0,1))",
-            "physics:diagonalInertia",
-        ),
-        (BOB, "float physics:centerOfMass = 1", "physics:centerOfMass = 1"),
-        (BOB, 'string physics:principalAxes = "x"', "physics:principalAxes = x"),
-        (BOB, 'string mjc:body:gravcomp = "x"', "mjc:body:gravcomp = x"),
-        (f"{BOB}/shape_0", 'string radius = "x"', "radius = x"),
-        (f"{BOB}/shape_0", 'token axis = "W"', "axis = W"),
-        (HINGE, 'string drive:angular:physics:stiffness = "x"', "stiffness = x"),
-        (HINGE, "unknown state:angular:physics:position = 3", "state:angular:physics:position = .*3"),
-        (HINGE, "double[] mjc:springdamper = [1, 2, 3]", "mjc:springdamper = "),
-        (HINGE, "float state:angular:physics:position = inf", "state:angular:physics:position = inf"),
-        (HINGE, "float state:angular:physics:velocity = nan", "state:angular:physics:velocity = nan"),
-        (HINGE, 'string mjc:armature = "x"', "mjc:armature = x"),
-    ],
+@cases(
+    "path, line, named",
+    (BOB, 'string physics:mass = "abc"', "physics:mass = abc"),
+    (BOB, "float[] physics:density = [1, 2]", "physics:density = "),
+    (BOB, "unknown physics:mass = 3", "physics:mass = "),
+    (BOB, "matrix4d physics:diagonalInertia = ((1,0,0,0),(0,1,0,0),(0,0,1,0),(0,0,0,1))", "physics:diagonalInertia"),
+    (BOB, "float physics:centerOfMass = 1", "physics:centerOfMass = 1"),
+    (BOB, 'string physics:principalAxes = "x"', "physics:principalAxes = x"),
+    (BOB, 'string mjc:body:gravcomp = "x"', "mjc:body:gravcomp = x"),
+    (f"{BOB}/shape_0", 'string radius = "x"', "radius = x"),
+    (f"{BOB}/shape_0", 'token axis = "W"', "axis = W"),
+    (HINGE, 'string drive:angular:physics:stiffness = "x"', "stiffness = x"),
+    (HINGE, "unknown state:angular:physics:position = 3", "state:angular:physics:position = .*3"),
+    (HINGE, "double[] mjc:springdamper = [1, 2, 3]", "mjc:springdamper = "),
+    (HINGE, "float state:angular:physics:position = inf", "state:angular:physics:position = inf"),
+    (HINGE, "float state:angular:physics:velocity = nan", "state:angular:physics:velocity = nan"),
+    (HINGE, 'string mjc:armature = "x"', "mjc:armature = x"),
 )
 def test_value_of_another_type_names_its_prim(tmp_path, path, line, named):
     with pytest.raises(ValueError, match=f"<{path}>.*{named.replace('[', '.')}.*must be") as caught:

@@ -31,6 +31,7 @@ from isaacsim.core.experimental.actuators.specs.configs import (
 )
 from isaacsim.core.experimental.actuators.specs.fields import parameters_of
 from pxr import Sdf, Usd, UsdPhysics
+from refusals import cases
 
 ROOT = "/World/Robot"
 HIP, SLIDE = f"{ROOT}/joints/hip", f"{ROOT}/joints/slide"
@@ -166,19 +167,17 @@ def test_leaves_out_what_is_not_applied():
     assert (found.clamping, found.delay) == ((), None)
 
 
-@pytest.mark.parametrize(
-    ("row", "part"),
-    [
-        ("int newton:kp = 3", PDControlConfig(3.0, 0.0)),
-        ("half newton:kp = 3", PDControlConfig(3.0, 0.0)),
-        ("double newton:kp = 3", PDControlConfig(3.0, 0.0)),
-        ("uint64 newton:kp = 3", PDControlConfig(3.0, 0.0)),
-        ("float newton:maxEffort = inf", MaxEffortClampingConfig(math.inf)),
-        ("float newton:maxEffort = 0", MaxEffortClampingConfig(0.0)),
-        ("int newton:delaySteps = 0", DelayConfig(0)),
-        ("int newton:delaySteps = 4096", DelayConfig(4096)),
-        ("int64 newton:delaySteps = 7", DelayConfig(7)),
-    ],
+@cases(
+    "row, part",
+    ("int newton:kp = 3", PDControlConfig(3.0, 0.0)),
+    ("half newton:kp = 3", PDControlConfig(3.0, 0.0)),
+    ("double newton:kp = 3", PDControlConfig(3.0, 0.0)),
+    ("uint64 newton:kp = 3", PDControlConfig(3.0, 0.0)),
+    ("float newton:maxEffort = inf", MaxEffortClampingConfig(math.inf)),
+    ("float newton:maxEffort = 0", MaxEffortClampingConfig(0.0)),
+    ("int newton:delaySteps = 0", DelayConfig(0)),
+    ("int newton:delaySteps = 4096", DelayConfig(4096)),
+    ("int64 newton:delaySteps = 7", DelayConfig(7)),
 )
 def test_accepts_values_of_any_numeric_type(row, part):
     """A number in range is read from any USD type."""
@@ -192,13 +191,11 @@ def test_gains_become_float(row):
     assert type(spec(stage_of(actuator(row))).controller.kp) is float
 
 
-@pytest.mark.parametrize(
-    ("row", "part"),
-    [
-        ("float newton:kp = None", PDControlConfig(0.0, 0.0)),
-        ("float newton:maxEffort = None", MaxEffortClampingConfig(math.inf)),
-        ("int newton:delaySteps = None", DelayConfig(1)),
-    ],
+@cases(
+    "row, part",
+    ("float newton:kp = None", PDControlConfig(0.0, 0.0)),
+    ("float newton:maxEffort = None", MaxEffortClampingConfig(math.inf)),
+    ("int newton:delaySteps = None", DelayConfig(1)),
 )
 def test_blocked_value_falls_back(row, part):
     weak = layer(
@@ -386,17 +383,15 @@ def test_finds_actuators_of_the_selected_variant():
     assert spec(Usd.Stage.Open(layer(text))).controller.kp == 9.0
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
-    [
-        actuator("float newton:kp = nan", metadata="active = false"),
-        actuator("float newton:kp = nan", specifier="over NewtonActuator"),
-        actuator("float newton:kp = nan", specifier="over"),
-        actuator("float newton:kp = nan", specifier="class NewtonActuator"),
-        actuator("float newton:kp = nan", specifier="def"),
-        actuator("float newton:kp = nan", specifier="def Scope"),
-        actuator("float newton:kp = nan", specifier="def NewtonActuatorLike"),
-    ],
+    actuator("float newton:kp = nan", metadata="active = false"),
+    actuator("float newton:kp = nan", specifier="over NewtonActuator"),
+    actuator("float newton:kp = nan", specifier="over"),
+    actuator("float newton:kp = nan", specifier="class NewtonActuator"),
+    actuator("float newton:kp = nan", specifier="def"),
+    actuator("float newton:kp = nan", specifier="def Scope"),
+    actuator("float newton:kp = nan", specifier="def NewtonActuatorLike"),
     ids=["inactive", "typed over", "over", "class", "untyped", "other type", "similar type"],
 )
 def test_ignores_what_is_no_actuator(text):
@@ -619,13 +614,11 @@ def test_cut_connection_falls_back():
     assert spec(stage).controller.kp == 0.0
 
 
-@pytest.mark.parametrize(
+@cases(
     "schema",
-    [
-        *("PhysxJointAPI", "AcmeControlAPI", "AcmeClampingAPI:left", "CollectionAPI:parts"),
-        *("AcmePDControlAPI", "AcmeNewtonPDControlAPI", "PhysicsArticulationRootAPI", "PhysxArticulationAPI"),
-        *("\u0430\u043a\u0442\u0443\u0430\u0442\u043e\u0440" * 2, "N" * 10_000),
-    ],
+    *("PhysxJointAPI", "AcmeControlAPI", "AcmeClampingAPI:left", "CollectionAPI:parts"),
+    *("AcmePDControlAPI", "AcmeNewtonPDControlAPI", "PhysicsArticulationRootAPI", "PhysxArticulationAPI"),
+    *("\u0430\u043a\u0442\u0443\u0430\u0442\u043e\u0440" * 2, "N" * 10_000),
 )
 def test_foreign_schema_is_ignored(schema):
     assert spec(stage_of(actuator(schemas=(PD, schema)))) == spec(stage_of(actuator(schemas=(PD,))))

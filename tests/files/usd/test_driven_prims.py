@@ -9,7 +9,7 @@ from isaacsim.core.experimental.actuators.files.usd import schema
 from isaacsim.core.experimental.actuators.files.usd.discover import discover
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from pxr import Sdf, Usd, UsdGeom, UsdPhysics
-from refusals import refused
+from refusals import cases, refused
 from small_stages import SmallStage, pendulum
 
 ROBOT, HIP, KNEE = "/World/Robot", "/World/Robot/joints/hip", "/World/Robot/joints/knee"
@@ -222,13 +222,11 @@ def test_only_axis_of_a_generic_joint_is_the_joint() -> None:
     assert aa.motors_of(stage) == {"wrist": aa.MotorConfig(STIFF)}
 
 
-@pytest.mark.parametrize(
-    ("name", "target", "says"),
-    [
-        ("wrist", "", "says no axis of"),
-        ("wrist:rotY", ".rotY", "no such axis of"),
-        ("wrist:angular", ".angular", "no such axis of"),
-    ],
+@cases(
+    "name, target, says",
+    ("wrist", "", "says no axis of"),
+    ("wrist:rotY", ".rotY", "no such axis of"),
+    ("wrist:angular", ".angular", "no such axis of"),
 )
 def test_axis_that_is_meant_has_to_be_said(name, target, says) -> None:
     stage = wrist()

@@ -20,6 +20,7 @@ from isaacsim.core.experimental.actuators.tools.comparison.side import opened, s
 from isaacsim.core.experimental.actuators.tools.inspection.lint import lint
 from physics_engines import ENGINES, installed
 from pxr import Sdf, Usd, UsdGeom
+from refusals import cases
 from small_stages import SmallStage, pendulum
 
 ROOT, HINGE = "/World/Robot", "/World/Robot/hinge"
@@ -598,13 +599,11 @@ def test_stages_in_other_units_have_their_own_envelope() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("made", "limit"),
-    [
-        (pendulum, LIMITED),
-        (driven_pendulum, aa.EnvelopeClampingConfig.from_dc_motor(30.0, 10.0)),
-        (driven_pendulum, aa.EnvelopeClampingConfig(max_power=100.0)),
-    ],
+@cases(
+    "made, limit",
+    (pendulum, LIMITED),
+    (driven_pendulum, aa.EnvelopeClampingConfig.from_dc_motor(30.0, 10.0)),
+    (driven_pendulum, aa.EnvelopeClampingConfig(max_power=100.0)),
     ids=["no drive", "line", "power"],
 )
 def test_joints_without_such_a_drive_stay(made: Any, limit: aa.EnvelopeClampingConfig) -> None:

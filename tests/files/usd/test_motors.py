@@ -11,7 +11,7 @@ from isaacsim.core.experimental.actuators.files.usd.schema import applied_schema
 from neural_twin import random_network, write_network
 from places import ROBOTS
 from pxr import Sdf, Usd, UsdPhysics
-from refusals import refused
+from refusals import cases, refused
 from small_stages import SmallStage, pendulum, two_robots
 
 # robots with motors for some joints only
@@ -199,23 +199,21 @@ def test_armature_and_frictions_are_the_joints_own(stage) -> None:
     assert aa.motors_of(stage)["L_KFE"].friction is None and aa.motors_of(stage)["R_KFE"].friction == 0.75
 
 
-@pytest.mark.parametrize(
-    ("attributes", "expected"),
-    [
-        ({"newton:friction": 0.5, "newton:damping": np.radians(0.25)}, aa.FrictionConfig(0.5, pytest.approx(0.25))),
-        ({"mjc:frictionloss": 0.5, "mjc:damping": 0.25}, aa.FrictionConfig(0.5, 0.25)),
-        ({"newton:friction": 0.5, "mjc:frictionloss": 0.75}, aa.FrictionConfig(0.5)),
-        (
-            {
-                "physxJointAxis:angular:staticFrictionEffort": 0.75,
-                "physxJointAxis:angular:dynamicFrictionEffort": 0.5,
-                "physxJointAxis:angular:viscousFrictionCoefficient": np.radians(0.25),
-            },
-            aa.FrictionConfig(0.5, pytest.approx(0.25), 0.75),
-        ),
-        ({"mjc:damping": 0.25}, aa.FrictionConfig(0.0, 0.25)),
-        ({}, None),
-    ],
+@cases(
+    "attributes, expected",
+    ({"newton:friction": 0.5, "newton:damping": np.radians(0.25)}, aa.FrictionConfig(0.5, pytest.approx(0.25))),
+    ({"mjc:frictionloss": 0.5, "mjc:damping": 0.25}, aa.FrictionConfig(0.5, 0.25)),
+    ({"newton:friction": 0.5, "mjc:frictionloss": 0.75}, aa.FrictionConfig(0.5)),
+    (
+        {
+            "physxJointAxis:angular:staticFrictionEffort": 0.75,
+            "physxJointAxis:angular:dynamicFrictionEffort": 0.5,
+            "physxJointAxis:angular:viscousFrictionCoefficient": np.radians(0.25),
+        },
+        aa.FrictionConfig(0.5, pytest.approx(0.25), 0.75),
+    ),
+    ({"mjc:damping": 0.25}, aa.FrictionConfig(0.0, 0.25)),
+    ({}, None),
 )
 def test_friction_of_a_joint_becomes_a_stage_on_demand(stage, attributes, expected) -> None:
     joint = stage.GetPrimAtPath(f"{LEG}/L_KFE")

@@ -15,7 +15,7 @@ from isaacsim.core.experimental.actuators.files.usd.supplies import ACTUATORS, s
 from isaacsim.core.experimental.actuators.tools.inspection.lint import fix
 from places import ROBOTS
 from pxr import Sdf, Usd
-from refusals import refused
+from refusals import cases, refused
 from robot_files import OF_SHOULDER, SHOULDER, Edit, edited
 from small_stages import pendulum
 
@@ -125,12 +125,10 @@ def test_a_robot_that_is_referred_to(tmp_path: Path) -> None:
     assert other.GetAttribute("newton:kp").Get() == 60.0
 
 
-@pytest.mark.parametrize(
-    ("edit", "why"),
-    [
-        (lambda stage: stage.DefinePrim(f"{LEGS}/notes"), "it has prims below it"),
-        (lambda stage: stage.GetPrimAtPath(LEGS).SetInstanceable(True), "it is instanceable"),
-    ],
+@cases(
+    "edit, why",
+    (lambda stage: stage.DefinePrim(f"{LEGS}/notes"), "it has prims below it"),
+    (lambda stage: stage.GetPrimAtPath(LEGS).SetInstanceable(True), "it is instanceable"),
 )
 def test_what_cannot_be_split_is_said(edit: Edit, why: str, tmp_path: Path) -> None:
     (finding,) = aa.lint(broken(tmp_path, edit))

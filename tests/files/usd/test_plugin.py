@@ -15,6 +15,7 @@ from isaacsim.core.experimental.actuators.specs.fields import parameters_of
 from isaacsim.core.experimental.actuators.specs.supply import SupplyConfig
 from places import ROBOTS
 from pxr import UsdUtils
+from refusals import cases
 
 REGISTERED = """
 from isaacsim.core.experimental.actuators.files.usd.plugin import register_schemas
@@ -130,12 +131,10 @@ def test_nothing_is_registered_for_programs_without_usd() -> None:
     assert fresh_python(code + KNOWN, *(config.SCHEMA for config in OURS)) == {}
 
 
-@pytest.mark.parametrize(
+@cases(
     "start",
-    [
-        "from isaacsim.core.experimental.actuators import Simulation",
-        "from isaacsim.core.experimental.actuators.files.usd.stage import open_stage",
-    ],
+    "from isaacsim.core.experimental.actuators import Simulation",
+    "from isaacsim.core.experimental.actuators.files.usd.stage import open_stage",
 )
 @pytest.mark.slow
 def test_whoever_opens_stages_registers(start) -> None:

@@ -17,7 +17,7 @@ from isaacsim.core.experimental.actuators.files.usd.stage import (
 )
 from isaacsim.core.experimental.actuators.specs.arguments import ROBOT_FILES
 from pxr import Sdf, Usd, UsdGeom, UsdPhysics
-from refusals import refused
+from refusals import cases, refused
 
 PLAIN = '#usda 1.0\ndef Xform "World"\n{\n    def Xform "A"\n    {\n    }\n    def Xform "B"\n    {\n    }\n}\n'
 
@@ -136,18 +136,16 @@ def test_missing_file_is_named(tmp_path):
     assert text == (f"{tmp_path / 'nothing.usda'}: no such file. Give the path of {ROBOT_FILES}.")
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("text.usda", b"hello"),
-        ("empty.usda", b""),
-        ("broken.usda", b'#usda 1.0\ndef "World" {'),
-        ("robot.urdf", b"<robot/>"),
-        ("noise.usdc", b"PXR-USDC" + bytes(100)),
-        ("noise.usdz", b"PK\3\4" + bytes(100)),
-        ("noise.usd", bytes(range(256))),
-        ("no_suffix", PLAIN.encode()),
-    ],
+@cases(
+    "name, content",
+    ("text.usda", b"hello"),
+    ("empty.usda", b""),
+    ("broken.usda", b'#usda 1.0\ndef "World" {'),
+    ("robot.urdf", b"<robot/>"),
+    ("noise.usdc", b"PXR-USDC" + bytes(100)),
+    ("noise.usdz", b"PK\3\4" + bytes(100)),
+    ("noise.usd", bytes(range(256))),
+    ("no_suffix", PLAIN.encode()),
 )
 def test_unreadable_file_is_named(tmp_path, name, content):
     """Refuse what USD cannot read with one ValueError that names the file and a remedy."""
@@ -190,17 +188,15 @@ def test_fresh_watch_has_nothing_pending(stage):
     assert StageEdits(stage).pending is False
 
 
-@pytest.mark.parametrize(
+@cases(
     "edit",
-    [
-        lambda stage: stage.DefinePrim("/World/C"),
-        lambda stage: stage.RemovePrim("/World/A"),
-        lambda stage: stage.GetPrimAtPath("/World/A").SetActive(False),
-        lambda stage: stage.GetPrimAtPath("/World/A").CreateAttribute("x", Sdf.ValueTypeNames.Float).Set(1.0),
-        lambda stage: stage.MuteLayer(stage.GetRootLayer().subLayerPaths[0]),
-        lambda stage: stage.GetRootLayer().ImportFromString("#usda 1.0\n"),
-        lambda stage: Sdf.CreatePrimInLayer(stage.GetSessionLayer(), "/World/A").SetInfo("active", False),
-    ],
+    lambda stage: stage.DefinePrim("/World/C"),
+    lambda stage: stage.RemovePrim("/World/A"),
+    lambda stage: stage.GetPrimAtPath("/World/A").SetActive(False),
+    lambda stage: stage.GetPrimAtPath("/World/A").CreateAttribute("x", Sdf.ValueTypeNames.Float).Set(1.0),
+    lambda stage: stage.MuteLayer(stage.GetRootLayer().subLayerPaths[0]),
+    lambda stage: stage.GetRootLayer().ImportFromString("#usda 1.0\n"),
+    lambda stage: Sdf.CreatePrimInLayer(stage.GetSessionLayer(), "/World/A").SetInfo("active", False),
     ids=["define", "remove", "deactivate", "value", "mute", "layer", "session"],
 )
 def test_edit_is_noticed(stage, edit):

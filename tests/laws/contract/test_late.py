@@ -10,6 +10,7 @@ from isaacsim.core.experimental.actuators.laws.contract import catalogue
 from isaacsim.core.experimental.actuators.laws.contract.late import kept_steps
 from isaacsim.core.experimental.actuators.specs.motors import motor_of
 from late_reference import ENGINES, Late, arrays_on, on_both, stepped
+from refusals import cases
 
 DT = 0.005
 PD, PID = aa.PDControlConfig(20.0, 1.0), aa.PIDControlConfig(20.0, 1.0, 3.0)
@@ -210,18 +211,16 @@ def test_actuators_with_two_states_have_the_bits_of_one(engine, name, rng) -> No
             np.testing.assert_array_equal(arrays_of["joint_f"].numpy()[order], expected[step, :, 0], err_msg=str(step))
 
 
-@pytest.mark.parametrize(
-    ("config", "kept"),
-    [
-        (aa.EffortDelayConfig(), 0),
-        (aa.EffortDelayConfig(steps=2.5), 3),
-        (aa.EffortDelayConfig(seconds=0.01), 40),
-        (aa.EffortDelayConfig(seconds=0.01, max_steps=5), 5),
-        (aa.TimedDelayConfig(steps=1, random_steps=4), 5),
-        (aa.TimedDelayConfig(seconds=1.0, steps=4000), 4096),
-        (aa.EncoderConfig(latency=0.001, latency_steps=1.5), 6),
-        (aa.EncoderConfig(latency=np.array([[0.001], [0.002]])), 8),
-    ],
+@cases(
+    "config, kept",
+    (aa.EffortDelayConfig(), 0),
+    (aa.EffortDelayConfig(steps=2.5), 3),
+    (aa.EffortDelayConfig(seconds=0.01), 40),
+    (aa.EffortDelayConfig(seconds=0.01, max_steps=5), 5),
+    (aa.TimedDelayConfig(steps=1, random_steps=4), 5),
+    (aa.TimedDelayConfig(seconds=1.0, steps=4000), 4096),
+    (aa.EncoderConfig(latency=0.001, latency_steps=1.5), 6),
+    (aa.EncoderConfig(latency=np.array([[0.001], [0.002]])), 8),
 )
 def test_what_is_kept(config, kept) -> None:
     """Enough for the delay at steps of 0.25 ms, unless a config says otherwise."""

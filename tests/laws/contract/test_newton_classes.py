@@ -26,7 +26,7 @@ from isaacsim.core.experimental.actuators.laws.contract import newton_classes
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from neural_twin import random_network, write_network
 from pxr import Usd, UsdPhysics
-from refusals import refused
+from refusals import cases, refused
 
 with quiet_warp(), warnings.catch_warnings():
     # older versions of newton use what newer ones of Python and Warp warn of
@@ -462,24 +462,22 @@ def table_with(**changed):
 PD = lambda **named: theirs("ControllerPD")(**({"kp": full(1.0), "kd": full(1.0)} | named))  # noqa: E731
 
 
-@pytest.mark.parametrize(
-    ("make", "said"),
-    [
-        (lambda: ActuatorConfig(theirs("ClampingMaxEffort")(full(1.0))), "controller = .*must be a Controller"),
-        (lambda: ActuatorConfig(PD(), [PD()]), r"clamping\[0\] = .*must be a Clamping"),
-        (lambda: ActuatorConfig(PD(), [], PD()), "delay = .*must be a Delay"),
-        (lambda: ActuatorConfig(object()), "controller = .*must be a Controller"),
-        (lambda: ActuatorConfig(PD(), [theirs("ClampingMaxEffort")(5.0)]), "max_effort = 5.0: must be an array"),
-        (lambda: ActuatorConfig(PD(), [theirs("ClampingMaxEffort")(None)]), "max_effort = None: must be an array"),
-        (
-            lambda: ActuatorConfig(PD(**{name: full(1.0, wp.float64) for name in ("kp", "kd")})),
-            "kp has dtype float64: must be float32",
-        ),
-        (lambda: ActuatorConfig(PD(), [], theirs("Delay")(full(5, wp.int32), 4)), "delay_steps = 5: must be .*<= max"),
-        (lambda: ActuatorConfig(PD(), [], theirs("Delay")(full(1.0), 4)), "delay_steps has dtype float32: must be int"),
-        (lambda: ActuatorConfig(PD(), [table_with(_positions_tuple=(3.0, 2.0, 1.0, 0.0))]), "must not decrease"),
-        (lambda: ActuatorConfig(PD(), [theirs("ClampingPositionBased")("nowhere.txt")]), "nowhere.txt"),
-    ],
+@cases(
+    "make, said",
+    (lambda: ActuatorConfig(theirs("ClampingMaxEffort")(full(1.0))), "controller = .*must be a Controller"),
+    (lambda: ActuatorConfig(PD(), [PD()]), r"clamping\[0\] = .*must be a Clamping"),
+    (lambda: ActuatorConfig(PD(), [], PD()), "delay = .*must be a Delay"),
+    (lambda: ActuatorConfig(object()), "controller = .*must be a Controller"),
+    (lambda: ActuatorConfig(PD(), [theirs("ClampingMaxEffort")(5.0)]), "max_effort = 5.0: must be an array"),
+    (lambda: ActuatorConfig(PD(), [theirs("ClampingMaxEffort")(None)]), "max_effort = None: must be an array"),
+    (
+        lambda: ActuatorConfig(PD(**{name: full(1.0, wp.float64) for name in ("kp", "kd")})),
+        "kp has dtype float64: must be float32",
+    ),
+    (lambda: ActuatorConfig(PD(), [], theirs("Delay")(full(5, wp.int32), 4)), "delay_steps = 5: must be .*<= max"),
+    (lambda: ActuatorConfig(PD(), [], theirs("Delay")(full(1.0), 4)), "delay_steps has dtype float32: must be int"),
+    (lambda: ActuatorConfig(PD(), [table_with(_positions_tuple=(3.0, 2.0, 1.0, 0.0))]), "must not decrease"),
+    (lambda: ActuatorConfig(PD(), [theirs("ClampingPositionBased")("nowhere.txt")]), "nowhere.txt"),
 )
 def test_unusable_components_are_refused_when_constructed(make: Callable[[], Any], said: str) -> None:
     refused(ValueError, make, said)
@@ -491,14 +489,12 @@ def test_abstract_methods_that_are_missing_are_named() -> None:
     refused(NotImplementedError, lambda: ours.Actuator(full(range(ROBOTS), wp.uint32), controller=Empty()), said)
 
 
-@pytest.mark.parametrize(
-    ("law", "said"),
-    [
-        (lambda: PD(kp=wp.ones(2, dtype=wp.float32), kd=wp.ones(2, dtype=wp.float32)), "kp has 2 elements: must be 3"),
-        (lambda: LatePID(*[wp.ones(2, dtype=wp.float32)] * 4), "kp has 2 elements: must be 3"),
-        (lambda: PD(kp=full(-1.0)), r"'knee': kp = -1\.0: must be"),
-        (lambda: PD(kp=full(np.nan)), "kp = nan: must be"),
-    ],
+@cases(
+    "law, said",
+    (lambda: PD(kp=wp.ones(2, dtype=wp.float32), kd=wp.ones(2, dtype=wp.float32)), "kp has 2 elements: must be 3"),
+    (lambda: LatePID(*[wp.ones(2, dtype=wp.float32)] * 4), "kp has 2 elements: must be 3"),
+    (lambda: PD(kp=full(-1.0)), r"'knee': kp = -1\.0: must be"),
+    (lambda: PD(kp=full(np.nan)), "kp = nan: must be"),
 )
 def test_arrays_that_do_not_fit_are_refused_before_anything_changes(
     host: ArraysHost, law: Callable[[], Any], said: str
@@ -573,13 +569,11 @@ def with_gradients():
     return actuator
 
 
-@pytest.mark.parametrize(
-    ("make", "said"),
-    [
-        (lambda: whole("pd", 2), "'hip' has 2 joints: must have 3, one per robot"),
-        (implicit, r"is implicit: must be explicit. Call set_effort_mode_explicit\(\)"),
-        (with_gradients, "'hip' has requires_grad = True: must be stepped by itself"),
-    ],
+@cases(
+    "make, said",
+    (lambda: whole("pd", 2), "'hip' has 2 joints: must have 3, one per robot"),
+    (implicit, r"is implicit: must be explicit. Call set_effort_mode_explicit\(\)"),
+    (with_gradients, "'hip' has requires_grad = True: must be stepped by itself"),
 )
 def test_whole_actuators_that_cannot_be_used_are_refused(host, make, said) -> None:
     refused(ValueError, lambda: wrapped((make(), "hip")), said)

@@ -30,6 +30,7 @@ from isaacsim.core.experimental.actuators.laws.networks.network import (
 from isaacsim.core.experimental.actuators.laws.networks.program import Program
 from isaacsim.core.experimental.actuators.laws.networks.warp_evaluator import WarpEvaluator
 from network_oracle import evaluate
+from refusals import cases
 from warm_python import warm_python
 
 pytestmark = pytest.mark.usefixtures("optimized_kernels")
@@ -243,18 +244,16 @@ def test_a_bad_row_gets_nan_keeps_its_state_and_touches_no_other(name, value, en
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize(
-    ("function", "limits"),
-    [
-        ("tanh", (-1, 1)),
-        ("sigmoid", (0, 1)),
-        ("softsign", (-1, 1)),
-        ("erf", (-1, 1)),
-        ("elu", (-1.2, 1e30)),
-        ("relu", (0, 1e30)),
-        ("softplus", (0, 1e30)),
-        ("clamp", (-0.3, 0.6)),
-    ],
+@cases(
+    "function, limits",
+    ("tanh", (-1, 1)),
+    ("sigmoid", (0, 1)),
+    ("softsign", (-1, 1)),
+    ("erf", (-1, 1)),
+    ("elu", (-1.2, 1e30)),
+    ("relu", (0, 1e30)),
+    ("softplus", (0, 1e30)),
+    ("clamp", (-0.3, 0.6)),
 )
 def test_extreme_inputs_saturate(function, limits, engine) -> None:
     """Functions are saturated at both ends; the smallest numbers give the result of zero, or themselves."""

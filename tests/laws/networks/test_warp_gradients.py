@@ -20,6 +20,7 @@ from isaacsim.core.experimental.actuators.laws.networks.warp_gradients import (
     DifferentiableEvaluator,
     differentiable_kernel,
 )
+from refusals import cases
 from small_networks import NETWORKS
 
 ROWS = 7
@@ -56,18 +57,16 @@ def slopes(network: Network, points) -> np.ndarray:
     return by_x.numpy()
 
 
-@pytest.mark.parametrize(
-    ("function", "points", "expected"),
-    [
-        ("abs", [-2.0, 0.0, 2.0], [-1.0, 0.0, 1.0]),
-        ("relu", [-2.0, 0.0, 2.0], [0.0, 0.0, 1.0]),
-        ("leaky_relu", [-2.0, 0.0, 2.0], [0.25, 0.25, 1.0]),
-        ("clamp", [-0.3, 0.25, 0.5, 1.0, 1.1], [0.0, 1.0, 1.0, 1.0, 0.0]),
-        ("elu", [0.0, 1.0], [0.25, 1.0]),
-        ("sign", [-2.0, 0.0, 2.0], [0.0, 0.0, 0.0]),
-        ("sigmoid", [-200.0, 0.0, 200.0], [0.0, 0.25, 0.0]),
-        ("softplus", [-200.0, 0.0, 200.0], [0.0, 0.5, 1.0]),
-    ],
+@cases(
+    "function, points, expected",
+    ("abs", [-2.0, 0.0, 2.0], [-1.0, 0.0, 1.0]),
+    ("relu", [-2.0, 0.0, 2.0], [0.0, 0.0, 1.0]),
+    ("leaky_relu", [-2.0, 0.0, 2.0], [0.25, 0.25, 1.0]),
+    ("clamp", [-0.3, 0.25, 0.5, 1.0, 1.1], [0.0, 1.0, 1.0, 1.0, 0.0]),
+    ("elu", [0.0, 1.0], [0.25, 1.0]),
+    ("sign", [-2.0, 0.0, 2.0], [0.0, 0.0, 0.0]),
+    ("sigmoid", [-200.0, 0.0, 200.0], [0.0, 0.25, 0.0]),
+    ("softplus", [-200.0, 0.0, 200.0], [0.0, 0.5, 1.0]),
 )
 def test_kinks_and_far_ends_have_the_slopes_of_torch(function, points, expected) -> None:
     taken = {"alpha": 0.25, "beta": 1.0, "slope": 0.25, "lower": 0.25, "upper": 1.0}

@@ -11,6 +11,7 @@ from isaacsim.core.experimental.actuators.simulators.mujoco.fields import hard
 from isaacsim.core.experimental.actuators.simulators.mujoco.simulations import Batch
 from places import ROBOTS
 from pxr import Sdf
+from refusals import cases
 from small_stages import SmallStage, pendulum
 
 DT = 0.005
@@ -102,12 +103,10 @@ def test_friction_of_a_stage_is_hard() -> None:
             assert is_hard(sim.model, dt) and creep(sim, aa.Articulation(ROBOT)) < 1e-4
 
 
-@pytest.mark.parametrize(
-    ("authored", "expected"),
-    [
-        ({"solreffriction": [0.04, 1.0]}, SOFT | {"solref": [0.04, 1.0]}),
-        ({"solimpfriction": [0.8, 0.9, 0.001, 0.5, 2.0]}, SOFT | {"solimp": [0.8, 0.9, 0.001, 0.5, 2.0]}),
-    ],
+@cases(
+    "authored, expected",
+    ({"solreffriction": [0.04, 1.0]}, SOFT | {"solref": [0.04, 1.0]}),
+    ({"solimpfriction": [0.8, 0.9, 0.001, 0.5, 2.0]}, SOFT | {"solimp": [0.8, 0.9, 0.001, 0.5, 2.0]}),
 )
 def test_what_a_stage_says_in_words_of_mujoco_holds(authored, expected) -> None:
     """Unauthored parts have MuJoCo's defaults, as in an MJCF file; setting other frictions leaves it."""

@@ -17,7 +17,7 @@ from physics_engines import qpos_of, qvel_of
 from places import ROBOTS
 from quadruped import BREADTH_FIRST, DEPTH_FIRST, quadruped, quadruped_stage
 from quadruped import HOME as QUADRUPED_HOME
-from refusals import refused
+from refusals import cases, refused
 from stages import stage_of
 
 ARM = ROBOTS / "arm_2dof.xml"
@@ -184,26 +184,24 @@ OUT = '<key name="out" qpos="0.5 -2.8"/>'
 HOME = f'<keyframe>{OUT}<key name="home" qpos="0.5 -1.5"/></keyframe>'
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "remedy"),
-    [
-        (
-            "leg.xml",
-            CALF.format(keyframe=""),
-            r"Give Simulation initial_positions, or the command line --initial-positions\.$",
-        ),
-        (
-            "leg.xml",
-            CALF.format(keyframe=f"<keyframe>{OUT}</keyframe>"),
-            r"Give Simulation initial_positions, or the command line --initial-positions\.$",
-        ),
-        (
-            "leg.xml",
-            CALF.format(keyframe=HOME),
-            r"keyframe='home' or initial_positions, or the command line --keyframe home or --initial-positions\.$",
-        ),
-        ("leg.urdf", CALF_URDF, r"Give Simulation initial_positions, or the command line --initial-positions\.$"),
-    ],
+@cases(
+    "name, text, remedy",
+    (
+        "leg.xml",
+        CALF.format(keyframe=""),
+        r"Give Simulation initial_positions, or the command line --initial-positions\.$",
+    ),
+    (
+        "leg.xml",
+        CALF.format(keyframe=f"<keyframe>{OUT}</keyframe>"),
+        r"Give Simulation initial_positions, or the command line --initial-positions\.$",
+    ),
+    (
+        "leg.xml",
+        CALF.format(keyframe=HOME),
+        r"keyframe='home' or initial_positions, or the command line --keyframe home or --initial-positions\.$",
+    ),
+    ("leg.urdf", CALF_URDF, r"Give Simulation initial_positions, or the command line --initial-positions\.$"),
 )
 def test_joint_that_begins_outside_its_limits_is_named(tmp_path, name, text, remedy) -> None:
     said = r": joints begin outside their limits, .*: calf \(0, limits -2\.7 … -0\.84\)\. "

@@ -10,7 +10,7 @@ from isaacsim.core.experimental.actuators.simulators.mujoco.host import MujocoAr
 from physics_engines import qpos_of, qvel_of
 from places import ROBOTS
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics
-from refusals import refused
+from refusals import cases, refused
 from small_stages import SmallStage, pendulum, two_robots, weightless
 from stages import stage_of
 
@@ -509,14 +509,12 @@ def test_rows_of_a_batch_are_bit_identical_to_one_robot() -> None:
     np.testing.assert_array_equal(qpos_of(batch), np.repeat(qpos_of(alone), 5, 0))
 
 
-@pytest.mark.parametrize(
-    ("root", "expected"),
-    [
-        ("/World/Robot", "/World/envs/env_{}/Robot"),
-        ("/Robot", "/envs/env_{}/Robot"),
-        ("/World/envs/env_0/Robot", "/World/envs/env_{}/Robot"),
-        ("/World/deep/Robot", "/World/envs/env_{}/deep/Robot"),
-    ],
+@cases(
+    "root, expected",
+    ("/World/Robot", "/World/envs/env_{}/Robot"),
+    ("/Robot", "/envs/env_{}/Robot"),
+    ("/World/envs/env_0/Robot", "/World/envs/env_{}/Robot"),
+    ("/World/deep/Robot", "/World/envs/env_{}/deep/Robot"),
 )
 def test_rows_are_named_as_isaac_sim_clones_are(root, expected) -> None:
     """`env_i` of each row, in robots and joints alike."""

@@ -11,7 +11,7 @@ from driven import driven
 from isaacsim.core.experimental.actuators.base.errors import HostError
 from isaacsim.core.experimental.actuators.simulators.current import current_host
 from places import ROBOTS
-from refusals import refused
+from refusals import cases, refused
 
 try:
     from mujoco.batch import Batch
@@ -332,18 +332,16 @@ def test_armature_of_one_environment(kind) -> None:
         assert data.expand("dof_armature").tolist() == [[0, 0], [0, 0]]
 
 
-@pytest.mark.parametrize(
-    ("make", "error", "message"),
-    [
-        (lambda m: ("arm.xml", mujoco.MjData(m)), TypeError, "model is a str: must be a mujoco.MjModel"),
-        (lambda m: (m, m), TypeError, "data is a MjModel: must be a mujoco.MjData"),
-        (lambda m: (m, []), ValueError, "data holds 0 MjData: must be at least one"),
-        (lambda m: (m, [mujoco.MjData(m)] * 2), ValueError, "data holds 2 MjData: .* each once"),
-        (lambda m: (m, mujoco.MjData(mixed())), ValueError, r"data\[0\] has \(nq, nv, nu\) = \(14, 12, 2\), the model"),
-        pytest.param(
-            lambda m: (m, Batch(mixed(), 2, 1)), ValueError, "data is a batch of another model", marks=needs_mujoco_4
-        ),
-    ],
+@cases(
+    "make, error, message",
+    (lambda m: ("arm.xml", mujoco.MjData(m)), TypeError, "model is a str: must be a mujoco.MjModel"),
+    (lambda m: (m, m), TypeError, "data is a MjModel: must be a mujoco.MjData"),
+    (lambda m: (m, []), ValueError, "data holds 0 MjData: must be at least one"),
+    (lambda m: (m, [mujoco.MjData(m)] * 2), ValueError, "data holds 2 MjData: .* each once"),
+    (lambda m: (m, mujoco.MjData(mixed())), ValueError, r"data\[0\] has \(nq, nv, nu\) = \(14, 12, 2\), the model"),
+    pytest.param(
+        lambda m: (m, Batch(mixed(), 2, 1)), ValueError, "data is a batch of another model", marks=needs_mujoco_4
+    ),
 )
 def test_what_is_no_model_and_data(make, error, message) -> None:
     refused(error, lambda: aa.MujocoSimulation(*make(arm())), message)

@@ -9,6 +9,7 @@ import pytest
 from physics_engines import installed
 from places import ROBOTS
 from quadruped import HOME, quadruped
+from refusals import cases
 
 MOTORS = {".*": aa.MotorConfig(aa.PDControlConfig(60.0, 2.0), clamping=[aa.MaxEffortClampingConfig(45.0)])}
 HOPPER = """
@@ -133,16 +134,14 @@ def test_initial_positions_of_a_stage() -> None:
             sim.stop()
 
 
-@pytest.mark.parametrize(
-    ("asked", "said"),
-    [
-        ({"keyframe": "rest"}, r"keyframe = 'rest': must be one of 0, 'home', or a number below 2\."),
-        ({"keyframe": 2}, r"keyframe = 2: must be one of 0, 'home', or a number below 2\."),
-        ({"initial_positions": {"hop": 0.1}}, r"initial_positions: 'hop' matches no joint: .* hip\."),
-        ({"initial_positions": {"hip": 2.0}}, r"hip = 2: must be within its limits, -1\.571 … 1\.571 rad"),
-        ({"initial_positions": {"hip": float("nan")}}, "initial_positions: hip = nan: must be within its limits"),
-        ({"initial_positions": {"hip": 0.1, "h.p": 0.1}}, r"initial_positions: hip is matched by 'hip' and 'h\.p'"),
-    ],
+@cases(
+    "asked, said",
+    ({"keyframe": "rest"}, r"keyframe = 'rest': must be one of 0, 'home', or a number below 2\."),
+    ({"keyframe": 2}, r"keyframe = 2: must be one of 0, 'home', or a number below 2\."),
+    ({"initial_positions": {"hop": 0.1}}, r"initial_positions: 'hop' matches no joint: .* hip\."),
+    ({"initial_positions": {"hip": 2.0}}, r"hip = 2: must be within its limits, -1\.571 … 1\.571 rad"),
+    ({"initial_positions": {"hip": float("nan")}}, "initial_positions: hip = nan: must be within its limits"),
+    ({"initial_positions": {"hip": 0.1, "h.p": 0.1}}, r"initial_positions: hip is matched by 'hip' and 'h\.p'"),
 )
 def test_what_no_file_has_is_refused(tmp_path, asked, said) -> None:
     """With what there is instead."""

@@ -11,6 +11,7 @@ import mujoco
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.simulators.mujoco.urdf import UrdfTransmission, stages_of, transmissions_of
+from refusals import cases
 
 BODY = '<inertial><mass value="1"/><inertia ixx="{ixx}" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial>'
 CUBE = [(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)]
@@ -322,30 +323,28 @@ def reduction(value: object, tag: str = "mechanicalReduction") -> str:
     return f"<{tag}>{value}</{tag}>"
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (simple(actuator=reduction(50)), aa.TransmissionConfig(50.0)),
-        (simple(reduction(-50)), aa.TransmissionConfig(-50.0)),
-        (simple(reduction(50), reduction(50)), aa.TransmissionConfig(50.0)),
-        (simple(reduction(50), reduction(1)), aa.TransmissionConfig(50.0)),
-        (simple(reduction(" 4 ") + "<offset>0.5</offset>"), aa.TransmissionConfig(4.0, -2.0)),
-        (simple("<offset>-0.5</offset>"), aa.TransmissionConfig(1.0, 0.5)),
-        (simple(reduction(1.0) + "<offset>0</offset>"), None),
-        (simple(), None),
-        # of ros2_control, and of the first ROS
-        (
-            f"<ros2_control><transmission><plugin>{SIMPLE}</plugin><actuator name='m' role='actuator1'/>"
-            f"<joint name='j' role='joint1'>{reduction(30, 'mechanical_reduction')}</joint>"
-            "</transmission></ros2_control>",
-            aa.TransmissionConfig(30.0),
-        ),
-        (
-            f'<transmission type="pr2_mechanism_model/SimpleTransmission"><actuator name="m"/><joint name="j"/>'
-            f"{reduction(20)}</transmission>",
-            aa.TransmissionConfig(20.0),
-        ),
-    ],
+@cases(
+    "text, expected",
+    (simple(actuator=reduction(50)), aa.TransmissionConfig(50.0)),
+    (simple(reduction(-50)), aa.TransmissionConfig(-50.0)),
+    (simple(reduction(50), reduction(50)), aa.TransmissionConfig(50.0)),
+    (simple(reduction(50), reduction(1)), aa.TransmissionConfig(50.0)),
+    (simple(reduction(" 4 ") + "<offset>0.5</offset>"), aa.TransmissionConfig(4.0, -2.0)),
+    (simple("<offset>-0.5</offset>"), aa.TransmissionConfig(1.0, 0.5)),
+    (simple(reduction(1.0) + "<offset>0</offset>"), None),
+    (simple(), None),
+    # of ros2_control, and of the first ROS
+    (
+        f"<ros2_control><transmission><plugin>{SIMPLE}</plugin><actuator name='m' role='actuator1'/>"
+        f"<joint name='j' role='joint1'>{reduction(30, 'mechanical_reduction')}</joint>"
+        "</transmission></ros2_control>",
+        aa.TransmissionConfig(30.0),
+    ),
+    (
+        f'<transmission type="pr2_mechanism_model/SimpleTransmission"><actuator name="m"/><joint name="j"/>'
+        f"{reduction(20)}</transmission>",
+        aa.TransmissionConfig(20.0),
+    ),
 )
 def test_simple_transmission_is_a_gear(text: str, expected: aa.TransmissionConfig | None) -> None:
     gears, problems = stages_of(read(text), ["j"])
@@ -360,25 +359,23 @@ def test_offset_is_where_the_joint_is_when_its_actuator_is_at_zero() -> None:
     np.testing.assert_allclose(gear.ratio * (actuator / -4.0 + 0.5) + gear.offset, actuator, atol=1e-15)
 
 
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        (simple(reduction(50), reduction(2)), "its reductions 2 and 50, of which one must be a number other than 0"),
-        (simple(reduction(0)), "its reductions 1 and 0, of which one"),
-        (simple(reduction("50:1")), "its reductions 1 and nan, of which one"),
-        (simple("<offset>zero</offset>"), "its offset is no number"),
-        (simple(name="other"), "no motor at joint 'other'"),
-        (simple(kind=""), "no type"),
-        (simple(reduction(50)) + simple(reduction(2)), "2 transmissions"),
-        (simple().replace("<actuator", '<joint name="k"/><actuator'), "SimpleTransmission of 2 joints and 1 actuators"),
-        (coupled("DifferentialTransmission", 0.0), "its reductions 40 and -50 and 1.5 and 0, of which each must be"),
-        (
-            coupled("FourBarLinkageTransmission").replace("actuator name='b'", "a").replace("/actuator>", "/a>", 1),
-            "of 2 joints and 1 actuators",
-        ),
-        (coupled("DifferentialTransmission") + simple(name="j"), "2 transmissions"),
-        (simple(kind="my_robot/Belt"), "Belt"),
-    ],
+@cases(
+    "text, why",
+    (simple(reduction(50), reduction(2)), "its reductions 2 and 50, of which one must be a number other than 0"),
+    (simple(reduction(0)), "its reductions 1 and 0, of which one"),
+    (simple(reduction("50:1")), "its reductions 1 and nan, of which one"),
+    (simple("<offset>zero</offset>"), "its offset is no number"),
+    (simple(name="other"), "no motor at joint 'other'"),
+    (simple(kind=""), "no type"),
+    (simple(reduction(50)) + simple(reduction(2)), "2 transmissions"),
+    (simple().replace("<actuator", '<joint name="k"/><actuator'), "SimpleTransmission of 2 joints and 1 actuators"),
+    (coupled("DifferentialTransmission", 0.0), "its reductions 40 and -50 and 1.5 and 0, of which each must be"),
+    (
+        coupled("FourBarLinkageTransmission").replace("actuator name='b'", "a").replace("/actuator>", "/a>", 1),
+        "of 2 joints and 1 actuators",
+    ),
+    (coupled("DifferentialTransmission") + simple(name="j"), "2 transmissions"),
+    (simple(kind="my_robot/Belt"), "Belt"),
 )
 def test_other_transmissions_are_named(text: str, why: str) -> None:
     gears, problems = stages_of(read(text), ["j", "k"])

@@ -10,6 +10,7 @@ from isaacsim.core.experimental.actuators.base.errors import HostError
 from physics_engines import floating_pair
 from places import ROBOTS
 from pxr import UsdPhysics
+from refusals import cases
 from small_stages import pendulum
 
 ENGINE = "mujoco_warp"
@@ -124,12 +125,10 @@ def test_a_missing_library_is_told_with_the_command(monkeypatch) -> None:
         aa.Simulation(ROBOTS / "arm_2dof.usda", engine=ENGINE)
 
 
-@pytest.mark.parametrize(
+@cases(
     "actuator",
-    [
-        '<general joint="a" biastype="affine" biasprm="7"/>',
-        '<dcmotor joint="a" motorconst="0.1" resistance="0.5" gear="20" inductance="0.002" cogging="0.5 3 0.4"/>',
-    ],
+    '<general joint="a" biastype="affine" biasprm="7"/>',
+    '<dcmotor joint="a" motorconst="0.1" resistance="0.5" gear="20" inductance="0.002" cogging="0.5 3 0.4"/>',
 )
 def test_actuators_of_a_file_are_silent_while_their_motors_run(actuator, tmp_path) -> None:
     """As in MuJoCo, and act after that; mujoco_warp has no disabled groups."""

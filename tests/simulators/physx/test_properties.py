@@ -10,6 +10,7 @@ from isaacsim.core.experimental.actuators.base.errors import HostError
 from physics_engines import weightless
 from places import ROBOTS
 from pxr import Usd, UsdPhysics
+from refusals import cases
 from small_stages import SmallStage, pendulum
 from stages import stage_of
 
@@ -142,13 +143,11 @@ def test_static_friction_below_the_dynamic_one_on_the_stage_is_warned_of() -> No
     assert [value(array) for array in robot.get_dof_friction_properties()] == [2.0, 2.0, 0.0]
 
 
-@pytest.mark.parametrize(
-    ("attribute", "getter", "unit"),
-    [
-        ("physxJoint:armature", "get_dof_armatures", 1.0),
-        ("physxJoint:maxJointVelocity", "get_dof_max_velocities", DEGREE),
-        ("newton:armature", "get_dof_armatures", 1.0),
-    ],
+@cases(
+    "attribute, getter, unit",
+    ("physxJoint:armature", "get_dof_armatures", 1.0),
+    ("physxJoint:maxJointVelocity", "get_dof_max_velocities", DEGREE),
+    ("newton:armature", "get_dof_armatures", 1.0),
 )
 def test_older_attributes_are_in_force(attribute, getter, unit) -> None:
     made = pendulum()
@@ -175,13 +174,11 @@ def test_largest_float_is_no_limit() -> None:
     assert (value(robot.get_dof_max_velocities()), value(robot.get_dof_max_efforts())) == (math.inf, math.inf)
 
 
-@pytest.mark.parametrize(
+@cases(
     "change",
-    [
-        lambda robot: robot.set_dof_gains(0.0, 0.0),
-        lambda robot: robot.set_dof_max_efforts(0.01),
-        lambda robot: robot.set_dof_limits(-0.2, 0.2),
-    ],
+    lambda robot: robot.set_dof_gains(0.0, 0.0),
+    lambda robot: robot.set_dof_max_efforts(0.01),
+    lambda robot: robot.set_dof_limits(-0.2, 0.2),
     ids=["gains", "max effort", "limits"],
 )
 def test_robot_at_rest_wakes_up_when_it_is_changed(change) -> None:
@@ -195,16 +192,14 @@ def test_robot_at_rest_wakes_up_when_it_is_changed(change) -> None:
     assert value(robot.get_dof_positions()) < 0.3
 
 
-@pytest.mark.parametrize(
-    ("name", "signs"),
-    [
-        ("armatures", [1]),
-        ("max_efforts", [1]),
-        ("max_velocities", [1]),
-        ("friction_properties", [1, 1, 1]),
-        ("limits", [-1, 1]),
-        ("drive_model_properties", [1, 1, 1]),
-    ],
+@cases(
+    "name, signs",
+    ("armatures", [1]),
+    ("max_efforts", [1]),
+    ("max_velocities", [1]),
+    ("friction_properties", [1, 1, 1]),
+    ("limits", [-1, 1]),
+    ("drive_model_properties", [1, 1, 1]),
 )
 def test_joints_that_nobody_wrote_keep_their_bits(rng, name, signs) -> None:
     _, robot = running(stage_of(ROBOTS / "franka_panda.usda"), "/World/Panda")

@@ -14,7 +14,7 @@ from isaacsim.core.experimental.actuators.simulators.scene.joints import positio
 from isaacsim.core.experimental.actuators.simulators.scene.read import read_scene
 from isaacsim.core.experimental.actuators.simulators.scene.scene import Axis, Mimic, Scene
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics
-from refusals import refused
+from refusals import cases, refused
 from small_stages import SmallStage, pendulum, quaternion
 
 BASE, BOB, HINGE = "/World/Robot/base", "/World/Robot/bob", "/World/Robot/hinge"
@@ -258,16 +258,14 @@ def test_one_warning_names_several_joints() -> None:
     assert len(caught) == 1
 
 
-@pytest.mark.parametrize(
-    ("attribute", "value", "field", "angular"),
-    [
-        ("mjc:armature", 0.07, "armature", False),
-        ("mjc:frictionloss", 0.3, "friction", False),
-        ("mjc:damping", 0.01, "damping", False),
-        ("mjc:stiffness", 5.0, "stiffness", False),
-        ("mjc:springref", 30.0, "rest", True),
-        ("mjc:ref", 20.0, "reference", True),
-    ],
+@cases(
+    "attribute, value, field, angular",
+    ("mjc:armature", 0.07, "armature", False),
+    ("mjc:frictionloss", 0.3, "friction", False),
+    ("mjc:damping", 0.01, "damping", False),
+    ("mjc:stiffness", 5.0, "stiffness", False),
+    ("mjc:springref", 30.0, "rest", True),
+    ("mjc:ref", 20.0, "reference", True),
 )
 @pytest.mark.parametrize("unit", ["degree", "radian", None])
 @pytest.mark.parametrize("kind", ["Revolute", "Prismatic"])
@@ -315,14 +313,12 @@ def test_reference_is_where_the_link_is_authored() -> None:
     np.testing.assert_allclose(data.body(BOB).xquat, [1, 0, 0, 0], atol=1e-7)
 
 
-@pytest.mark.parametrize(
-    ("values", "limited", "drive", "expected"),
-    [
-        ((-3.0, 5.0), "auto", None, 5.0),
-        ((-3.0, 5.0), "false", None, math.inf),
-        ((0.0, 0.0), "auto", None, math.inf),
-        ((-3.0, 5.0), "true", 2.0, 2.0),
-    ],
+@cases(
+    "values, limited, drive, expected",
+    ((-3.0, 5.0), "auto", None, 5.0),
+    ((-3.0, 5.0), "false", None, math.inf),
+    ((0.0, 0.0), "auto", None, math.inf),
+    ((-3.0, 5.0), "true", 2.0, 2.0),
 )
 def test_force_range_limits_the_drive(values, limited, drive, expected) -> None:
     made = pendulum()

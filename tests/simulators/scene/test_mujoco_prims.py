@@ -9,6 +9,7 @@ from isaacsim.core.experimental.actuators.simulators.mujoco.model import build_m
 from isaacsim.core.experimental.actuators.simulators.scene.read import read_scene
 from isaacsim.core.experimental.actuators.simulators.scene.scene import Tendon
 from pxr import Gf, Sdf, UsdGeom, Vt
+from refusals import cases
 from small_stages import SmallStage, pendulum
 
 ROBOT = "/World/Robot"
@@ -108,17 +109,15 @@ def test_friction_of_a_tendon_is_as_soft_as_it_says() -> None:
     assert model.tendon_solimp_fri[0].tolist() == [0.9, 0.95, 0.001, 0.5, 2.0]
 
 
-@pytest.mark.parametrize(
-    ("values", "limits"),
-    [
-        ({"range_min": -1.0, "range_max": 2.0}, (-1.0, 2.0)),
-        ({"range_min": -1.0, "range_max": 2.0, "limited": "auto"}, (-1.0, 2.0)),
-        ({"range_min": -1.0, "range_max": 2.0, "limited": "true"}, (-1.0, 2.0)),
-        ({"range_min": -1.0, "range_max": 2.0, "limited": "false"}, None),
-        ({"range_min": 1.0, "range_max": 1.0}, None),
-        ({"range_max": 1.0}, (0.0, 1.0)),
-        ({"limited": "true"}, (0.0, 0.0)),
-    ],
+@cases(
+    "values, limits",
+    ({"range_min": -1.0, "range_max": 2.0}, (-1.0, 2.0)),
+    ({"range_min": -1.0, "range_max": 2.0, "limited": "auto"}, (-1.0, 2.0)),
+    ({"range_min": -1.0, "range_max": 2.0, "limited": "true"}, (-1.0, 2.0)),
+    ({"range_min": -1.0, "range_max": 2.0, "limited": "false"}, None),
+    ({"range_min": 1.0, "range_max": 1.0}, None),
+    ({"range_max": 1.0}, (0.0, 1.0)),
+    ({"limited": "true"}, (0.0, 0.0)),
 )
 def test_limits_are_those_in_force(values, limits) -> None:
     made = robot()

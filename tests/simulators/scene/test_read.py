@@ -20,7 +20,7 @@ from isaacsim.core.experimental.actuators.simulators.scene.scene import Axis, Sc
 from isaacsim.core.experimental.actuators.simulators.scene.shapes import Collider
 from places import REPOSITORY, ROBOTS
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics
-from refusals import refused
+from refusals import cases, refused
 from small_stages import SmallStage, pendulum, two_robots
 from stages import stage_of
 
@@ -134,17 +134,15 @@ def test_broken_actuator_prim_does_not_stop_physics() -> None:
     assert len(read_scene(stage).articulations) == 1
 
 
-@pytest.mark.parametrize(
-    ("kind", "limits", "expected"),
-    [
-        ("Revolute", (-90, 45), (-math.pi / 2, math.pi / 4)),
-        ("Revolute", (None, None), (-math.inf, math.inf)),
-        ("Revolute", (-90, None), (-math.pi / 2, math.inf)),
-        ("Revolute", (None, 45), (-math.inf, math.pi / 4)),
-        ("Revolute", (0, 0), (0, 0)),
-        ("Prismatic", (-0.5, 1.5), (-0.5, 1.5)),
-        ("Prismatic", (None, 1.5), (-math.inf, 1.5)),
-    ],
+@cases(
+    "kind, limits, expected",
+    ("Revolute", (-90, 45), (-math.pi / 2, math.pi / 4)),
+    ("Revolute", (None, None), (-math.inf, math.inf)),
+    ("Revolute", (-90, None), (-math.pi / 2, math.inf)),
+    ("Revolute", (None, 45), (-math.inf, math.pi / 4)),
+    ("Revolute", (0, 0), (0, 0)),
+    ("Prismatic", (-0.5, 1.5), (-0.5, 1.5)),
+    ("Prismatic", (None, 1.5), (-math.inf, 1.5)),
 )
 def test_limits_are_in_rad_and_m(kind: str, limits: tuple, expected: tuple[float, float]) -> None:
     axis = hinge_of(pendulum(kind=kind, limits=limits))
@@ -183,14 +181,12 @@ def test_initial_state_is_read_in_si(kind: str, state: str, per: float) -> None:
     assert (axis.position, axis.velocity) == pytest.approx((30 / per, -12 / per), rel=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("attribute", "value", "field", "expected"),
-    [
-        ("newton:armature", 0.07, "armature", 0.07),
-        ("physxJoint:armature", 0.07, "armature", 0.07),
-        ("newton:friction", 0.3, "friction", 0.3),
-        ("newton:damping", 0.01, "damping", 0.01 * PER_DEGREE),
-    ],
+@cases(
+    "attribute, value, field, expected",
+    ("newton:armature", 0.07, "armature", 0.07),
+    ("physxJoint:armature", 0.07, "armature", 0.07),
+    ("newton:friction", 0.3, "friction", 0.3),
+    ("newton:damping", 0.01, "damping", 0.01 * PER_DEGREE),
 )
 def test_joint_attribute_is_read(attribute: str, value: float, field: str, expected: float) -> None:
     made = pendulum()
@@ -224,23 +220,21 @@ def test_drive_that_means_what_it_says_is_not_warned_about(values: dict) -> None
     assert [str(warning.message) for warning in caught] == []
 
 
-@pytest.mark.parametrize(
-    ("schema", "values", "relation", "expected"),
-    [
-        ("NewtonMimicAPI", {}, "newton:mimicJoint", (0.0, 1.0)),
-        (
-            "NewtonMimicAPI",
-            {"newton:mimicCoef0": 18.0, "newton:mimicCoef1": -2.0},
-            "newton:mimicJoint",
-            (math.pi / 10, -2.0),
-        ),
-        (
-            "PhysxMimicJointAPI:rotY",
-            {"physxMimicJoint:rotY:gearing": 1.5},
-            "physxMimicJoint:rotY:referenceJoint",
-            (0.0, -1.5),
-        ),
-    ],
+@cases(
+    "schema, values, relation, expected",
+    ("NewtonMimicAPI", {}, "newton:mimicJoint", (0.0, 1.0)),
+    (
+        "NewtonMimicAPI",
+        {"newton:mimicCoef0": 18.0, "newton:mimicCoef1": -2.0},
+        "newton:mimicJoint",
+        (math.pi / 10, -2.0),
+    ),
+    (
+        "PhysxMimicJointAPI:rotY",
+        {"physxMimicJoint:rotY:gearing": 1.5},
+        "physxMimicJoint:rotY:referenceJoint",
+        (0.0, -1.5),
+    ),
 )
 def test_mimic_joint_is_read(schema: str, values: dict, relation: str, expected: tuple[float, float]) -> None:
     """As `follower = offset + ratio · leader`, in rad."""
@@ -337,16 +331,14 @@ def test_body_that_physics_does_not_move_keeps_its_colliders(attribute: str) -> 
     assert above + shape.position[2] == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize(
-    ("up", "direction", "magnitude", "expected"),
-    [
-        ("Z", None, None, (0, 0, -9.81)),
-        ("Y", None, None, (0, -9.81, 0)),
-        ("Z", (1, 0, 0), 2.0, (2, 0, 0)),
-        ("Z", None, 1.62, (0, 0, -1.62)),
-        ("Y", None, 1.62, (0, -1.62, 0)),
-        ("Z", None, 0.0, (0, 0, 0)),
-    ],
+@cases(
+    "up, direction, magnitude, expected",
+    ("Z", None, None, (0, 0, -9.81)),
+    ("Y", None, None, (0, -9.81, 0)),
+    ("Z", (1, 0, 0), 2.0, (2, 0, 0)),
+    ("Z", None, 1.62, (0, 0, -1.62)),
+    ("Y", None, 1.62, (0, -1.62, 0)),
+    ("Z", None, 0.0, (0, 0, 0)),
 )
 def test_gravity_is_that_of_the_scene(up: str, direction, magnitude: float | None, expected: tuple) -> None:
     made = SmallStage(up)
@@ -529,14 +521,12 @@ def test_colors_are_encoded_for_display() -> None:
     assert shape.color == pytest.approx((*encoded, 1.0), rel=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("kind", "values", "size"),
-    [
-        ("Cube", {"size": 0.4}, (0.2, 0.2, 0.2)),
-        ("Sphere", {"radius": 0.3}, (0.3,)),
-        ("Capsule", {"radius": 0.1, "height": 0.5}, (0.1, 0.25)),
-        ("Cylinder", {"radius": 0.1, "height": 0.5}, (0.1, 0.25)),
-    ],
+@cases(
+    "kind, values, size",
+    ("Cube", {"size": 0.4}, (0.2, 0.2, 0.2)),
+    ("Sphere", {"radius": 0.3}, (0.3,)),
+    ("Capsule", {"radius": 0.1, "height": 0.5}, (0.1, 0.25)),
+    ("Cylinder", {"radius": 0.1, "height": 0.5}, (0.1, 0.25)),
 )
 @pytest.mark.parametrize("collides", [True, False])
 def test_shape_has_the_size_mujoco_wants(kind: str, values: dict, size: tuple, collides: bool) -> None:
@@ -740,19 +730,17 @@ def test_links_of_a_robot_need_not_touch(name: str) -> None:
     assert found(made) == ALL
 
 
-@pytest.mark.parametrize(
-    ("path", "other", "gone"),
-    [
-        (A, B, {"a-b"}),
-        (A, C, {"a-c"}),
-        (C, A, {"a-c"}),
-        (A, f"{ROBOT}/b", {"a-b"}),
-        (f"{ROBOT}/a", f"{ROBOT}/b", {"a-b", "a2-b"}),
-        ("/World/c", f"{ROBOT}/a", {"a-c", "a2-c"}),
-        ("/World/c", ROBOT, {"a-c", "a2-c", "b-c"}),
-        (ROBOT, "/World/c", {"a-c", "a2-c", "b-c"}),
-        (ROBOT, C, {"a-c", "a2-c", "b-c"}),
-    ],
+@cases(
+    "path, other, gone",
+    (A, B, {"a-b"}),
+    (A, C, {"a-c"}),
+    (C, A, {"a-c"}),
+    (A, f"{ROBOT}/b", {"a-b"}),
+    (f"{ROBOT}/a", f"{ROBOT}/b", {"a-b", "a2-b"}),
+    ("/World/c", f"{ROBOT}/a", {"a-c", "a2-c"}),
+    ("/World/c", ROBOT, {"a-c", "a2-c", "b-c"}),
+    (ROBOT, "/World/c", {"a-c", "a2-c", "b-c"}),
+    (ROBOT, C, {"a-c", "a2-c", "b-c"}),
 )
 def test_pairs_are_filtered(path: str, other: str, gone: set[str]) -> None:
     assert found(filtered(heap(), path, other)) == ALL - gone

@@ -11,7 +11,7 @@ from isaacsim.core.experimental.actuators.simulators.mujoco.model import build_m
 from isaacsim.core.experimental.actuators.simulators.scene.read import read_scene
 from isaacsim.core.experimental.actuators.simulators.scene.scene import Shape
 from pxr import Gf, UsdGeom, UsdPhysics
-from refusals import refused
+from refusals import cases, refused
 from small_stages import SmallStage, quaternion
 
 PATH = "/World/body/g"
@@ -57,15 +57,13 @@ def along(axis: str, length: tuple[float, float], across: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize("axis", ["X", "Y", "Z"])
-@pytest.mark.parametrize(
-    ("kind", "values", "length", "across"),
-    [
-        ("Capsule", {"radius": 0.2, "height": 0.6}, (0.5, 0.5), 0.2),
-        ("Cylinder", {"radius": 0.2, "height": 0.6}, (0.3, 0.3), 0.2),
-        ("Cone", {"radius": 0.2, "height": 0.6}, (0.3, 0.3), 0.1),
-        ("Cylinder_1", {"radiusBottom": 0.4, "radiusTop": 0.2, "height": 0.6}, (0.3, 0.3), 0.3),
-        ("Capsule_1", {"radiusBottom": 0.4, "radiusTop": 0.2, "height": 0.6}, (0.5, 0.7), 0.3),
-    ],
+@cases(
+    "kind, values, length, across",
+    ("Capsule", {"radius": 0.2, "height": 0.6}, (0.5, 0.5), 0.2),
+    ("Cylinder", {"radius": 0.2, "height": 0.6}, (0.3, 0.3), 0.2),
+    ("Cone", {"radius": 0.2, "height": 0.6}, (0.3, 0.3), 0.1),
+    ("Cylinder_1", {"radiusBottom": 0.4, "radiusTop": 0.2, "height": 0.6}, (0.3, 0.3), 0.3),
+    ("Capsule_1", {"radiusBottom": 0.4, "radiusTop": 0.2, "height": 0.6}, (0.5, 0.7), 0.3),
 )
 def test_round_shapes_reach_as_far(axis, kind, values, length, across) -> None:
     """About any axis; a cone has its tip on the positive side, and its radius half way up is half."""
@@ -74,14 +72,12 @@ def test_round_shapes_reach_as_far(axis, kind, values, length, across) -> None:
 
 
 @pytest.mark.parametrize("scale", [(2, 3, 0.5), (-2, 3, 0.5), (2, -3, -0.5), (-2, -3, -0.5)])
-@pytest.mark.parametrize(
-    ("kind", "values", "half"),
-    [
-        ("Cube", {"size": 0.4}, (0.4, 0.6, 0.1)),
-        ("Sphere", {"radius": 0.2}, (0.4, 0.6, 0.1)),
-        ("Cylinder", {"radius": 0.2, "height": 0.4}, (0.4, 0.6, 0.1)),
-        ("Cylinder", {"radius": 0.2, "height": 0.4, "axis": "X"}, (0.4, 0.6, 0.1)),
-    ],
+@cases(
+    "kind, values, half",
+    ("Cube", {"size": 0.4}, (0.4, 0.6, 0.1)),
+    ("Sphere", {"radius": 0.2}, (0.4, 0.6, 0.1)),
+    ("Cylinder", {"radius": 0.2, "height": 0.4}, (0.4, 0.6, 0.1)),
+    ("Cylinder", {"radius": 0.2, "height": 0.4, "axis": "X"}, (0.4, 0.6, 0.1)),
 )
 def test_uneven_and_mirrored_scales_act(scale, kind, values, half) -> None:
     """A sphere becomes an ellipsoid, a cylinder an oval mesh, and a box remains one."""
@@ -90,13 +86,11 @@ def test_uneven_and_mirrored_scales_act(scale, kind, values, half) -> None:
     assert the_shape(made).kind == {"Cube": "BOX", "Sphere": "ELLIPSOID", "Cylinder": "MESH"}[kind]
 
 
-@pytest.mark.parametrize(
-    ("kind", "scale", "found", "size"),
-    [
-        ("Sphere", (2, 2, -2), "SPHERE", (0.4,)),
-        ("Cylinder", (2, -2, 3), "CYLINDER", (0.4, 0.75)),
-        ("Capsule", (2, 2, 3), "CAPSULE", (0.4, 0.75)),
-    ],
+@cases(
+    "kind, scale, found, size",
+    ("Sphere", (2, 2, -2), "SPHERE", (0.4,)),
+    ("Cylinder", (2, -2, 3), "CYLINDER", (0.4, 0.75)),
+    ("Capsule", (2, 2, 3), "CAPSULE", (0.4, 0.75)),
 )
 def test_even_scales_keep_the_primitive(kind, scale, found, size) -> None:
     values = {"radius": 0.2} | ({} if kind == "Sphere" else {"height": 0.5})
@@ -168,14 +162,12 @@ def test_flat_mesh_is_left_out_with_a_warning() -> None:
     assert [shape.path for shape in scene.shapes] == [PATH]
 
 
-@pytest.mark.parametrize(
-    ("approximation", "kind", "size", "position"),
-    [
-        ("boundingCube", "BOX", (1, 1, 1), (0, 0, 1)),
-        ("boundingSphere", "SPHERE", (math.sqrt(3), 0, 0), (0, 0, 1)),
-        ("convexHull", "MESH", (0, 0, 0), (0, 0, 0)),
-        ("none", "MESH", (0, 0, 0), (0, 0, 0)),
-    ],
+@cases(
+    "approximation, kind, size, position",
+    ("boundingCube", "BOX", (1, 1, 1), (0, 0, 1)),
+    ("boundingSphere", "SPHERE", (math.sqrt(3), 0, 0), (0, 0, 1)),
+    ("convexHull", "MESH", (0, 0, 0), (0, 0, 0)),
+    ("none", "MESH", (0, 0, 0), (0, 0, 0)),
 )
 def test_mesh_may_be_approximated(approximation, kind, size, position) -> None:
     made = pyramid()

@@ -7,6 +7,7 @@ from isaacsim.core.experimental.actuators.files.usd.joint_properties import PROP
 from isaacsim.core.experimental.actuators.files.usd.mujoco_properties import OF_JOINT
 from isaacsim.core.experimental.actuators.simulators.scene.two_values import two_values
 from pxr import Gf, Sdf, UsdGeom, UsdPhysics
+from refusals import cases
 from small_stages import SmallStage, pendulum
 
 HINGE = "/World/Robot/hinge"
@@ -96,13 +97,11 @@ def test_largest_efforts_of_a_drive_and_an_actuator_of_mujoco() -> None:
     assert "its drive, with a largest effort of 30, and MjcActuator </World/servo>, with 40, (SI) mean the same" in line
 
 
-@pytest.mark.parametrize(
-    ("schema", "first", "second", "same", "other"),
-    [
-        ("NewtonMimicAPI", "newton:mimicCoef1", "mjc:coef1", (0.5, 0.5), (0.5, 0.25)),
-        ("NewtonMimicAPI", "newton:mimicCoef0", "mjc:coef0", (math.degrees(0.5), 0.5), (0.5, 0.5)),
-        ("PhysxMimicJointAPI:rotX", "newton:mimicCoef1", "physxMimicJoint:rotX:gearing", (0.5, -0.5), (0.5, 0.5)),
-    ],
+@cases(
+    "schema, first, second, same, other",
+    ("NewtonMimicAPI", "newton:mimicCoef1", "mjc:coef1", (0.5, 0.5), (0.5, 0.25)),
+    ("NewtonMimicAPI", "newton:mimicCoef0", "mjc:coef0", (math.degrees(0.5), 0.5), (0.5, 0.5)),
+    ("PhysxMimicJointAPI:rotX", "newton:mimicCoef1", "physxMimicJoint:rotX:gearing", (0.5, -0.5), (0.5, 0.5)),
 )
 def test_couplings(schema, first, second, same, other) -> None:
     """Offsets and ratios of several schemas; newton has degrees, MuJoCo radians, PhysX the other sign."""

@@ -7,6 +7,7 @@ from isaacsim.core.experimental.actuators import Simulation
 from isaacsim.core.experimental.actuators.base.errors import UnsupportedSceneError
 from isaacsim.core.experimental.actuators.simulators.scene.write_joints import Names
 from pxr import Sdf
+from refusals import cases
 
 LEG = """
 <mujoco model="leg">
@@ -32,12 +33,10 @@ LEG = """
 """
 
 
-@pytest.mark.parametrize(
-    ("field", "size"),
-    [
-        *((name, "nv") for name in ("dof_armature", "dof_frictionloss", "dof_damping", "dof_solref")),
-        *((name, "njnt") for name in ("jnt_range", "jnt_limited", "jnt_stiffness", "jnt_actfrcrange", "qpos_spring")),
-    ],
+@cases(
+    "field, size",
+    *((name, "nv") for name in ("dof_armature", "dof_frictionloss", "dof_damping", "dof_solref")),
+    *((name, "njnt") for name in ("jnt_range", "jnt_limited", "jnt_stiffness", "jnt_actfrcrange", "qpos_spring")),
 )
 def test_a_model_of_the_stage_has_what_that_of_the_file_has(tmp_path, field, size) -> None:
     """The joints have one order here, for each link carries one."""

@@ -8,6 +8,7 @@ from isaacsim.core.experimental.actuators import save_motors
 from isaacsim.core.experimental.actuators.base.native import core
 from isaacsim.core.experimental.actuators.tools.commands.main import main
 from physics_engines import ENGINES, installed
+from refusals import cases
 from seeded_faults import ARM, ARM_XML, MOTOR_FAULTS, exchanged_names, good_motors, joint_motors, lab_file, usd_file
 from small_stages import pendulum
 
@@ -126,19 +127,17 @@ def test_an_implicit_robot_of_isaac_lab(engine, tmp_path, capsys) -> None:
     assert "a factor of 57.3, 180/π: degrees in place of radians?" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("given", "why"),
-    [
-        ([ARM, "--lab", "missing.py"], "missing.py"),
-        ([ARM, "--lab", "missing.py", "--config-b", "b.json"], "must not be given with --config-b"),
-        ([ARM], "must be compared with something"),
-        ([ARM, ARM, "--engines", "mujoco,mujoco,mujoco"], "must be one name or two"),
-        ([ARM, ARM, "--engines", "bullet"], "must be one of mujoco, physx, mujoco_warp, newton"),
-        ([ARM, ARM, "--tolerance", "0"], "must be a finite number > 0"),
-        ([ARM, ARM, "--seconds", "-1"], "must be a finite number > 0"),
-        ([ARM, ARM, "--plot", "plot.exe"], "must end with"),
-        ([ARM, "missing.usda"], "no such file"),
-    ],
+@cases(
+    "given, why",
+    ([ARM, "--lab", "missing.py"], "missing.py"),
+    ([ARM, "--lab", "missing.py", "--config-b", "b.json"], "must not be given with --config-b"),
+    ([ARM], "must be compared with something"),
+    ([ARM, ARM, "--engines", "mujoco,mujoco,mujoco"], "must be one name or two"),
+    ([ARM, ARM, "--engines", "bullet"], "must be one of mujoco, physx, mujoco_warp, newton"),
+    ([ARM, ARM, "--tolerance", "0"], "must be a finite number > 0"),
+    ([ARM, ARM, "--seconds", "-1"], "must be a finite number > 0"),
+    ([ARM, ARM, "--plot", "plot.exe"], "must end with"),
+    ([ARM, "missing.usda"], "no such file"),
 )
 def test_wrong_arguments_are_told(given, why, capsys) -> None:
     assert main(["compare", *given]) == 1

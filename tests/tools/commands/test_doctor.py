@@ -11,6 +11,7 @@ from isaacsim.core.experimental.actuators.base.extras import LIBRARIES, install_
 from isaacsim.core.experimental.actuators.tools.commands import doctor
 from isaacsim.core.experimental.actuators.tools.commands.answer import Answer
 from isaacsim.core.experimental.actuators.tools.commands.arguments import Doctor
+from refusals import cases
 
 
 def rows(answer: Answer, name: str) -> list:
@@ -43,14 +44,12 @@ def with_library(folder: Path, content: str, name: str, monkeypatch: pytest.Monk
     monkeypatch.setenv("PYTHONPATH", str(folder))
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        ("", "ModuleNotFoundError: No module named 'mujoco._specs'."),
-        ("from mujoco._structs import MjModel", "ModuleNotFoundError: No module named 'mujoco._structs'."),
-        ("raise ImportError('undefined symbol: mj_step.\\n  in x')", "ImportError: undefined symbol: mj_step. in x."),
-        ("import os; os._exit(139)", "its import ends Python with code 139."),
-    ],
+@cases(
+    "content, said",
+    ("", "ModuleNotFoundError: No module named 'mujoco._specs'."),
+    ("from mujoco._structs import MjModel", "ModuleNotFoundError: No module named 'mujoco._structs'."),
+    ("raise ImportError('undefined symbol: mj_step.\\n  in x')", "ImportError: undefined symbol: mj_step. in x."),
+    ("import os; os._exit(139)", "its import ends Python with code 139."),
 )
 def test_broken_library_is_named_with_its_repair(content, said, tmp_path, monkeypatch) -> None:
     """Too old, with modules of another wheel, with a binary that does not fit, and one that ends Python."""

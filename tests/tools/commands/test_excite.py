@@ -6,6 +6,7 @@ from hidden_motors import PENDULUM, QUADRUPED, known_motor
 from isaacsim.core.experimental.actuators import save_motors
 from isaacsim.core.experimental.actuators.tools.commands.main import main
 from places import ROBOTS
+from refusals import cases
 
 ARM = str(ROBOTS / "arm_2dof.usda")
 SHORT = ["--seconds", "8", "--rate", "100", "--kinds", "steps"]
@@ -56,17 +57,15 @@ def test_joints_by_pattern(tmp_path, capsys) -> None:
     assert row["joint"] == "extension"
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ([ARM, "-o", "commands.txt"], "must end in .csv, .npz"),
-        ([ARM, "-o", "there/commands.csv"], "its folder must be there"),
-        ([ARM, "--plot", "plot.docx"], "must end with"),
-        ([ARM, "--share", "2"], "share = 2.0: must be at most 1"),
-        ([ARM, "--initial-positions", "extension"], "must be PATTERN=VALUE"),
-        ([ARM, "--joints", "elbow"], "joints = elbow: must match a joint with a motor"),
-        ([QUADRUPED], "its base floats"),
-    ],
+@cases(
+    "given, said",
+    ([ARM, "-o", "commands.txt"], "must end in .csv, .npz"),
+    ([ARM, "-o", "there/commands.csv"], "its folder must be there"),
+    ([ARM, "--plot", "plot.docx"], "must end with"),
+    ([ARM, "--share", "2"], "share = 2.0: must be at most 1"),
+    ([ARM, "--initial-positions", "extension"], "must be PATTERN=VALUE"),
+    ([ARM, "--joints", "elbow"], "joints = elbow: must match a joint with a motor"),
+    ([QUADRUPED], "its base floats"),
 )
 def test_errors_are_a_line_and_write_nothing(given, said, tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
@@ -75,13 +74,11 @@ def test_errors_are_a_line_and_write_nothing(given, said, tmp_path, monkeypatch,
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        (["--seconds", "1e9"], "seconds = 1e+09, rate = 200: must be at most 2000000 commands together."),
-        (["--rate", "1e12"], "seconds = 40, rate = 1e+12: must be at most 2000000 commands together."),
-        (["--joints", "((("], "joints = '(((': must be a regular expression, but missing )"),
-    ],
+@cases(
+    "given, said",
+    (["--seconds", "1e9"], "seconds = 1e+09, rate = 200: must be at most 2000000 commands together."),
+    (["--rate", "1e12"], "seconds = 40, rate = 1e+12: must be at most 2000000 commands together."),
+    (["--joints", "((("], "joints = '(((': must be a regular expression, but missing )"),
 )
 def test_what_no_computer_can_do_is_one_line(given, said, capsys) -> None:
     assert main(["excite", PENDULUM, *given]) == 1

@@ -6,6 +6,7 @@ import isaacsim.core.experimental.actuators as aa
 import pytest
 from isaacsim.core.experimental.actuators.tools.commands.main import main
 from places import ROBOTS
+from refusals import cases
 
 ARM = str(ROBOTS / "arm_2dof.usda")
 URDF = """<robot name="arm"><link name="base"><inertial><mass value="1"/><inertia ixx="1e-2" iyy="1e-2" izz="1e-2"
@@ -73,13 +74,11 @@ def test_what_is_in_comments_is_a_motor_without_them(tmp_path, capsys) -> None:
     assert last.armature == 0.01 and last.delay == aa.DelayConfig(2)
 
 
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        (["-o", "motors.toml"], "must end in .yaml or .yml"),
-        (["--motor", "elbow/unitree_go1_hip"], "'elbow' matches no joint"),
-        (["--motor", "shoulder/unitree_go1_hop"], "Did you mean unitree_go1_hip"),
-    ],
+@cases(
+    "options, says",
+    (["-o", "motors.toml"], "must end in .yaml or .yml"),
+    (["--motor", "elbow/unitree_go1_hip"], "'elbow' matches no joint"),
+    (["--motor", "shoulder/unitree_go1_hop"], "Did you mean unitree_go1_hip"),
 )
 def test_what_cannot_be_is_refused(options, says, tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)

@@ -9,6 +9,7 @@ import isaacsim.core.experimental.actuators as aa
 import pytest
 from isaacsim.core.experimental.actuators.tools.commands.main import main
 from places import REPOSITORY
+from refusals import cases
 
 PAGE = (REPOSITORY / "docs" / "tutorials" / "see_it_move.md").read_text()
 ROBOTS = REPOSITORY / "data" / "robots"
@@ -59,17 +60,15 @@ def test_bode_of_a_pendulum(tmp_path, capsys) -> None:
     assert main(["plot", "bode", str(ROBOTS / "anymal_c.usda"), "LF_KFE", "--dt", "0.02"]) == 1
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["envelope", "missing.usda", "hinge"], "missing.usda"),
-        (["envelope", "pendulum.usda", "knee"], "joint = 'knee': must be driven by an actuator, one of ['hinge']"),
-        (["step", "pendulum.usda", "knee"], "joint = 'knee'"),
-        (["bode", "pendulum.usda", "knee"], "joint = 'knee'"),
-        (["step", "arm_2dof.xml", "shoulder"], "has no actuators"),
-        (["step", "pendulum.usda", "hinge", "--seconds", "0"], "--seconds 0.0: must be"),
-        (["step", "pendulum.usda", "hinge", "--amplitude", "nan"], "amplitude = "),
-    ],
+@cases(
+    "arguments, message",
+    (["envelope", "missing.usda", "hinge"], "missing.usda"),
+    (["envelope", "pendulum.usda", "knee"], "joint = 'knee': must be driven by an actuator, one of ['hinge']"),
+    (["step", "pendulum.usda", "knee"], "joint = 'knee'"),
+    (["bode", "pendulum.usda", "knee"], "joint = 'knee'"),
+    (["step", "arm_2dof.xml", "shoulder"], "has no actuators"),
+    (["step", "pendulum.usda", "hinge", "--seconds", "0"], "--seconds 0.0: must be"),
+    (["step", "pendulum.usda", "hinge", "--amplitude", "nan"], "amplitude = "),
 )
 def test_what_cannot_be_drawn_is_an_error(arguments, message, tmp_path, capsys) -> None:
     what, file, joint, *rest = arguments

@@ -11,6 +11,7 @@ from isaacsim.core.experimental.actuators.base.errors import SimulationDivergedE
 from isaacsim.core.experimental.actuators.engine.step.fault import Fault
 from isaacsim.core.experimental.actuators.tools.commands.main import main
 from places import REPOSITORY
+from refusals import cases
 from small_stages import pendulum
 from stages import stage_of
 
@@ -199,27 +200,25 @@ def test_robots_that_differ_are_named_one_by_one(tmp_path, capsys) -> None:
     assert [row["joint"] for row in said["joints"]] == ["shoulder", "extension"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["missing.usda"], "missing.usda"),
-        (["pendulum.usda", "--targets", "dance"], "--targets dance: must be one of hold, sine, step, or a file .csv."),
-        (["pendulum.usda", "--targets", "none.csv"], "none.csv"),
-        (["pendulum.usda", "--targets", "sine", "--amplitude", "-1"], "amplitude = -1.0: must be"),
-        (["pendulum.usda", "--targets", "sine", "--frequency", "nan"], "frequency = nan: must be"),
-        (["pendulum.usda", "--seconds", "inf"], "--seconds inf: must be"),
-        (["pendulum.usda", "--seconds", "1e300"], "seconds = 1e+300: must be at most 1e+09 steps of 0.00"),
-        (["pendulum.usda", "--steps", str(10**30)], f"--steps {10**30}: must be from 0 to 1e+09."),
-        (["pendulum.usda", "--watch", "/World/Graph.outputs:x"], "has no action graphs"),
-        (["pendulum.usda", "--record", "out.txt"], "--record out.txt: must end with .npz, .csv, .parquet, .rrd, .mcap"),
-        (["pendulum.usda", "--plot", "no/such/out.png"], "no/such/out.png: its folder must be there."),
-        (["pendulum.usda", "--plot", "out.foo"], "out.foo: must end with .eps, "),
-        (["pendulum.usda", "--plot", "out"], "out: must end with .eps, "),
-        (["pendulum.usda", "--plot", str(ROBOTS)], "robots: must be a file, and is a folder."),
-        (["pendulum.usda", "--record", str(ROBOTS)], "robots: must be a file, and is a folder."),
-        (["../graphs/manual_stepping.usda", "--plot", str(ROBOTS)], "robots: must be a file, and is a folder."),
-        (["../graphs/manual_stepping.usda", "--targets", "sine"], "has action graphs, which run instead"),
-    ],
+@cases(
+    "arguments, message",
+    (["missing.usda"], "missing.usda"),
+    (["pendulum.usda", "--targets", "dance"], "--targets dance: must be one of hold, sine, step, or a file .csv."),
+    (["pendulum.usda", "--targets", "none.csv"], "none.csv"),
+    (["pendulum.usda", "--targets", "sine", "--amplitude", "-1"], "amplitude = -1.0: must be"),
+    (["pendulum.usda", "--targets", "sine", "--frequency", "nan"], "frequency = nan: must be"),
+    (["pendulum.usda", "--seconds", "inf"], "--seconds inf: must be"),
+    (["pendulum.usda", "--seconds", "1e300"], "seconds = 1e+300: must be at most 1e+09 steps of 0.00"),
+    (["pendulum.usda", "--steps", str(10**30)], f"--steps {10**30}: must be from 0 to 1e+09."),
+    (["pendulum.usda", "--watch", "/World/Graph.outputs:x"], "has no action graphs"),
+    (["pendulum.usda", "--record", "out.txt"], "--record out.txt: must end with .npz, .csv, .parquet, .rrd, .mcap"),
+    (["pendulum.usda", "--plot", "no/such/out.png"], "no/such/out.png: its folder must be there."),
+    (["pendulum.usda", "--plot", "out.foo"], "out.foo: must end with .eps, "),
+    (["pendulum.usda", "--plot", "out"], "out: must end with .eps, "),
+    (["pendulum.usda", "--plot", str(ROBOTS)], "robots: must be a file, and is a folder."),
+    (["pendulum.usda", "--record", str(ROBOTS)], "robots: must be a file, and is a folder."),
+    (["../graphs/manual_stepping.usda", "--plot", str(ROBOTS)], "robots: must be a file, and is a folder."),
+    (["../graphs/manual_stepping.usda", "--targets", "sine"], "has action graphs, which run instead"),
 )
 def test_what_cannot_be_run_is_an_error(arguments, message, capsys) -> None:
     assert main(["run", str(ROBOTS / arguments[0]), *arguments[1:]]) == 1

@@ -10,6 +10,7 @@ from isaacsim.core.experimental.actuators.files.networks import trust
 from isaacsim.core.experimental.actuators.tools.commands.main import main
 from places import REPOSITORY
 from pxr import Sdf, Usd
+from refusals import cases
 from torch_stand_in import run_by_torch, unknown_file
 from warm_python import warm_python
 
@@ -59,13 +60,11 @@ def test_picture_is_drawn(tmp_path, capsys) -> None:
     assert str(picture) in capsys.readouterr().out.replace("\n", "")
 
 
-@pytest.mark.parametrize(
-    ("port", "message"),
-    [
-        (f"{MOTORS}.outputs:efforts", "the node has no such port."),
-        (f"{GRAPH}/Motors.outputs:faults", "no node of a graph. "),
-        (f"{GRAPH}/RobotPath.inputs:value", "holds '/World/Pendulum': must hold numbers to be watched."),
-    ],
+@cases(
+    "port, message",
+    (f"{MOTORS}.outputs:efforts", "the node has no such port."),
+    (f"{GRAPH}/Motors.outputs:faults", "no node of a graph. "),
+    (f"{GRAPH}/RobotPath.inputs:value", "holds '/World/Pendulum': must hold numbers to be watched."),
 )
 def test_port_that_cannot_be_watched_is_an_error(port, message, capsys) -> None:
     assert main(["run", MANUAL, "--watch", port]) == 1

@@ -8,6 +8,7 @@ from isaacsim.core.experimental.actuators.simulators.mujoco.host import MujocoAr
 from isaacsim.core.experimental.actuators.tools.commands.main import main
 from physics_engines import ENGINES, installed
 from places import REPOSITORY
+from refusals import cases
 
 ROBOTS = REPOSITORY / "data" / "robots"
 
@@ -102,14 +103,12 @@ def test_shipped_robots_are_stable(file, capsys) -> None:
     assert "largest step" in shown.out and shown.err == ""
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["arm_2dof.xml"], "</arm> has no actuators: must have some for this."),
-        (["missing.usda"], "missing.usda"),
-        (["pendulum.usda", "--robot", "/World/Leg"], "/World/Leg"),
-        (["pendulum.usda", "--dt", "0"], "dt = 0.0: must be"),
-    ],
+@cases(
+    "arguments, message",
+    (["arm_2dof.xml"], "</arm> has no actuators: must have some for this."),
+    (["missing.usda"], "missing.usda"),
+    (["pendulum.usda", "--robot", "/World/Leg"], "/World/Leg"),
+    (["pendulum.usda", "--dt", "0"], "dt = 0.0: must be"),
 )
 def test_what_has_no_answer_is_an_error(arguments, message, capsys) -> None:
     assert main(["stability", str(ROBOTS / arguments[0]), *arguments[1:]]) == 1

@@ -12,6 +12,7 @@ from isaacsim.core.experimental.actuators.tools.comparison.plan import plan_of
 from isaacsim.core.experimental.actuators.tools.comparison.side import Side, both_driven_alike, side_of
 from physics_engines import installed
 from places import ROBOTS
+from refusals import cases
 from seeded_faults import (
     ARM,
     ARM_XML,
@@ -173,15 +174,13 @@ def test_newton_reads_a_robot_as_we_do(robot) -> None:
 
 
 @pytest.mark.usefixtures("newton")
-@pytest.mark.parametrize(
-    ("written", "cause"),
-    [
-        ("float physxJoint:armature = 0.4", "armature"),
-        ("float mjc:frictionloss = 4", "friction"),
-        ("float newton:velocityLimit = 0.1", "limits"),
-        ("float newton:armature = 0.4", None),
-        ("float newton:friction = 4", None),
-    ],
+@cases(
+    "written, cause",
+    ("float physxJoint:armature = 0.4", "armature"),
+    ("float mjc:frictionloss = 4", "friction"),
+    ("float newton:velocityLimit = 0.1", "limits"),
+    ("float newton:armature = 0.4", None),
+    ("float newton:friction = 4", None),
 )
 def test_what_newton_leaves_out_of_a_joint_is_named(written, cause, tmp_path) -> None:
     """Attributes of others, which it ignores, and limits that its solver lacks; its own are read, and agree."""

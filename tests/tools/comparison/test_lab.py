@@ -28,6 +28,7 @@ from neural_twin import random_network, write_network
 from physics_engines import ENGINES, installed
 from places import ROBOTS
 from pxr import Usd
+from refusals import cases
 from seeded_faults import ARM, joint_motors, usd_file
 
 pytestmark = pytest.mark.skipif(core is None, reason="the native core is not built")
@@ -212,14 +213,12 @@ def test_a_motor_without_the_speed_curve_of_the_cfg(tmp_path) -> None:
     assert found.unexplained == 0.0
 
 
-@pytest.mark.parametrize(
-    ("given", "why"),
-    [
-        ({"groups": {}, "motors": {}}, "motors and groups are both given: must be one of them"),
-        ({"groups": 3}, "groups = 3: must be a dictionary"),
-        ({"groups": {"a": CFGS["ideal"]["all"], "b": CFGS["ideal"]["all"]}}, "joint shoulder is in groups 'a' and 'b'"),
-        ({"groups": {"a": IdealPDActuatorCfg(**BOTH, stiffness="x", damping=1.0)}}, "stiffness = 'x': must be a num"),
-    ],
+@cases(
+    "given, why",
+    ({"groups": {}, "motors": {}}, "motors and groups are both given: must be one of them"),
+    ({"groups": 3}, "groups = 3: must be a dictionary"),
+    ({"groups": {"a": CFGS["ideal"]["all"], "b": CFGS["ideal"]["all"]}}, "joint shoulder is in groups 'a' and 'b'"),
+    ({"groups": {"a": IdealPDActuatorCfg(**BOTH, stiffness="x", damping=1.0)}}, "stiffness = 'x': must be a num"),
 )
 def test_what_is_no_side(given, why) -> None:
     with pytest.raises(ValueError, match=why):

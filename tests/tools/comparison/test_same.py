@@ -23,21 +23,20 @@ from isaacsim.core.experimental.actuators.tools.comparison.same import (
 )
 from isaacsim.core.experimental.actuators.tools.comparison.side import Side, both_driven_alike, side_of
 from places import ROBOTS
+from refusals import cases
 from seeded_faults import ARM, ARM_XML, exchanged_names, good_motors
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "expected"),
-    [
-        (1.0, 1.00001, True),
-        (1.0, 1.001, False),
-        (0.0, 1e-10, True),
-        (np.inf, np.inf, True),
-        (None, 0.0, False),
-        ([1.0, 2.0], [1.0, 2.0000001], True),
-        ([1.0, 2.0], [1.0], False),
-        ("joint", "motor", False),
-    ],
+@cases(
+    "first, second, expected",
+    (1.0, 1.00001, True),
+    (1.0, 1.001, False),
+    (0.0, 1e-10, True),
+    (np.inf, np.inf, True),
+    (None, 0.0, False),
+    ([1.0, 2.0], [1.0, 2.0000001], True),
+    ([1.0, 2.0], [1.0], False),
+    ("joint", "motor", False),
 )
 def test_precision_of_files(first: object, second: object, expected: bool) -> None:
     assert same(first, second) is expected

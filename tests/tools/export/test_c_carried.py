@@ -14,6 +14,7 @@ from isaacsim.core.experimental.actuators.tools.export.c_stage import LINES
 from isaacsim.core.experimental.actuators.tools.export.robot import ExportedJoint, read_robot
 from isaacsim.core.experimental.actuators.tools.export.targets import export
 from places import REPOSITORY, ROBOTS
+from refusals import cases
 
 PD = aa.PDControlConfig(80.0, 2.0)
 REFUSED = {"supply": aa.SupplyConfig(24.0), "effort_mode": aa.ImplicitConfig()}
@@ -37,15 +38,13 @@ def test_kinds_are_refused_by_name(config) -> None:
     assert line.endswith(f"must be one of {', '.join(LINES)}. Change the motor by --config, or choose another target.")
 
 
-@pytest.mark.parametrize(
+@cases(
     "config",
-    [
-        aa.FrictionConfig(1.0),
-        aa.FrictionCurveConfig([0.0, 1.0], [1.0, 2.0]),
-        aa.LuGreFrictionConfig(900.0),
-        aa.ElasticTransmissionConfig(9.0, rotor_inertia=1e-4, stiffness=30.0),
-        aa.TransmissionConfig(9.0, efficiency=0.8),
-    ],
+    aa.FrictionConfig(1.0),
+    aa.FrictionCurveConfig([0.0, 1.0], [1.0, 2.0]),
+    aa.LuGreFrictionConfig(900.0),
+    aa.ElasticTransmissionConfig(9.0, rotor_inertia=1e-4, stiffness=30.0),
+    aa.TransmissionConfig(9.0, efficiency=0.8),
     ids=lambda config: type(config).__name__,
 )
 def test_inertia_has_to_be_known(config) -> None:

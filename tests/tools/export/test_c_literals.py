@@ -1,21 +1,19 @@
 """Numbers, strings, comments and long lines of C."""
 
 import numpy as np
-import pytest
 from isaacsim.core.experimental.actuators.tools.export.c_literals import c_float, c_string, in_comment, wrapped
+from refusals import cases
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (0.1, "0.1f"),
-        (80, "80.0f"),
-        (-0.0, "-0.0f"),
-        (1e-5, "1e-05f"),
-        (np.inf, "INFINITY"),
-        (-np.inf, "-INFINITY"),
-        (np.nan, "NAN"),
-    ],
+@cases(
+    "value, text",
+    (0.1, "0.1f"),
+    (80, "80.0f"),
+    (-0.0, "-0.0f"),
+    (1e-5, "1e-05f"),
+    (np.inf, "INFINITY"),
+    (-np.inf, "-INFINITY"),
+    (np.nan, "NAN"),
 )
 def test_numbers(value, text) -> None:
     assert c_float(value) == text

@@ -8,6 +8,7 @@ import pytest
 from isaacsim.core.experimental.actuators.tools.identification.checks import check_log, notes_on, notes_on_all, too_fast
 from isaacsim.core.experimental.actuators.tools.identification.log import MotorLog
 from motor_logs import JOINTS, following
+from refusals import cases
 
 LIMITS = dict.fromkeys(JOINTS, (-1.5, 1.0))
 DEGREES = 180.0 / np.pi
@@ -36,12 +37,10 @@ def test_healthy_log_has_no_problems(limits, lag) -> None:
     assert notes_on(following(lag=lag)) == []
 
 
-@pytest.mark.parametrize(
-    ("start", "factor", "unit"),
-    [
-        *((0.0, 1e3, "ms"), (0.0, 1e6, "us"), (0.0, 1e9, "ns"), (1.7e9, 1e3, "ms"), (1.7e9, 1e6, "us")),
-        *((1.7e9, 1e9, "ns"), (1.7e9, 1.0, None), (0.0, 1.0, None)),
-    ],
+@cases(
+    "start, factor, unit",
+    *((0.0, 1e3, "ms"), (0.0, 1e6, "us"), (0.0, 1e9, "ns"), (1.7e9, 1e3, "ms"), (1.7e9, 1e6, "us")),
+    *((1.7e9, 1e9, "ns"), (1.7e9, 1.0, None), (0.0, 1.0, None)),
 )
 def test_time_in_other_units(start, factor, unit) -> None:
     """The only problem, for all others follow from it; stamps in seconds are no problem."""
@@ -79,12 +78,10 @@ def test_soft_joint_past_its_resonance_is_no_wrong_sign() -> None:
     assert check_log(MotorLog(time[:, 0], ["hip"], {"command": command, "position": position})) == []
 
 
-@pytest.mark.parametrize(
-    ("limits", "said"),
-    [
-        (LIMITS, r"a\.csv: knee: position reaches \S+: must be in rad or m, and its limits are ±1\.5\. Multiply .*"),
-        (None, r"a\.csv: knee: position reaches \S+: must be in rad or m\. Multiply degrees by pi/180\."),
-    ],
+@cases(
+    "limits, said",
+    (LIMITS, r"a\.csv: knee: position reaches \S+: must be in rad or m, and its limits are ±1\.5\. Multiply .*"),
+    (None, r"a\.csv: knee: position reaches \S+: must be in rad or m\. Multiply degrees by pi/180\."),
 )
 def test_degrees(limits, said) -> None:
     log, factors = following(), [1.0, DEGREES, 1.0]

@@ -1,10 +1,10 @@
 """Plants that differ from their simulation by one effect; the look of what is left names it."""
 
 import numpy as np
-import pytest
 from isaacsim.core.experimental.actuators.tools.identification.identified import Replay
 from isaacsim.core.experimental.actuators.tools.identification.log import MotorLog
 from isaacsim.core.experimental.actuators.tools.identification.looks import look_of
+from refusals import cases
 
 DT, FINE, NOISE = 0.01, 10, 2e-4
 TIME = np.arange(4000) * DT
@@ -49,18 +49,16 @@ def sticking(positions: np.ndarray) -> np.ndarray:
     return positions + np.concatenate([np.where(np.arange(2000) % 200 > 60, place, 0.0), np.zeros(2000)])
 
 
-@pytest.mark.parametrize(
-    ("measured", "word"),
-    [
-        (on_a_spring, "rings at 5"),
-        (lambda base: base + 0.0005 * TIME, "drifts by 20"),
-        (late, "lag that varies"),
-        (lambda _: arm(mass=0.4), "as if its load were 1."),
-        (sticking, "stands still"),
-        (lambda base: base + np.where((TIME < 20.0) & (TIME % 2.0 > 1.3), 0.02, 0.0), "moves while"),
-        (lambda _: arm(wall=0.3), "touches"),
-        (lambda base: base + np.where((TIME > 8.6) & (TIME < 9.9), 0.1, 0.0), "touches"),
-    ],
+@cases(
+    "measured, word",
+    (on_a_spring, "rings at 5"),
+    (lambda base: base + 0.0005 * TIME, "drifts by 20"),
+    (late, "lag that varies"),
+    (lambda _: arm(mass=0.4), "as if its load were 1."),
+    (sticking, "stands still"),
+    (lambda base: base + np.where((TIME < 20.0) & (TIME % 2.0 > 1.3), 0.02, 0.0), "moves while"),
+    (lambda _: arm(wall=0.3), "touches"),
+    (lambda base: base + np.where((TIME > 8.6) & (TIME < 9.9), 0.1, 0.0), "touches"),
 )
 def test_look_names_the_effect(measured, word) -> None:
     base = arm()

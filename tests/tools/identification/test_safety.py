@@ -5,6 +5,7 @@ from isaacsim.core.experimental.actuators import DCMotorClampingConfig, MotorCon
 from isaacsim.core.experimental.actuators.tools.identification import safety
 from isaacsim.core.experimental.actuators.tools.identification.commanded import CommandedRobot
 from places import ROBOTS
+from refusals import cases
 
 ARM, FRANKA = str(ROBOTS / "arm_2dof.usda"), str(ROBOTS / "franka_panda.usda")
 JOINTS = ["shoulder", "extension"]
@@ -47,14 +48,12 @@ def test_a_motion_within_all_limits_breaks_none() -> None:
     assert words(motion(positions=column([0, 90, 0, 0], 1), efforts=column([0, 9e9, 0, 0], 1))) == []
 
 
-@pytest.mark.parametrize(
-    ("name", "values", "limit", "said"),
-    [
-        ("positions", [0, 0.99, 0, 0], "position", "hip comes to 0.99 rad, and its position limit with the margin"),
-        ("positions", [0, -0.99, 0, 0], "position", "hip comes to -0.99"),
-        ("velocities", [0, -1.9, 0, 0], "speed", "hip has 1.9 rad/s, and 90% of its speed limit are 1.8"),
-        ("efforts", [0, 0, 9.5, 0], "effort", "hip needs 9.5 N·m, and 90% of its effort limit are 9"),
-    ],
+@cases(
+    "name, values, limit, said",
+    ("positions", [0, 0.99, 0, 0], "position", "hip comes to 0.99 rad, and its position limit with the margin"),
+    ("positions", [0, -0.99, 0, 0], "position", "hip comes to -0.99"),
+    ("velocities", [0, -1.9, 0, 0], "speed", "hip has 1.9 rad/s, and 90% of its speed limit are 1.8"),
+    ("efforts", [0, 0, 9.5, 0], "effort", "hip needs 9.5 N·m, and 90% of its effort limit are 9"),
 )
 def test_what_breaks_a_limit_is_said(name, values, limit, said) -> None:
     found = motion(**{name: column(values)})

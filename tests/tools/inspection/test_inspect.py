@@ -8,7 +8,7 @@ from isaacsim.core.experimental.actuators import InspectedRobot, Simulation, ins
 from isaacsim.core.experimental.actuators.tools.inspection.inspect import robots_of_model
 from places import ROBOTS
 from pxr import Sdf, Usd
-from refusals import refused
+from refusals import cases, refused
 from robot_files import ARM, OF_EXTENSION, OF_SHOULDER, SHOULDER, Edit, edited, number, schema, without
 from small_stages import pendulum
 
@@ -201,19 +201,17 @@ def test_masses_that_those_of_shapes_replace(option: str, mass: float, count: in
     assert all(line.startswith(expected) for line in lines)
 
 
-@pytest.mark.parametrize(
-    ("command", "low", "high", "told"),
-    [
-        ("position", -1.0, 1.5, []),
-        ("position", -0.5, 0.5, []),
-        ("position", -57.2957795, 1.5, ["min of its position command = -57.2958 (SI) mean the same and differ, by a"]),
-        ("effort", -9.0, 9.0, []),
-        ("effort", -9.0, 12.0, ["max of its effort command = 12 (SI) mean the same and differ."]),
-        ("effort", "", "${most}", []),
-        # a velocity of 0 is no limit
-        ("velocity", -12.0, 12.0, []),
-        ("stiffness", -12.0, 12.0, []),
-    ],
+@cases(
+    "command, low, high, told",
+    ("position", -1.0, 1.5, []),
+    ("position", -0.5, 0.5, []),
+    ("position", -57.2957795, 1.5, ["min of its position command = -57.2958 (SI) mean the same and differ, by a"]),
+    ("effort", -9.0, 9.0, []),
+    ("effort", -9.0, 12.0, ["max of its effort command = 12 (SI) mean the same and differ."]),
+    ("effort", "", "${most}", []),
+    # a velocity of 0 is no limit
+    ("velocity", -12.0, 12.0, []),
+    ("stiffness", -12.0, 12.0, []),
 )
 def test_commands_of_ros2_control_beyond_the_limits_of_the_joint(
     command: str, low: object, high: object, told: list[str], tmp_path: Path

@@ -6,6 +6,7 @@ import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 from places import ROBOTS
+from refusals import cases
 
 DT = 0.01
 SPEEDS = np.float32([1.0, 3.0, -2.0, 5.0, 4.0])
@@ -20,14 +21,12 @@ def energy_of(sim: aa.Simulation) -> float:
     return float(data.energy.sum())
 
 
-@pytest.mark.parametrize(
+@cases(
     "motor",
-    [
-        # kd dt / I = 0.8: it oscillates about its target; power by the first velocity alone would brake
-        [aa.PDControlConfig(400.0, 20.0)],
-        # kd dt / I = 7.7: it vibrates between its limits
-        [aa.PDControlConfig(400.0, 200.0), aa.MaxEffortClampingConfig(20.0)],
-    ],
+    # kd dt / I = 0.8: it oscillates about its target; power by the first velocity alone would brake
+    [aa.PDControlConfig(400.0, 20.0)],
+    # kd dt / I = 7.7: it vibrates between its limits
+    [aa.PDControlConfig(400.0, 200.0), aa.MaxEffortClampingConfig(20.0)],
     ids=["stiff", "rattling"],
 )
 @pytest.mark.filterwarnings("ignore:.*will vibrate")
@@ -114,14 +113,12 @@ class Constant(aa.Controller):
 
 @pytest.mark.parametrize("native", [True, False])
 @pytest.mark.parametrize("capacity", [None, 2, 3, 4])
-@pytest.mark.parametrize(
-    ("reset", "rows"),
-    [
-        (lambda arm: arm.reset(indices=[1]), [1]),
-        (lambda arm: arm.reset(), [0, 1]),
-        (lambda arm: arm.restore_state(arm.save_state()), [0, 1]),
-        (lambda arm: (arm.reset(indices=[0]), arm.reset(indices=[1])), [0, 1]),
-    ],
+@cases(
+    "reset, rows",
+    (lambda arm: arm.reset(indices=[1]), [1]),
+    (lambda arm: arm.reset(), [0, 1]),
+    (lambda arm: arm.restore_state(arm.save_state()), [0, 1]),
+    (lambda arm: (arm.reset(indices=[0]), arm.reset(indices=[1])), [0, 1]),
     ids=["one", "all", "restored", "one by one"],
 )
 def test_step_before_a_reset_has_no_velocity_after_it(native, capacity, reset, rows) -> None:

@@ -9,7 +9,7 @@ import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators.tools.recording import recorder
 from places import REPOSITORY
-from refusals import refused
+from refusals import cases, refused
 
 PENDULUM = REPOSITORY / "data" / "robots" / "pendulum.usda"
 NAMES, ROBOTS, DT = ["hip", "knee", "ankle", "toe"], 3, 0.005
@@ -121,15 +121,13 @@ def test_a_ring_keeps_the_last_steps(way) -> None:
     np.testing.assert_array_equal(log.positions, whole.positions[-4:])
 
 
-@pytest.mark.parametrize(
-    ("robots", "dofs", "rows", "columns"),
-    [
-        ([2, 0], "knee", [2, 0], [1]),
-        (np.array([False, True, True]), ["ankle", "hip"], [1, 2], [0, 2]),
-        ([1], [2, 0], [1], [0, 2]),
-        (None, 2, [0, 1, 2], [2]),
-        (None, ".*e.*", [0, 1, 2], [1, 2]),
-    ],
+@cases(
+    "robots, dofs, rows, columns",
+    ([2, 0], "knee", [2, 0], [1]),
+    (np.array([False, True, True]), ["ankle", "hip"], [1, 2], [0, 2]),
+    ([1], [2, 0], [1], [0, 2]),
+    (None, 2, [0, 1, 2], [2]),
+    (None, ".*e.*", [0, 1, 2], [1, 2]),
 )
 def test_some_robots_and_joints_can_be_chosen(way, robots, dofs, rows, columns) -> None:
     leg = Leg()
@@ -306,17 +304,15 @@ def test_physics_may_stop_and_start_in_between(way) -> None:
         np.testing.assert_array_equal(log.positions[3], log.positions[0])
 
 
-@pytest.mark.parametrize(
-    ("ask", "message"),
-    [
-        (lambda one: one.record(("torque",)), r"signals: \['torque'\]: must be some of"),
-        (lambda one: one.record(capacity=0), "capacity = 0: must be at least 1"),
-        (lambda one: one.record(()), "nothing to record"),
-        (lambda one: one.record(robots=[]), "nothing to record"),
-        (lambda one: one.record(robots=[3]), "robot index 3: must be in"),
-        (lambda one: one.record(dofs="toe"), "dofs: 'toe' is no actuated joint: must be one of"),
-        (lambda one: one.record(dofs=[0, 3]), "dofs: 3 is no actuated joint"),
-    ],
+@cases(
+    "ask, message",
+    (lambda one: one.record(("torque",)), r"signals: \['torque'\]: must be some of"),
+    (lambda one: one.record(capacity=0), "capacity = 0: must be at least 1"),
+    (lambda one: one.record(()), "nothing to record"),
+    (lambda one: one.record(robots=[]), "nothing to record"),
+    (lambda one: one.record(robots=[3]), "robot index 3: must be in"),
+    (lambda one: one.record(dofs="toe"), "dofs: 'toe' is no actuated joint: must be one of"),
+    (lambda one: one.record(dofs=[0, 3]), "dofs: 3 is no actuated joint"),
 )
 def test_what_does_not_fit_is_refused(ask, message) -> None:
     refused(ValueError, lambda: ask(Leg().actuated), message)

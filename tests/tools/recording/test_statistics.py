@@ -17,6 +17,7 @@ from isaacsim.core.experimental.actuators.tools.recording.statistics import (
     text_table,
 )
 from places import ROBOTS
+from refusals import cases
 
 
 def test_intervals_at_the_ends_and_between() -> None:
@@ -149,13 +150,11 @@ def test_table_of_friction() -> None:
     assert str(aa.FrictionTable()) == "no friction acted"
 
 
-@pytest.mark.parametrize(
-    ("turns", "heading", "cells"),
-    [
-        ([True, True], "largest effort [N·m]", ["2", "3"]),
-        ([False, False], "largest effort [N]", ["2", "3"]),
-        ([True, False], "largest effort  ", ["2 N·m", "3 N"]),
-    ],
+@cases(
+    "turns, heading, cells",
+    ([True, True], "largest effort [N·m]", ["2", "3"]),
+    ([False, False], "largest effort [N]", ["2", "3"]),
+    ([True, False], "largest effort  ", ["2 N·m", "3 N"]),
 )
 def test_table_has_the_unit_of_each_joint(turns: list[bool], heading: str, cells: list[str]) -> None:
     """In the heading if all joints share it, else behind the effort."""

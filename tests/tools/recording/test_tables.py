@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import ActuatedArrays, MaxEffortClampingConfig, PDControlConfig, Recording
-from refusals import refused
+from refusals import cases, refused
 
 Row = dict[str, str]
 NUMBERS = ("step", "robot_index", "joint_index")
@@ -119,28 +119,24 @@ def test_line_that_comes_twice_is_told_by_name(tmp_path, extension, gap) -> None
     refused(ValueError, lambda: Recording.load(path), rf"log\.{extension} {said}")
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda rows: [{**row, "step": "nan"} for row in rows], "step is no number in some lines"),
-        (lambda rows: [{**row, "time": "x"} for row in rows], "could not convert string to float"),
-        (lambda rows: [{**row, "faults": "nan"} for row in rows], "faults are no whole numbers from 0 to 255"),
-        (lambda rows: [{**row, "robot": row["robot"] + row["time"]} for row in rows], "has no line of"),
-    ],
+@cases(
+    "change, message",
+    (lambda rows: [{**row, "step": "nan"} for row in rows], "step is no number in some lines"),
+    (lambda rows: [{**row, "time": "x"} for row in rows], "could not convert string to float"),
+    (lambda rows: [{**row, "faults": "nan"} for row in rows], "faults are no whole numbers from 0 to 255"),
+    (lambda rows: [{**row, "robot": row["robot"] + row["time"]} for row in rows], "has no line of"),
 )
 def test_columns_that_say_nothing_are_refused(tmp_path, change, message) -> None:
     refused(ValueError, lambda: Recording.load(rewritten(tmp_path / "log.csv", change)), rf"log\.csv.*{message}.*must")
 
 
-@pytest.mark.parametrize(
-    ("name", "data", "said"),
-    [
-        ("log.csv", b"\xff\xfe\x00", "can't decode"),
-        ("log.csv", b'"' + b"x" * 200_000, "field larger than field limit"),
-        ("log.csv", b"time,robot,joint,dt,max_effort\n0,a\n", "zip"),
-        ("log.csv", b"", "has no time, robot, joint, dt, max_effort"),
-        ("log.parquet", b"PAR1", "Parquet"),
-    ],
+@cases(
+    "name, data, said",
+    ("log.csv", b"\xff\xfe\x00", "can't decode"),
+    ("log.csv", b'"' + b"x" * 200_000, "field larger than field limit"),
+    ("log.csv", b"time,robot,joint,dt,max_effort\n0,a\n", "zip"),
+    ("log.csv", b"", "has no time, robot, joint, dt, max_effort"),
+    ("log.parquet", b"PAR1", "Parquet"),
 )
 def test_file_of_another_kind_is_refused(tmp_path, name, data, said) -> None:
     if name.endswith("parquet"):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.tools.stability.loop import Loop, StepMatrix
 from late_loop import Joint, Reference, timing_of
+from refusals import cases
 
 
 def loop(inverse: np.ndarray, kp: object, kd: object, ki: object = 0.0, weight: float = 1.0) -> Loop:
@@ -153,14 +154,12 @@ def test_radius_is_the_growth_of_a_joint_stepped_one_by_one(name: str, weight: f
     assert radius(inverse, [ALONE[name]], DT, weight) == pytest.approx(grown, abs=2e-4)
 
 
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        (Joint((400.0, 8.0, 0.0), latency=3.5), Joint((100.0, 2.0, 0.0), latency=0.25)),
-        (Joint((400.0, 8.0, 200.0), latency=1.0, difference=True), Joint((100.0, 2.0, 0.0))),
-        (Joint((400.0, 8.0, 0.0), effort_delay=1.5, decimation=2), Joint((100.0, 2.0, 0.0), 2.0, decimation=3)),
-        (Joint((400.0, 8.0, 0.0)), Joint((300.0, 1.0, 0.0), latency=4.0)),
-    ],
+@cases(
+    "first, second",
+    (Joint((400.0, 8.0, 0.0), latency=3.5), Joint((100.0, 2.0, 0.0), latency=0.25)),
+    (Joint((400.0, 8.0, 200.0), latency=1.0, difference=True), Joint((100.0, 2.0, 0.0))),
+    (Joint((400.0, 8.0, 0.0), effort_delay=1.5, decimation=2), Joint((100.0, 2.0, 0.0), 2.0, decimation=3)),
+    (Joint((400.0, 8.0, 0.0)), Joint((300.0, 1.0, 0.0), latency=4.0)),
 )
 def test_coupled_joints_with_latencies_of_their_own(first: Joint, second: Joint) -> None:
     inverse = np.linalg.inv([[0.5, 0.1], [0.1, 0.05]])

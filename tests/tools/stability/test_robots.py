@@ -18,6 +18,7 @@ from own_components import OwnController
 from physics_engines import ENGINES, installed, set_iterations
 from places import ROBOTS
 from pxr import Sdf, Usd, UsdPhysics
+from refusals import cases
 
 # with limits, growth would become a vibration of constant amplitude
 pytestmark = pytest.mark.filterwarnings("ignore:.*have no effort limit:UserWarning")
@@ -517,15 +518,13 @@ def test_stability_of_joints_that_are_tied(
             actuators.close()
 
 
-@pytest.mark.parametrize(
-    ("encoder", "factor"),
-    [
-        (aa.EncoderConfig(velocity="register"), 0.58),
-        (aa.EncoderConfig(velocity="register"), 0.72),
-        (aa.EncoderConfig(latency=0.004), 0.65),
-        (aa.EncoderConfig(latency=0.004), 0.8),
-        (aa.EncoderConfig(velocity="register", latency=0.004, side="motor"), 4.8),
-    ],
+@cases(
+    "encoder, factor",
+    (aa.EncoderConfig(velocity="register"), 0.58),
+    (aa.EncoderConfig(velocity="register"), 0.72),
+    (aa.EncoderConfig(latency=0.004), 0.65),
+    (aa.EncoderConfig(latency=0.004), 0.8),
+    (aa.EncoderConfig(velocity="register", latency=0.004, side="motor"), 4.8),
 )
 def test_loops_have_the_spring_of_an_elastic_gear(encoder, factor) -> None:
     """A pendulum behind a spring swings down or up as fast as the eigenvalues of its loop say."""

@@ -9,7 +9,7 @@ from actuator_logs import DT, pd_log
 from isaacsim.core.experimental.actuators.files.networks.load import load_checkpoint
 from isaacsim.core.experimental.actuators.tools.training import ActuatorLog, train_actuator
 from places import REPOSITORY
-from refusals import refused
+from refusals import cases, refused
 
 KINDS = ["mlp", "lstm", "gru"]
 
@@ -123,22 +123,20 @@ def test_metadata_of_each_kind(torch) -> None:
     assert of["targets"]["std"]["torque"] == pytest.approx(learned.effort.std(dtype=np.float64))
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"kind": "rnn"}, "kind = 'rnn': must be mlp, lstm or gru"),
-        ({"hidden": ()}, r"hidden = \(\): must be whole numbers > 0"),
-        ({"kind": "lstm", "hidden": (8, 4)}, r"hidden = \(8, 4\): must be equal numbers"),
-        ({"input_idx": (0, 0)}, r"input_idx = \(0, 0\): must be different"),
-        ({"input_idx": (-1,)}, r"input_idx = \(-1,\)"),
-        ({"validation": 1.0}, r"validation = 1\.0: must be a share"),
-        ({"epochs": 0}, "epochs = 0: must be a whole number >= 1"),
-        ({"patience": 2.5}, r"patience = 2\.5: must be a whole number"),
-        ({"warm_up": -1}, "warm_up = -1"),
-        ({"seed": True}, "seed = True"),
-        ({"max_seconds": 0}, "max_seconds = 0: must be a number of seconds > 0"),
-        ({"learning_rate": 0.0}, r"learning_rate = 0\.0"),
-    ],
+@cases(
+    "given, said",
+    ({"kind": "rnn"}, "kind = 'rnn': must be mlp, lstm or gru"),
+    ({"hidden": ()}, r"hidden = \(\): must be whole numbers > 0"),
+    ({"kind": "lstm", "hidden": (8, 4)}, r"hidden = \(8, 4\): must be equal numbers"),
+    ({"input_idx": (0, 0)}, r"input_idx = \(0, 0\): must be different"),
+    ({"input_idx": (-1,)}, r"input_idx = \(-1,\)"),
+    ({"validation": 1.0}, r"validation = 1\.0: must be a share"),
+    ({"epochs": 0}, "epochs = 0: must be a whole number >= 1"),
+    ({"patience": 2.5}, r"patience = 2\.5: must be a whole number"),
+    ({"warm_up": -1}, "warm_up = -1"),
+    ({"seed": True}, "seed = True"),
+    ({"max_seconds": 0}, "max_seconds = 0: must be a number of seconds > 0"),
+    ({"learning_rate": 0.0}, r"learning_rate = 0\.0"),
 )
 def test_arguments_refused(given, said) -> None:
     refused(ValueError, lambda: train(pd_log(1, 100), **given), said)

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.tools.trials.targets import Room, clipped, from_csv, hold, sine, step
+from refusals import cases
 
 # in the middle, at a limit, in a narrow range, without limits
 ROOM = Room(
@@ -69,19 +70,17 @@ def test_file_of_excite_is_one_of_targets(tmp_path) -> None:
     np.testing.assert_allclose(own, [0.0, -0.5, 0.01, 5.5])
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "begins with nothing: must have a column `time .s.` first"),
-        ("a,b\n0,1\n", "begins with a, b"),
-        ("time,a\n", "and a line at least"),
-        ("time,e\n0,1\n", "column 'e': must be a joint"),
-        ("time,a\n0,x\n", "could not convert string to float: 'x'"),
-        ("time,a\n0,1\n1\n", "inhomogeneous"),
-        ("time,a\n0\n1\n", "finite numbers"),
-        ("time,a\n0,nan\n", "finite numbers"),
-        ("time,a\n1,0\n1,0\n", "times that rise"),
-    ],
+@cases(
+    "text, message",
+    ("", "begins with nothing: must have a column `time .s.` first"),
+    ("a,b\n0,1\n", "begins with a, b"),
+    ("time,a\n", "and a line at least"),
+    ("time,e\n0,1\n", "column 'e': must be a joint"),
+    ("time,a\n0,x\n", "could not convert string to float: 'x'"),
+    ("time,a\n0,1\n1\n", "inhomogeneous"),
+    ("time,a\n0\n1\n", "finite numbers"),
+    ("time,a\n0,nan\n", "finite numbers"),
+    ("time,a\n1,0\n1,0\n", "times that rise"),
 )
 def test_file_that_holds_something_else_is_an_error(text, message, tmp_path) -> None:
     with pytest.raises(ValueError, match=message):

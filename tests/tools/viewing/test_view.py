@@ -11,7 +11,7 @@ from isaacsim.core.experimental.actuators.base.errors import HostError
 from isaacsim.core.experimental.actuators.tools.viewing.live import Live
 from isaacsim.core.experimental.actuators.tools.viewing.view import View
 from places import ROBOTS
-from refusals import refused
+from refusals import cases, refused
 
 ARM = ROBOTS / "arm_2dof.usda"
 
@@ -70,20 +70,18 @@ def test_requests_wait_for_sync(sim, view) -> None:
     assert target() == 0.5
 
 
-@pytest.mark.parametrize(
-    ("request_", "told"),
-    [
-        (("set_target", 0, float("nan")), "target of shoulder = nan: must be finite in single precision"),
-        (("set_target", 0, 1e39), "target of shoulder = 1e+39: must be finite in single precision"),
-        (("set_target", 7, 0.0), "joint = 7: must be below 2"),
-        (("set_gain", 0, "kp", -1e30), "kp of shoulder = -1e+30: must be finite and >= 0"),
-        (("set_gain", 0, "kpp", 1.0), "kpp of shoulder: must be a gain of its actuator"),
-        (("select", 1, 0), "environment = 1: must be below 1"),
-        (("select", 0, 4), "robot = 4: must be below 1"),
-        (("select", 0, -1), "robot = -1: must be an integer >= 0"),
-        (("refresh",), "request = 'refresh': must be one of"),
-        (("__init__", None, None), "request = '__init__': must be one of"),
-    ],
+@cases(
+    "request_, told",
+    (("set_target", 0, float("nan")), "target of shoulder = nan: must be finite in single precision"),
+    (("set_target", 0, 1e39), "target of shoulder = 1e+39: must be finite in single precision"),
+    (("set_target", 7, 0.0), "joint = 7: must be below 2"),
+    (("set_gain", 0, "kp", -1e30), "kp of shoulder = -1e+30: must be finite and >= 0"),
+    (("set_gain", 0, "kpp", 1.0), "kpp of shoulder: must be a gain of its actuator"),
+    (("select", 1, 0), "environment = 1: must be below 1"),
+    (("select", 0, 4), "robot = 4: must be below 1"),
+    (("select", 0, -1), "robot = -1: must be an integer >= 0"),
+    (("refresh",), "request = 'refresh': must be one of"),
+    (("__init__", None, None), "request = '__init__': must be one of"),
 )
 def test_request_that_cannot_be_done_is_told(view, request_, told) -> None:
     screen = screen_of(view)

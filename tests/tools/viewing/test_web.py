@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.base.errors import HostError
 from places import ROBOTS
-from refusals import refused
+from refusals import cases, refused
 from small_stages import two_robots
 
 pytestmark = pytest.mark.skipif(find_spec("viser") is None, reason="viser is not installed")
@@ -514,17 +514,15 @@ def test_own_page_moves_the_robot(sim, of) -> None:
             assert settled(view, lambda: target() == -0.5)
 
 
-@pytest.mark.parametrize(
-    ("label", "value", "message"),
-    [
-        ("shoulder [rad]", math.nan, "target of shoulder = nan: must be finite in single precision"),
-        ("kp", math.nan, "kp of shoulder = nan: must be finite and >= 0"),
-        ("kp", math.inf, "kp of shoulder = inf: must be finite and >= 0"),
-        ("kp", -1e30, "kp of shoulder = -1e+30: must be finite and >= 0"),
-        ("kp", 1e39, "kp of shoulder = 1e+39: must be finite and >= 0 in single precision"),
-        ("kd", -1.0, "kd of shoulder = -1.0: must be finite and >= 0"),
-        ("simulation", "close", "request = 'close': must be one of ['pause', 'step'"),
-    ],
+@cases(
+    "label, value, message",
+    ("shoulder [rad]", math.nan, "target of shoulder = nan: must be finite in single precision"),
+    ("kp", math.nan, "kp of shoulder = nan: must be finite and >= 0"),
+    ("kp", math.inf, "kp of shoulder = inf: must be finite and >= 0"),
+    ("kp", -1e30, "kp of shoulder = -1e+30: must be finite and >= 0"),
+    ("kp", 1e39, "kp of shoulder = 1e+39: must be finite and >= 0 in single precision"),
+    ("kd", -1.0, "kd of shoulder = -1.0: must be finite and >= 0"),
+    ("simulation", "close", "request = 'close': must be one of ['pause', 'step'"),
 )
 def test_value_out_of_range_is_told_on_the_page(sim, view, label, value, message) -> None:
     before = [view._live.gain(0, name) for name in ("kp", "kd")]

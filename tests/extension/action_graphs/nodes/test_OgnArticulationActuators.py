@@ -19,6 +19,7 @@ from isaacsim.core.experimental.actuators.extension.action_graphs.nodes.OgnArtic
 from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph import database
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from pxr import Usd, UsdPhysics
+from refusals import cases
 from torch_stand_in import run_by_torch, unknown_file
 
 __all__ = ["run_by_torch"]
@@ -152,15 +153,13 @@ def test_execution_goes_on_after_success_only(graph) -> None:
     assert db.outputs.execOut == 0
 
 
-@pytest.mark.parametrize(
-    ("inputs", "expected"),
-    [
-        ({"feedforwardCommand": [1.5]}, [1.5, 1.5, 0.0]),
-        ({"feedforwardCommand": [1.0, 2.0, 3.0]}, [1.0, 2.0, 0.0]),
-        ({"feedforwardCommand": [4.0], "dofIndices": [1]}, [0.0, 4.0, 0.0]),
-        ({"feedforwardCommand": [4.0, 3.0], "dofNames": ["knee", "hip"]}, [3.0, 4.0, 0.0]),
-        ({"feedforwardCommand": [4.0], "dofNames": ["ankle"]}, [0.0, 0.0, 0.0]),
-    ],
+@cases(
+    "inputs, expected",
+    ({"feedforwardCommand": [1.5]}, [1.5, 1.5, 0.0]),
+    ({"feedforwardCommand": [1.0, 2.0, 3.0]}, [1.0, 2.0, 0.0]),
+    ({"feedforwardCommand": [4.0], "dofIndices": [1]}, [0.0, 4.0, 0.0]),
+    ({"feedforwardCommand": [4.0, 3.0], "dofNames": ["knee", "hip"]}, [3.0, 4.0, 0.0]),
+    ({"feedforwardCommand": [4.0], "dofNames": ["ankle"]}, [0.0, 0.0, 0.0]),
 )
 def test_feedforward_reaches_its_joints(graph, inputs, expected) -> None:
     db = graph.node(**inputs)
@@ -200,17 +199,15 @@ def test_feedforward_reaches_its_robots() -> None:
         assert graph.arrays.efforts.tolist() == [0, 0, 0, 2, 2, 0]
 
 
-@pytest.mark.parametrize(
-    ("inputs", "message"),
-    [
-        ({"dofNames": ["kne"], "feedforwardCommand": [1.0]}, "'kne' is found 0 times in </World/Leg>"),
-        ({"dofNames": ["kne"], "feedforwardCommand": [1.0]}, "Available: ['hip', 'knee', 'ankle']"),
-        ({"dofNames": ["knee"], "dofIndices": [1]}, "dofNames and dofIndices are both given: must be one of them"),
-        ({"feedforwardCommand": [1.0, 2.0]}, "target_feedforward_efforts has shape (2,): must fit (1, 3)"),
-        ({"feedforwardCommand": [1.0], "dofIndices": [3]}, "DOF index 3: must be in 0 … 2"),
-        ({"feedforwardCommand": [1.0], "indices": [-1]}, "robot index -1: must be in 0 … 0"),
-        ({"feedforwardCommand": [math.nan]}, "target_feedforward_efforts[0, 0] = nan: must be finite"),
-    ],
+@cases(
+    "inputs, message",
+    ({"dofNames": ["kne"], "feedforwardCommand": [1.0]}, "'kne' is found 0 times in </World/Leg>"),
+    ({"dofNames": ["kne"], "feedforwardCommand": [1.0]}, "Available: ['hip', 'knee', 'ankle']"),
+    ({"dofNames": ["knee"], "dofIndices": [1]}, "dofNames and dofIndices are both given: must be one of them"),
+    ({"feedforwardCommand": [1.0, 2.0]}, "target_feedforward_efforts has shape (2,): must fit (1, 3)"),
+    ({"feedforwardCommand": [1.0], "dofIndices": [3]}, "DOF index 3: must be in 0 … 2"),
+    ({"feedforwardCommand": [1.0], "indices": [-1]}, "robot index -1: must be in 0 … 0"),
+    ({"feedforwardCommand": [math.nan]}, "target_feedforward_efforts[0, 0] = nan: must be finite"),
 )
 def test_wrong_feedforward_is_an_error_of_the_node(graph, inputs, message) -> None:
     db = graph.node(**inputs)

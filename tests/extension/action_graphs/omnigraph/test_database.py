@@ -19,6 +19,7 @@ from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph.data
 )
 from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph.ogn_file import parse_ogn
 from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph.ogn_types import ExecutionAttributeState
+from refusals import cases
 
 
 class Recorder:
@@ -126,14 +127,12 @@ def test_exception_in_a_node_is_its_error(recorder, monkeypatch) -> None:
     assert message.startswith("</G/n>: compute raised:") and "ZeroDivisionError" in message
 
 
-@pytest.mark.parametrize(
-    ("method", "severity"),
-    [
-        ("log_error", Severity.ERROR),
-        ("log_warn", Severity.WARNING),
-        ("log_warning", Severity.WARNING),
-        ("log_info", Severity.INFO),
-    ],
+@cases(
+    "method, severity",
+    ("log_error", Severity.ERROR),
+    ("log_warn", Severity.WARNING),
+    ("log_warning", Severity.WARNING),
+    ("log_info", Severity.INFO),
 )
 def test_messages_have_their_severity(recorder, method, severity) -> None:
     db = recorder(Node("/G/n"))

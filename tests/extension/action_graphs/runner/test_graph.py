@@ -9,7 +9,7 @@ from graph_stages import GRAPH, SETTINGS, TICK, graph, node, pulse, stage_with, 
 from isaacsim.core.experimental.actuators.extension.action_graphs import runner
 from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph.ogn_types import ExecutionAttributeState
 from isaacsim.core.experimental.actuators.extension.action_graphs.runner.graph import MAX_RUNS
-from refusals import refused
+from refusals import cases, refused
 
 RECORD, PURE = "test.Record", "test.Pure"
 SEQUENCE = "omni.graph.action.Sequence"
@@ -269,13 +269,11 @@ def test_read_and_write_name_a_port_by_path(runs) -> None:
     assert made.read(f"{GRAPH}/A.outputs:value") == 7
 
 
-@pytest.mark.parametrize(
-    ("attribute", "message"),
-    [
-        (f"{GRAPH}/AA.inputs:value", f"no node of <{GRAPH}>. Did you mean {GRAPH}/A?"),
-        (f"{GRAPH}/A.inputs:valve", "the node has no such port. Did you mean inputs:value?"),
-        ("", f"no node of <{GRAPH}>. Available: {GRAPH}/T, {GRAPH}/A"),
-    ],
+@cases(
+    "attribute, message",
+    (f"{GRAPH}/AA.inputs:value", f"no node of <{GRAPH}>. Did you mean {GRAPH}/A?"),
+    (f"{GRAPH}/A.inputs:valve", "the node has no such port. Did you mean inputs:value?"),
+    ("", f"no node of <{GRAPH}>. Available: {GRAPH}/T, {GRAPH}/A"),
 )
 def test_unknown_path_is_an_error_with_the_nearest(runs, attribute, message) -> None:
     made = loaded(node("T", TICK), record("A", "T.outputs:tick"))
@@ -283,13 +281,11 @@ def test_unknown_path_is_an_error_with_the_nearest(runs, attribute, message) -> 
     assert text.startswith(f"<{attribute}>: {message}")
 
 
-@pytest.mark.parametrize(
-    ("port", "value", "message"),
-    [
-        ("outputs:value", 1, "is no input"),
-        ("inputs:value", 1, f"is wired to <{GRAPH}/P.outputs:value>"),
-        ("inputs:fails", 1, "inputs:fails = 1: must be token. Give strings."),
-    ],
+@cases(
+    "port, value, message",
+    ("outputs:value", 1, "is no input"),
+    ("inputs:value", 1, f"is wired to <{GRAPH}/P.outputs:value>"),
+    ("inputs:fails", 1, "inputs:fails = 1: must be token. Give strings."),
 )
 def test_only_free_inputs_can_be_set(runs, port, value, message) -> None:
     """A value on a wired input would be overwritten."""
@@ -316,16 +312,11 @@ def test_variable_is_read_as_it_is_now(runs) -> None:
     assert made.variables.read("count") == made.read(f"{GRAPH}/W.outputs:value") == 4.0
 
 
-@pytest.mark.parametrize(
-    ("ports", "message"),
-    [
-        (['custom token inputs:variableName = "cuont"'], "variable 'cuont': not in </World/ActionGraph>. Available: "),
-        ([NAMED, "custom string inputs:value = 'x'"], f"<{GRAPH}>.graph:variable:count = 'x': must be double."),
-        (
-            [NAMED, "custom rel inputs:graph = </World/Other>"],
-            f"variables of </World/Other>: must be those of <{GRAPH}>",
-        ),
-    ],
+@cases(
+    "ports, message",
+    (['custom token inputs:variableName = "cuont"'], "variable 'cuont': not in </World/ActionGraph>. Available: "),
+    ([NAMED, "custom string inputs:value = 'x'"], f"<{GRAPH}>.graph:variable:count = 'x': must be double."),
+    ([NAMED, "custom rel inputs:graph = </World/Other>"], f"variables of </World/Other>: must be those of <{GRAPH}>"),
 )
 def test_wrong_use_of_a_variable_is_an_error(ports, message) -> None:
     made = evaluate(node("T", TICK), node("W", WRITE, pulse("T.outputs:tick"), *ports), settings=COUNT)
