@@ -21,19 +21,7 @@ sys.path.append(str(REPOSITORY))
 from isaacsim.core.experimental.actuators.base import native
 from isaacsim.core.experimental.actuators.tools.plots import style
 
-from benchmarks import against, environment, identification, learning, loops, new_arrays, physx_loop, tuning
-from benchmarks.candidates import (
-    ACTUATORS,
-    ARRAYS_TICKS,
-    ENGINES,
-    MUJOCO_TICKS,
-    PASSING,
-    SECTIONS,
-    STREAM,
-    TICK,
-    Candidate,
-    Known,
-)
+from benchmarks import against, candidates, environment, identification, learning, loops, new_arrays, physx_loop, tuning
 from benchmarks.cases import OBJECT_PIPELINES
 from benchmarks.check import TOLERANCE, Check
 from benchmarks.measure import Case, Outcome, measure
@@ -42,15 +30,15 @@ from benchmarks.problem import RANGES, Problem
 from benchmarks.targets import targets
 from benchmarks.timing import interleave
 
-TICKS = [known for known in (*ARRAYS_TICKS, *MUJOCO_TICKS) if known.name != PASSING]
-OBJECTS = [known for known in ACTUATORS if known.name != TICK]
+TICKS = [known for known in (*candidates.ARRAYS_TICKS, *candidates.MUJOCO_TICKS) if known.name != candidates.PASSING]
+OBJECTS = [known for known in candidates.ACTUATORS if known.name != candidates.TICK]
 
 
 def name_of(value) -> str:
-    return f"{value.kind}" if isinstance(value, Known) else str(value)
+    return f"{value.kind}" if isinstance(value, candidates.Known) else str(value)
 
 
-def build(known: Known, problem: Problem) -> Candidate:
+def build(known: candidates.Known, problem: Problem) -> candidates.Candidate:
     try:
         return known.load()(problem)
     except ModuleNotFoundError as error:
@@ -112,7 +100,7 @@ def test_smallest_run(tmp_path) -> None:
         for name, outcome in case["outcomes"].items():
             if "is not installed" not in outcome["reason"]:
                 assert outcome["seconds"] > 0 and outcome["ratio"] > 0, (case, name)
-                assert name == STREAM or outcome["error"] <= TOLERANCE
+                assert name == candidates.STREAM or outcome["error"] <= TOLERANCE
 
 
 def test_picture_has_one_key_beside_its_panels(monkeypatch, tmp_path) -> None:
@@ -120,7 +108,7 @@ def test_picture_has_one_key_beside_its_panels(monkeypatch, tmp_path) -> None:
     monkeypatch.setattr(style, "save", lambda figure, path: drawn.append(figure))
     cases = [Case("engine", "12of19", size, name, False) for size in (1, 1024) for name in ("PD", "PD+max")]
     for case in cases:
-        times = {"ours": 1e-7, "newton per joint": 1e-4, "Torch": None, STREAM: 1e-8}
+        times = {"ours": 1e-7, "newton per joint": 1e-4, "Torch": None, candidates.STREAM: 1e-8}
         case.outcomes = {
             name: Outcome(None if time is None else case.num_robots * time) for name, time in times.items()
         }
@@ -136,11 +124,11 @@ def test_picture_has_one_key_beside_its_panels(monkeypatch, tmp_path) -> None:
 
 
 @pytest.mark.parametrize("per_robot", [False, True], ids=["shared", "per robot"])
-@pytest.mark.parametrize("known", [*ENGINES, *TICKS], ids=name_of)
+@pytest.mark.parametrize("known", [*candidates.ENGINES, *TICKS], ids=name_of)
 @pytest.mark.slow("NewtonPerJoint")
 def test_candidate_passes_its_check(known, per_robot) -> None:
     """All laws at once on 12 of 19 columns; on physics, which has shared parameters only, on all 12."""
-    physics = known in MUJOCO_TICKS
+    physics = known in candidates.MUJOCO_TICKS
     problem = Problem("12free" if physics else "12of19", 5, "mixed", per_robot and not physics)
     candidate = build(known, problem)
     try:
@@ -159,7 +147,7 @@ def test_object_passes_its_check(known, pipeline) -> None:
 
 
 @pytest.mark.parametrize("name", [*RANGES, "delay", "table"])
-@pytest.mark.parametrize("known", ENGINES, ids=name_of)
+@pytest.mark.parametrize("known", candidates.ENGINES, ids=name_of)
 def test_check_fails_for_a_changed_parameter(known, name) -> None:
     """One value that is 10 % off on one joint, or a delay of one step less, is noticed."""
     problem = Problem("12", 20, "mixed")
@@ -178,19 +166,19 @@ def test_check_of_a_tick_fails_for_a_changed_parameter(known) -> None:
 
 def test_check_fails_for_columns_not_driven() -> None:
     problem = Problem("12of19", 2, "PD")
-    candidate = ENGINES[0].load()(problem)
+    candidate = candidates.ENGINES[0].load()(problem)
     candidate.efforts[1, 6] = 0.5
     assert Check(problem).error(candidate) > TOLERANCE
 
 
 def test_wrong_candidate_is_reported_and_not_timed(monkeypatch) -> None:
-    numpy = next(known for known in ENGINES if known.name == "NumPy")
+    numpy = next(known for known in candidates.ENGINES if known.name == "NumPy")
     monkeypatch.setattr(numpy.load(), "step", lambda self: self.efforts.fill(np.nan))
     case = Case("engine", "12", 1, "PD", per_robot=False)
     measure(case, rounds=1, block_seconds=1e-5)
     wrong = case.outcomes["NumPy"]
     assert wrong.failed and wrong.seconds is None and "error nan" in wrong.reason
-    assert case.outcomes[Known.OURS].ratio == 1
+    assert case.outcomes[candidates.Known.OURS].ratio == 1
     assert case.outcomes["newton one object"].seconds
 
 
@@ -231,7 +219,7 @@ def test_actuator_has_goals_beside_newton_and_beside_the_wrapper() -> None:
     def case(pipeline: str, size: int, name: str, ratio: float) -> Case:
         return Case("actuator", "12", size, pipeline, False, outcomes={name: Outcome(seconds=1.0, ratio=ratio)})
 
-    newton, tick = "newton one object", (1024, TICK, 0.25)
+    newton, tick = "newton one object", (1024, candidates.TICK, 0.25)
     goals = targets([case("PD+max", 1, newton, 60), case("PID+max", 1, newton, 29), case("PD+max", *tick)], None)
     found = {goal.text: goal for goal in goals}
     beside_newton = found["Actuator.step of 12 joints vs newton one object, worst pipeline"]
@@ -288,7 +276,7 @@ def test_cases_that_look_slower_are_measured_again(monkeypatch, capsys) -> None:
     def both(_: Path) -> Iterator:
         yield [SimpleNamespace(ask=lambda _: titles) for _ in range(2)]
 
-    titles = [title for title, _ in SECTIONS.values() if "MuJoCo" not in title]
+    titles = [title for title, _ in candidates.SECTIONS.values() if "MuJoCo" not in title]
     monkeypatch.setattr(against, "both", both)
     monkeypatch.setattr(against, "compare", lambda *_: against.Compared(1.0, 1.0, next(ratios)))
     assert against.main(["--tree", "old", "--quick", "--sizes", "1", "--pipelines", "PD+max"]) == 0

@@ -10,18 +10,11 @@ import tomllib
 import pytest
 from isaacsim.core.experimental.actuators.base import extras
 from isaacsim.core.experimental.actuators.base.errors import NetworkError
-from isaacsim.core.experimental.actuators.base.extras import (
-    DISTRIBUTIONS,
-    LIBRARIES,
-    install_command,
-    needs,
-    repair_command,
-)
 from places import REPOSITORY
 from refusals import cases
 
 EXTRAS = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-BLOCKED = sorted({name for names in LIBRARIES.values() for name in names})
+BLOCKED = sorted({name for names in extras.LIBRARIES.values() for name in names})
 # makes an interpreter one without the libraries, however they are installed
 HOOK = f"""import sys
 class Blocked:
@@ -90,7 +83,7 @@ def test_what_is_missing_is_told(code, error, extra) -> None:
     command = rf"pip install -e '.*\[{extra}\]'"
     said = rf"{error or 'ModuleNotFoundError'}: .* needs ([\w.]+), which is not installed. .*{command}`\.$"
     found = re.search(said, last)
-    assert found and found[1].partition(".")[0] in LIBRARIES[extra], done.stderr
+    assert found and found[1].partition(".")[0] in extras.LIBRARIES[extra], done.stderr
 
 
 def test_simulator_needs_no_newton(monkeypatch) -> None:
@@ -103,9 +96,9 @@ def test_simulator_needs_no_newton(monkeypatch) -> None:
         assert sim.playing
 
 
-@pytest.mark.parametrize("extra", LIBRARIES)
+@pytest.mark.parametrize("extra", extras.LIBRARIES)
 def test_extras_bring_what_messages_promise(extra) -> None:
-    assert {DISTRIBUTIONS.get(name, name) for name in LIBRARIES[extra]} <= distributions(extra)
+    assert {extras.DISTRIBUTIONS.get(name, name) for name in extras.LIBRARIES[extra]} <= distributions(extra)
 
 
 def test_overview_lists_every_extra() -> None:
@@ -119,19 +112,19 @@ def test_core_is_numpy_and_warp() -> None:
     """Nothing else that could stand in the way of other people's pins."""
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
     assert [re.split(r"[<>=~!]", one)[0] for one in project["dependencies"]] == ["numpy", "warp-lang"]
-    assert distributions("all") >= {name for extra in LIBRARIES for name in distributions(extra)}
+    assert distributions("all") >= {name for extra in extras.LIBRARIES for name in distributions(extra)}
 
 
 def test_other_missing_modules_are_passed_on() -> None:
-    with pytest.raises(ModuleNotFoundError, match="No module named 'nowhere'"), needs("It", "usd"):
+    with pytest.raises(ModuleNotFoundError, match="No module named 'nowhere'"), extras.needs("It", "usd"):
         import nowhere  # pyright: ignore[reportMissingImports]  # noqa: F401
 
 
 def test_name_of_the_missing_module_is_kept() -> None:
-    with pytest.raises(ModuleNotFoundError) as caught, needs("It", "usd"):
+    with pytest.raises(ModuleNotFoundError) as caught, extras.needs("It", "usd"):
         raise ModuleNotFoundError("no", name="pxr.Usd")
     assert caught.value.name == "pxr.Usd"
-    with pytest.raises(NetworkError), needs("It", "nets", NetworkError):
+    with pytest.raises(NetworkError), extras.needs("It", "nets", NetworkError):
         raise ModuleNotFoundError("no", name="onnx")
 
 
@@ -150,11 +143,11 @@ def test_clone_installs_into_its_own_environment(monkeypatch) -> None:
     """By `python.sh`, from the root as from elsewhere; another environment's pip installs the same."""
     monkeypatch.chdir(REPOSITORY)
     monkeypatch.setattr(sys, "prefix", str(REPOSITORY / ".venv"))
-    assert install_command("physx") == "./python.sh -m pip install -e '.[physx]'"
+    assert extras.install_command("physx") == "./python.sh -m pip install -e '.[physx]'"
     monkeypatch.chdir("/")
-    assert install_command("physx") == f"{REPOSITORY}/python.sh -m pip install -e '{REPOSITORY}[physx]'"
+    assert extras.install_command("physx") == f"{REPOSITORY}/python.sh -m pip install -e '{REPOSITORY}[physx]'"
     monkeypatch.setattr(sys, "prefix", "/usr")
-    assert install_command("physx") == f"pip install -e '{REPOSITORY}[physx]'"
+    assert extras.install_command("physx") == f"pip install -e '{REPOSITORY}[physx]'"
 
 
 @cases(
@@ -174,7 +167,7 @@ def test_wheel_is_installed_again_from_where_it_came(said, command, tmp_path, mo
     monkeypatch.setattr(extras, "_ROOT", tmp_path)
     installed = Installed(said and said.replace("WHEEL", wheel.as_uri()))
     monkeypatch.setattr(importlib.metadata, "distribution", lambda name: installed)
-    assert install_command("files") == command.replace("WHEEL", wheel.as_uri())
+    assert extras.install_command("files") == command.replace("WHEEL", wheel.as_uri())
 
 
 def test_extension_folder_names_the_libraries(tmp_path, monkeypatch) -> None:
@@ -183,7 +176,7 @@ def test_extension_folder_names_the_libraries(tmp_path, monkeypatch) -> None:
 
     monkeypatch.setattr(extras, "_ROOT", tmp_path)
     monkeypatch.setattr(importlib.metadata, "distribution", missing)
-    assert install_command("physx") == "pip install usd-core newton-usd-schemas ovphysx"
+    assert extras.install_command("physx") == "pip install usd-core newton-usd-schemas ovphysx"
 
 
 @cases(
@@ -194,9 +187,9 @@ def test_extension_folder_names_the_libraries(tmp_path, monkeypatch) -> None:
 )
 def test_broken_library_is_replaced(error) -> None:
     """What owns its files goes before it comes anew: an upgrade in place has broken it."""
-    with pytest.raises(NetworkError) as caught, needs("Simulation", "sim", NetworkError):
+    with pytest.raises(NetworkError) as caught, extras.needs("Simulation", "sim", NetworkError):
         raise error
     said = f"Simulation needs mujoco, which is too old or broken ({error}). Run `"
-    assert str(caught.value) == f"{said}{repair_command('mujoco')}`."
-    uninstall, install = repair_command("mujoco").split(" && ")
-    assert uninstall.partition(" uninstall -y ")[2].split()[0] == "mujoco" and install == install_command("sim")
+    assert str(caught.value) == f"{said}{extras.repair_command('mujoco')}`."
+    uninstall, install = extras.repair_command("mujoco").split(" && ")
+    assert uninstall.partition(" uninstall -y ")[2].split()[0] == "mujoco" and install == extras.install_command("sim")

@@ -3,22 +3,11 @@
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
+import curved_laws
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 import warp as wp
-from curved_laws import (
-    DROOP,
-    FADE,
-    LONG,
-    ONE,
-    STIFF,
-    ClampingCurved,
-    ControllerCurved,
-    CurvedTwin,
-    Tabled,
-    curved_entries,
-)
 from isaacsim.core.experimental.actuators.engine.assembly import Assembly
 from isaacsim.core.experimental.actuators.engine.entry import ActuatorEntry
 from isaacsim.core.experimental.actuators.laws.contract.base import Passive
@@ -314,10 +303,10 @@ def test_a_prim_chooses_an_own_law_once_it_is_registered() -> None:
 
 @pytest.mark.parametrize("sensed", [False, True])
 def test_own_laws_with_curves_agree_with_their_float64_twin(sensed, rng) -> None:
-    engine = Assembly(curved_entries(sensed=sensed), ROBOTS, "cpu")
+    engine = Assembly(curved_laws.curved_entries(sensed=sensed), ROBOTS, "cpu")
     arrays = [np.zeros((ROBOTS, 4), np.float32) for _ in range(6)]
     engine.bind(range(4), arrays[:5], arrays[5])
-    twin = CurvedTwin(sensed=sensed)
+    twin = curved_laws.CurvedTwin(sensed=sensed)
     for number in range(20):
         for values in arrays[:5]:
             values[:] = 2 * rng.normal(size=values.shape)
@@ -335,7 +324,7 @@ def narrowing(effort: float, position: float, velocity: float, share: float, mos
     return wp.clamp(effort, -bound, bound)
 
 
-class Narrowing(Tabled, aa.Clamping):
+class Narrowing(curved_laws.Tabled, aa.Clamping):
     PARAMETERS: ClassVar = ("share",)
     CURVES: ClassVar = {"most": "position", "fade": "speed"}
     LAW = narrowing
@@ -344,11 +333,14 @@ class Narrowing(Tabled, aa.Clamping):
 def test_curves_by_themselves_give_the_same_bits(rng) -> None:
     """A controller and a limit that are called alone, with and without `finalize`, and the same in a plan."""
     gains, shares = array(3, 4, 5), array(0.5, 1, 2)
-    controller = ControllerCurved(gains, stiffness=STIFF, droop=DROOP)
-    limit = Narrowing(shares, most=LONG, fade=FADE)
+    controller = curved_laws.ControllerCurved(gains, stiffness=curved_laws.STIFF, droop=curved_laws.DROOP)
+    limit = Narrowing(shares, most=curved_laws.LONG, fade=curved_laws.FADE)
     bench = bench_of(controller, [limit])
     every = wp.array(np.arange(ROBOTS), dtype=wp.uint32, device="cpu")
-    alone = ControllerCurved(gains, stiffness=STIFF, droop=DROOP), Narrowing(shares, most=LONG, fade=FADE)
+    alone = (
+        curved_laws.ControllerCurved(gains, stiffness=curved_laws.STIFF, droop=curved_laws.DROOP),
+        Narrowing(shares, most=curved_laws.LONG, fade=curved_laws.FADE),
+    )
     for number in range(6):
         expected = bench.step(rng)[:, 0]
         if number == 3:
@@ -363,7 +355,10 @@ def test_curves_by_themselves_give_the_same_bits(rng) -> None:
 
 def test_a_limit_that_is_prepared_for_the_step_runs_in_a_plan_only() -> None:
     """`modify_forces` is not given the step."""
-    limit, efforts = ClampingCurved(array(1, 1, 1), share=ONE, fade=DROOP), array(1, 1, 1)
+    limit, efforts = (
+        curved_laws.ClampingCurved(array(1, 1, 1), share=curved_laws.ONE, fade=curved_laws.DROOP),
+        array(1, 1, 1),
+    )
     with pytest.raises(NotImplementedError, match=r"ClampingCurved is prepared for the physics step, .*a plan only"):
         limit.modify_forces(efforts, efforts, efforts, efforts, None, None)
 
@@ -391,7 +386,7 @@ def test_curves_over_something_else_are_refused(curves) -> None:
     (([0.0, 1.0], [1.0, np.nan]), "must be numbers"),
 )
 def test_what_is_no_curve_is_refused(given, words) -> None:
-    odd = Narrowing(array(1, 1, 1), most=ONE, fade=given)
+    odd = Narrowing(array(1, 1, 1), most=curved_laws.ONE, fade=given)
     with pytest.raises(ValueError, match=r"Narrowing.curve\('fade'\) .*" + words):
         bench_of(aa.ControllerPD(*[array(1, 1, 1)] * 2), [odd])
 

@@ -9,13 +9,6 @@ import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators import (
-    Articulation,
-    ArticulationActuators,
-    FrictionConfig,
-    Simulation,
-    use_host,
-)
 from isaacsim.core.experimental.actuators.base.errors import HostError
 from isaacsim.core.experimental.actuators.base.values import as_numpy
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
@@ -116,7 +109,7 @@ class LegHost:
 
 @pytest.fixture
 def host():
-    with use_host(LegHost()) as made:
+    with aa.use_host(LegHost()) as made:
         yield made
 
 
@@ -147,10 +140,10 @@ def single_warp(array: np.ndarray) -> wp.array:
 def test_efforts_are_those_of_bound_arrays(give, rng) -> None:
     memory, legs = ArraysHost(NAMES, ROBOTS, path="/Leg"), Legs(give)
     foreign = LegHost(legs)
-    with use_host(memory):
+    with aa.use_host(memory):
         memory.play()
         bound = wrap("ankle", "hip")
-    with use_host(foreign):
+    with aa.use_host(foreign):
         copied = wrap("ankle", "hip")
     for _ in range(6):
         for name in STATE:
@@ -204,7 +197,7 @@ def test_actuators_are_read_at_the_first_robot() -> None:
     UsdPhysics.RevoluteJoint.Define(stage, "/Leg_0/knee")
     aa.add_actuator("/Leg_0", "knee", "motor", aa.PDControlConfig(4.0, 0.0), stage=stage)
     host = LegHost(stage=stage)
-    with use_host(host), aa.ArticulationActuators("/Leg_.*") as wrapper:
+    with aa.use_host(host), aa.ArticulationActuators("/Leg_.*") as wrapper:
         host.legs.state["position_targets"][:] = 0.5
         host.bus.emit("pre_step", DT, None)
         assert wrapper.actuated_dof_indices == [1]
@@ -232,7 +225,7 @@ def test_joints_of_another_wrapper_keep_their_efforts() -> None:
     memory = ArraysHost(NAMES, 2)
     one = wp.ones(1, dtype=wp.float32, device="cpu")
     config = aa.ActuatorConfig(aa.ControllerPD(one, one))
-    with use_host(memory):
+    with aa.use_host(memory):
         memory.play()
         memory.arrays().stiffnesses[:] = 3.0
         both = aa.ArticulationActuators.from_actuators(
@@ -272,7 +265,7 @@ def test_ready_and_stop_of_a_plain_bus(host) -> None:
 def test_row_is_environment_by_default() -> None:
     host = LegHost(bus=EventBus())
     host.bus.ready = True
-    with use_host(host), wrap("hip"):
+    with aa.use_host(host), wrap("hip"):
         for target in (1.0, 1.25, 1.375):
             host.legs.state["position_targets"][:] = target
             if target == 1.375:
@@ -365,7 +358,7 @@ def test_buffers_that_cannot_be_read_in_place_are_refused(name: str, array: Any,
     """They would be copied once and never again; the drives are left as they are."""
     legs = BoundLegs(**{name: array})
     host = LegHost(legs)
-    with use_host(host), pytest.raises(HostError) as error:
+    with aa.use_host(host), pytest.raises(HostError) as error:
         wrap("knee")
     assert f"BoundLegs.buffers().{name} {words}" in str(error.value)
     assert legs.gains[0].all()
@@ -380,7 +373,7 @@ def test_buffers_that_cannot_be_read_in_place_are_refused(name: str, array: Any,
 )
 def test_efforts_that_cannot_be_written_in_place_are_refused(efforts, words) -> None:
     legs = BoundLegs(efforts=efforts)
-    with use_host(LegHost(legs)), pytest.raises(HostError) as error:
+    with aa.use_host(LegHost(legs)), pytest.raises(HostError) as error:
         wrap("knee")
     assert "BoundLegs.buffers().efforts" in str(error.value) and words in str(error.value)
     assert legs.gains[0].all()
@@ -388,7 +381,10 @@ def test_efforts_that_cannot_be_written_in_place_are_refused(efforts, words) -> 
 
 @pytest.mark.parametrize("name", ["refresh", "commit"])
 def test_buffers_without_a_function_are_refused(name) -> None:
-    with use_host(LegHost(BoundLegs(**{name: None}))), pytest.raises(HostError, match=f"{name} = None: must be a func"):
+    with (
+        aa.use_host(LegHost(BoundLegs(**{name: None}))),
+        pytest.raises(HostError, match=f"{name} = None: must be a func"),
+    ):
         wrap("knee")
 
 
@@ -409,7 +405,7 @@ def test_buffers_are_read_at_every_step(make) -> None:
     seen = []
     legs = BoundLegs(position_targets=targets, efforts=make(np.zeros((ROBOTS, 3), np.float32)))
     host = LegHost(legs)
-    with use_host(host), wrap("knee"):
+    with aa.use_host(host), wrap("knee"):
         for target in (1.0, 1.25, 1.375, 1.5):
             shared[1] = target
             host.bus.emit("pre_step", DT, None)
@@ -445,10 +441,10 @@ def test_articulation_without_a_member_is_refused(host, missing) -> None:
 
 @pytest.mark.parametrize(("file", "path"), [("franka_panda", "/World/Panda"), ("anymal_c", "/World/Anymal")])
 def test_signals_are_those_of_the_simulator(file: str, path: str, robots: Path) -> None:
-    with Simulation(str(robots / f"{file}.usda"), 0.002) as sim:
+    with aa.Simulation(str(robots / f"{file}.usda"), 0.002) as sim:
         sim.play()
         sim.step(30)
-        articulation = Articulation(path)
+        articulation = aa.Articulation(path)
         own = articulation.joint_signals(list(SIGNALS))
         found = signals_of_matrices(articulation, SIGNALS)
         assert found is not None
@@ -463,9 +459,9 @@ def test_signals_are_those_of_the_simulator(file: str, path: str, robots: Path) 
 
 @pytest.mark.parametrize("wanted", [["inertia"], ["inertia", "load"]], ids=str)
 def test_matrices_are_read_only_for_laws_that_step_a_joint(wanted: list[str], robots: Path) -> None:
-    with Simulation(str(robots / "pendulum.usda"), 0.002) as sim:
+    with aa.Simulation(str(robots / "pendulum.usda"), 0.002) as sim:
         sim.play()
-        assert signals_of_matrices(Articulation("/World/Pendulum"), wanted) is None
+        assert signals_of_matrices(aa.Articulation("/World/Pendulum"), wanted) is None
 
 
 def test_articulation_without_matrices_tells_nothing() -> None:
@@ -481,9 +477,9 @@ def test_friction_has_the_inertias_of_matrices_unless_it_assumes_one(
     monkeypatch.setattr(
         MujocoArticulation, "get_mass_matrices", lambda one, **given: read.append(one) or getter(one, **given)
     )
-    with Simulation(str(robots / "arm_2dof.usda"), 0.005) as sim:
-        friction = FrictionConfig(2.0, assumed_inertia=assumed)
-        with ArticulationActuators.from_configs("/World/Arm", {".*": [friction]}) as actuators:
+    with aa.Simulation(str(robots / "arm_2dof.usda"), 0.005) as sim:
+        friction = aa.FrictionConfig(2.0, assumed_inertia=assumed)
+        with aa.ArticulationActuators.from_configs("/World/Arm", {".*": [friction]}) as actuators:
             sim.play()
             read.clear()
             sim.step(3)
@@ -493,13 +489,13 @@ def test_friction_has_the_inertias_of_matrices_unless_it_assumes_one(
 def test_stiff_robot_rests_on_a_simulator_with_getters_alone(robots: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Efforts of the end of the step need nothing else."""
     monkeypatch.delattr(MujocoArticulation, "joint_signals")
-    with Simulation(str(robots / "arm_2dof.usda"), 0.005) as sim:
+    with aa.Simulation(str(robots / "arm_2dof.usda"), 0.005) as sim:
         sim.play()
-        actuators = ArticulationActuators("/World/Arm", effort_mode="implicit")
+        actuators = aa.ArticulationActuators("/World/Arm", effort_mode="implicit")
         for actuator in actuators.actuators:
             for name in ("kp", "kd"):
                 gain = getattr(actuator.controller, name)
                 gain.assign(gain.numpy() * 20)
         sim.step(600)
-        assert np.abs(Articulation("/World/Arm").get_dof_velocities().numpy()).max() < 1e-3
+        assert np.abs(aa.Articulation("/World/Arm").get_dof_velocities().numpy()).max() < 1e-3
         assert not actuators.faults
