@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from places import REPOSITORY
+from processes import ran
 from refusals import cases
 from warm_python import warm_python
 
@@ -122,12 +123,8 @@ def test_example_is_short(script) -> None:
 def test_an_interrupted_example_has_no_traceback(example, said) -> None:
     """One with a single motion shows its results up to there; others end with one line."""
     script = FOLDER / f"{example}.py"
-    done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED.format(script=str(script)), *QUICK.get(example, [])],
-        capture_output=True,
-        text=True,
-        env=with_path(FOLDER),
-        check=False,
+    done = ran(
+        [sys.executable, "-c", INTERRUPTED.format(script=str(script)), *QUICK.get(example, [])], env=with_path(FOLDER)
     )
     assert done.returncode != 0
     assert said in done.stdout and "Traceback" not in done.stderr, done.stderr

@@ -2,7 +2,6 @@
 
 import gc
 import os
-import subprocess
 import sys
 import threading
 import weakref
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.base.errors import HostError
 from places import ROBOTS
+from processes import ran
 
 MOTORS = {".*": [aa.PIDControlConfig(20.0, 5.0, 2.0, 10.0), aa.DelayConfig(2)]}
 ARM = ROBOTS / "arm_2dof.usda"
@@ -242,9 +242,7 @@ def test_children_compute_what_their_parent_would(way, tmp_path) -> None:
         pytest.skip("the system has no fork")
     script = tmp_path / "children.py"
     script.write_text(CHILDREN)
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", str(script), way], capture_output=True, text=True, check=False, timeout=120
-    )
+    done = ran([sys.executable, "-W", "ignore", str(script), way], timeout=120)
     assert done.returncode == 0 and "the same" in done.stdout, done.stderr
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from places import REPOSITORY
+from processes import ran
 
 TOOLS = ["bash", "cat", "cksum", "dirname", "flock", "grep", "mkdir", "rm", "tail", "tee", "chmod"]
 # a Python that reports version 3.11, makes a virtual environment of itself and installs as PIP says
@@ -54,14 +55,7 @@ def run(
     project: Path, *arguments: str, script: str = "python.sh", **environment: str
 ) -> subprocess.CompletedProcess[str]:
     variables = {"PATH": str(project / "tools"), "HOME": os.environ.get("HOME", "/"), **environment}
-    return subprocess.run(
-        [str(project / "tools" / "bash"), str(project / script), *arguments],
-        capture_output=True,
-        text=True,
-        env=variables,
-        timeout=60,
-        check=False,
-    )
+    return ran([str(project / "tools" / "bash"), str(project / script), *arguments], env=variables, timeout=60)
 
 
 def test_first_run_installs_and_shows_progress(project) -> None:

@@ -3,13 +3,13 @@
 import os
 import platform
 import shutil
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from places import REPOSITORY
+from processes import ran
 from refusals import cases
 
 for needed in ("pybind11", "setuptools"):
@@ -58,15 +58,7 @@ def build(
     """Exit code, what was printed, and the tags of the wheels, with a stand-in compiler, or one that is not there."""
     named = str(project / compiler)
     variables = {"CC": named, "CXX": named, "LDSHARED": named, "LDCXXSHARED": named, "ACTUATORS_CORE": core}
-    done = subprocess.run(
-        [sys.executable, "setup.py", "--quiet", *command],
-        cwd=project,
-        env=os.environ | variables,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = ran([sys.executable, "setup.py", "--quiet", *command], cwd=project, env=os.environ | variables, timeout=120)
     wheels = [path.stem.removeprefix("small-1-") for path in project.glob("dist/*.whl")]
     return done.returncode, done.stdout + done.stderr, wheels
 

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import subprocess
 import sys
 import sysconfig
 from importlib.machinery import EXTENSION_SUFFIXES
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from isaacsim.core.experimental.actuators.base import native
+from processes import ran
 from refusals import cases
 
 # the package's file in a place of its own, beside cores of all kinds
@@ -34,9 +34,7 @@ SUFFIX = EXTENSION_SUFFIXES[0]
 
 def seen(folder: Path, **environment: str) -> list[str]:
     variables = {name: value for name, value in os.environ.items() if name != "ACTUATORS_CORE"} | environment
-    return subprocess.run(
-        [sys.executable, "-c", PAGE, str(folder)], env=variables, capture_output=True, text=True, timeout=60, check=True
-    ).stdout.splitlines()
+    return ran([sys.executable, "-c", PAGE, str(folder)], check=True, env=variables, timeout=60).stdout.splitlines()
 
 
 @pytest.fixture
@@ -53,12 +51,8 @@ def compiled(place: Path, before: str = "", body: str = "") -> None:
         pytest.skip("no C++ compiler")
     source = place.parent / "core.cpp"
     source.write_text(MODULE.format(before=before, body=body))
-    done = subprocess.run(
-        [compiler, "-shared", "-fPIC", "-I", sysconfig.get_path("include"), str(source), "-o", str(place)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
+    done = ran(
+        [compiler, "-shared", "-fPIC", "-I", sysconfig.get_path("include"), str(source), "-o", str(place)], timeout=120
     )
     if "Python.h" in done.stderr:
         pytest.skip("no headers of Python")

@@ -18,6 +18,7 @@ import pytest
 from isaacsim.core.experimental.actuators.base.native import core
 from isaacsim.core.experimental.actuators.laws.contract.curve import prepare_curve
 from places import TESTS
+from processes import ran
 from refusals import cases, refused
 
 if core is None:
@@ -747,14 +748,7 @@ def test_nothing_beyond_the_last_row_is_read() -> None:
 def run_apart(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", textwrap.dedent(code)]
     path = os.pathsep.join(sys.path)
-    return subprocess.run(
-        command,
-        env=os.environ | {"PYTHONPATH": path} | environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return ran(command, env=os.environ | {"PYTHONPATH": path} | environment, timeout=60)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -4,7 +4,6 @@ import importlib.util
 import json
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from isaacsim.core.experimental.actuators import load_metadata
 from isaacsim.core.experimental.actuators.files.networks.__main__ import main
 from isaacsim.core.experimental.actuators.files.networks.load import load_checkpoint
 from places import REPOSITORY
+from processes import ran
 from refusals import cases
 
 METADATA = {"author": "bench 4", "effort_scale": 20.0}
@@ -97,8 +97,6 @@ def test_module_is_a_program(knee) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     for arguments, code in ((["show", "--json", "knee.pt"], 0), (["show", "none"], 1)):
         command = [sys.executable, "-m", MODULE, *arguments]
-        done = subprocess.run(
-            command, cwd=knee.parent, env=environment, capture_output=True, text=True, timeout=60, check=False
-        )
+        done = ran(command, cwd=knee.parent, env=environment, timeout=60)
         assert done.returncode == code and "Traceback" not in done.stderr
         assert code or json.loads(done.stdout)["kind"] == "lstm"

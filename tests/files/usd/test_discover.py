@@ -5,7 +5,6 @@ import itertools
 import math
 import os
 import pickle
-import subprocess
 import sys
 import warnings
 
@@ -30,6 +29,7 @@ from isaacsim.core.experimental.actuators.specs.configs import (
     PDControlConfig,
 )
 from isaacsim.core.experimental.actuators.specs.fields import parameters_of
+from processes import ran
 from pxr import Sdf, Usd, UsdPhysics
 from refusals import cases
 
@@ -1063,13 +1063,7 @@ def readings(tmp_path_factory) -> dict[str, list[str]]:
 def fresh_python(*arguments: str) -> list:
     """Run the script in a new process, because a plugin cannot be unregistered."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", SCRIPT, *arguments],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = ran([sys.executable, "-W", "error", "-c", SCRIPT, *arguments], env=environment)
     assert done.returncode == 0, done.stderr
     return ast.literal_eval(done.stdout)
 

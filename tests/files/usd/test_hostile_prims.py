@@ -7,7 +7,6 @@ The rules are written here a second time, from the schema's documentation, and d
 import json
 import math
 import os
-import subprocess
 import sys
 import warnings
 from collections import Counter
@@ -22,6 +21,7 @@ from isaacsim.core.experimental.actuators.base.errors import ActuatorParseError
 from isaacsim.core.experimental.actuators.files.usd.discover import discover, parse_prim
 from isaacsim.core.experimental.actuators.files.usd.plugin import register_schemas
 from isaacsim.core.experimental.actuators.specs.actuator_spec import ActuatorSpec
+from processes import ran
 from pxr import Sdf, Ts, Usd
 
 # prims of a stage: each is read by itself, which looks through all of its stage
@@ -525,12 +525,9 @@ def check(seed: int, count: int) -> Counter[str]:
 def test_hostile_prims(plugin, count):
     """A prim is accepted exactly when the rules allow it, with exactly its values; others are refused by name."""
     # a Python of its own: a schema plugin cannot be unregistered, and USD keeps a layer for each set of schemas
-    done = subprocess.run(
+    done = ran(
         [sys.executable, "-W", "error", __file__, plugin, str(count)],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        capture_output=True,
-        text=True,
-        check=False,
     )
     assert done.returncode == 0, done.stderr[-5000:]
     said = json.loads(done.stdout.splitlines()[-1])

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import subprocess
 import sys
 
 import pytest
@@ -14,6 +13,7 @@ from isaacsim.core.experimental.actuators.specs.configs import OURS
 from isaacsim.core.experimental.actuators.specs.fields import parameters_of
 from isaacsim.core.experimental.actuators.specs.supply import SupplyConfig
 from places import ROBOTS
+from processes import ran
 from pxr import UsdUtils
 from refusals import cases
 
@@ -70,12 +70,9 @@ def complaints(file):
 
 def fresh_python(code: str, *arguments: str, **variables: str):
     """The last line that a new process prints, as JSON; warnings and messages of USD are failures."""
-    done = subprocess.run(
+    done = ran(
         [sys.executable, "-W", "error", "-c", f"import json, sys\n{code}", *arguments],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **variables},
-        capture_output=True,
-        text=True,
-        check=False,
     )
     assert done.returncode == 0 and not done.stderr, done.stderr
     return json.loads(done.stdout.splitlines()[-1])

@@ -4,7 +4,6 @@ import itertools
 import math
 import os
 import random
-import subprocess
 import sys
 import warnings
 from collections.abc import Sequence
@@ -19,6 +18,7 @@ from isaacsim.core.experimental.actuators.simulators.scene.read import _set_mask
 from isaacsim.core.experimental.actuators.simulators.scene.scene import Axis, Scene
 from isaacsim.core.experimental.actuators.simulators.scene.shapes import Collider
 from places import REPOSITORY, ROBOTS
+from processes import ran
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics
 from refusals import cases, refused
 from small_stages import SmallStage, pendulum, two_robots
@@ -268,13 +268,7 @@ print("coupled:", Simulation(made.stage)._host.model.neq)
 def test_mimic_joint_is_coupled_whoever_opened_the_first_stage() -> None:
     """USD takes schemas only before its first stage, which another program may have opened."""
     code = MIMIC.format(support=str(REPOSITORY / "tests" / "support"))
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env=os.environ | {"PYTHONPATH": str(REPOSITORY / "python")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = ran([sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": str(REPOSITORY / "python")})
     assert done.stdout.strip() == "coupled: 1", done.stderr
 
 

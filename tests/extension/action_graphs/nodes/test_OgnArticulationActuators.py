@@ -5,7 +5,6 @@ import importlib
 import itertools
 import logging
 import math
-import subprocess
 import sys
 
 import isaacsim.core.experimental.actuators as aa
@@ -18,6 +17,7 @@ from isaacsim.core.experimental.actuators.extension.action_graphs.nodes.OgnArtic
 )
 from isaacsim.core.experimental.actuators.extension.action_graphs.omnigraph import database
 from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
+from processes import ran
 from pxr import Usd, UsdPhysics
 from refusals import cases
 from torch_stand_in import run_by_torch, unknown_file
@@ -549,9 +549,7 @@ assert type(built.OgnArticulationActuators.internal_state()) is state.OgnArticul
 
 def test_built_node_has_the_same_state() -> None:
     """NVIDIA's build imports the node from another place: node and state are the same classes by either name."""
-    done = subprocess.run(
-        [sys.executable, "-c", BUILT, node_module.__file__], capture_output=True, text=True, check=False
-    )
+    done = ran([sys.executable, "-c", BUILT, node_module.__file__])
     assert done.returncode == 0, done.stderr
 
 
