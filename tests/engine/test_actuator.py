@@ -13,17 +13,10 @@ import warp as wp
 from isaacsim.core.experimental.actuators.base.quiet_warp import quiet_warp
 from isaacsim.core.experimental.actuators.engine.actuator import PlannedActuator
 from refusals import cases, refused
+from warp_arrays import floats, indices
 
 N, DT = 4, 0.01
 pytestmark = pytest.mark.usefixtures("backend")
-
-
-def floats(values) -> wp.array:
-    return wp.array(np.asarray(values, np.float32), dtype=wp.float32, device="cpu")
-
-
-def indices(values) -> wp.array:
-    return wp.array(np.asarray(values), dtype=wp.uint32, device="cpu")
 
 
 def full(value: float) -> wp.array:

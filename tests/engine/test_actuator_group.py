@@ -7,18 +7,11 @@ import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 import warp as wp
+from warp_arrays import floats, indices
 
 DT = 0.01
 # every test runs with each engine
 pytestmark = pytest.mark.usefixtures("backend")
-
-
-def floats(values) -> wp.array:
-    return wp.array(np.asarray(values, np.float32), dtype=wp.float32, device="cpu")
-
-
-def indices(values) -> wp.array:
-    return wp.array(np.asarray(values), dtype=wp.uint32, device="cpu")
 
 
 def frame(rng: np.random.Generator, positions: int, velocities: int) -> tuple[SimpleNamespace, SimpleNamespace]:

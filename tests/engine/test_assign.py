@@ -9,12 +9,9 @@ import warp as wp
 from isaacsim.core.experimental.actuators import Actuator, Controller, ControllerPD, ControllerPID, Delay
 from isaacsim.core.experimental.actuators.engine.assign import assign_state
 from refusals import cases, refused
+from warp_arrays import floats
 
 N, DT = 2, 0.01
-
-
-def floats(*values: float) -> wp.array:
-    return wp.array(values, dtype=wp.float32, device="cpu")
 
 
 def made(steps: int = 2) -> Actuator:

@@ -17,6 +17,7 @@ from isaacsim.core.experimental.actuators.base import native
 from isaacsim.core.experimental.actuators.engine import calls
 from isaacsim.core.experimental.actuators.engine.calls import Calls, contents, unchanged
 from refusals import cases, refused
+from warp_arrays import floats, indices
 
 N, DT = 4, 0.01
 STATE, CONTROL = ("joint_q", "joint_qd"), ("joint_target_pos", "joint_target_vel", "joint_act", "joint_f")
@@ -29,14 +30,6 @@ def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
     elif native.core is None:
         pytest.skip("the native core was not built")
     return request.param
-
-
-def floats(values) -> wp.array:
-    return wp.array(np.asarray(values, np.float32), dtype=wp.float32, device="cpu")
-
-
-def indices(values) -> wp.array:
-    return wp.array(np.asarray(values), dtype=wp.uint32, device="cpu")
 
 
 def full(value: float, dtype=wp.float32, count: int = N) -> wp.array:

@@ -13,6 +13,7 @@ from isaacsim.core.experimental.actuators.engine.calls import Calls
 from isaacsim.core.experimental.actuators.engine.gradients.gradient_recorder import StepGradients
 from isaacsim.core.experimental.actuators.laws.networks.network import Linear, Network, Slice, Unary
 from isaacsim.core.experimental.actuators.laws.networks.weights import Weights
+from late_rollout import array, in_place, one_each, swapped
 from neural_twin import Twin, random_network, write_network
 from refusals import cases
 from small_networks import NETWORKS, numbers
@@ -51,10 +52,6 @@ Values = dict[str, np.ndarray]
 # gradients by central differences, how often the limit acted, and the network
 KNOWN: dict[tuple, tuple[Values, int, Network]] = {}
 pytestmark = pytest.mark.usefixtures("backend")
-
-
-def array(values, grad: bool = True, dtype=wp.float32) -> wp.array:
-    return wp.array(np.asarray(values), dtype=dtype, device="cpu", requires_grad=grad)
 
 
 class Rollout:
@@ -185,19 +182,6 @@ class Rollout:
         tape.backward()
         found = {name: one.grad.numpy().copy() for name, one in (signals | given).items()}
         return found | {f"before: {name}": one.grad.numpy().copy() for name, one in first.items() if one.grad}
-
-
-def swapped(actuator: aa.Actuator, steps: int) -> list[tuple]:
-    two = [actuator.state(), actuator.state()]
-    return [(two[k % 2], two[1 - k % 2]) for k in range(steps)]
-
-
-def in_place(actuator: aa.Actuator, steps: int) -> list[tuple]:
-    return [((state := actuator.state()), state)] + [(state, state)] * (steps - 1)
-
-
-def one_each(actuator: aa.Actuator, steps: int) -> list[tuple]:
-    return list(itertools.pairwise(actuator.state() for _ in range(steps + 1)))
 
 
 def assert_same(found: Values, expected: Values, tolerance: float = 1e-4) -> None:

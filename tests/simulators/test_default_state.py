@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import Simulation
 from isaacsim.core.experimental.actuators.base.errors import HostError
-from physics_engines import ENGINES, ROOT, floating_pair, installed, playing, telescope, weightless
+from physics_engines import ROOT, floating_pair, playing, telescope, weightless
 from pxr import Usd, UsdPhysics
 from refusals import cases, refused
 from small_stages import SmallStage, pendulum
@@ -15,11 +15,6 @@ NAMES = [
     *("positions", "orientations", "linear_velocities", "angular_velocities"),
     *("dof_positions", "dof_velocities", "dof_efforts"),
 ]
-
-
-@pytest.fixture(params=ENGINES)
-def engine(request: pytest.FixtureRequest) -> str:
-    return installed(request.param)
 
 
 def test_everything_comes_back(engine: str) -> None:

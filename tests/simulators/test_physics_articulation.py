@@ -15,11 +15,6 @@ from refusals import cases, refused
 from small_stages import SmallStage, pendulum
 
 
-@pytest.fixture(params=ENGINES)
-def engine(request: pytest.FixtureRequest) -> str:
-    return installed(request.param)
-
-
 def add_robot(made: SmallStage, root: str) -> None:
     made.root(root)
     made.body(f"{root}/base", (0, 5, 0))

@@ -13,6 +13,7 @@ import warp as wp
 from closeness import assert_close
 from peers import newton_actuators
 from refusals import cases
+from warp_arrays import floats, indices
 
 peer = newton_actuators()
 N, SIZE, DT, LAG = 6, 11, 0.01, 4
@@ -24,14 +25,6 @@ def _on_cpu():
     """The older library launches on the default device."""
     with wp.ScopedDevice("cpu"):
         yield
-
-
-def floats(values) -> wp.array:
-    return wp.array(np.asarray(values, np.float32), dtype=wp.float32, device="cpu")
-
-
-def indices(values) -> wp.array:
-    return wp.array(np.asarray(values), dtype=wp.uint32, device="cpu")
 
 
 def delay(steps: int, count: int = N) -> aa.Delay:

@@ -19,7 +19,7 @@ from isaacsim.core.experimental.actuators.laws.contract.late import LateComponen
 from isaacsim.core.experimental.actuators.specs.fields import parameters_of
 from isaacsim.core.experimental.actuators.specs.signals import SIGNALS as STAGE_SIGNALS
 from isaacsim.core.experimental.actuators.specs.stages import KINDS, acts_at_joint, parts_of
-from late_rollout import in_place, one_each, swapped
+from late_rollout import array, in_place, one_each, swapped
 from neural_twin import random_network, write_network
 from own_components import Loaded, OwnLimit
 from refusals import cases
@@ -130,10 +130,6 @@ Values = dict[str, np.ndarray]
 pytestmark = pytest.mark.usefixtures("backend")
 # gradients by central differences, and how often limits acted
 KNOWN: dict[tuple, tuple[Values, np.ndarray]] = {}
-
-
-def array(values, grad: bool = True, dtype=wp.float32) -> wp.array:
-    return wp.array(np.asarray(values), dtype=dtype, device="cpu", requires_grad=grad)
 
 
 class Rollout:

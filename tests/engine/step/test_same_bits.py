@@ -13,6 +13,7 @@ from isaacsim.core.experimental.actuators.engine.step.state import restore, save
 from isaacsim.core.experimental.actuators.engine.step.warp import WarpStep
 from refusals import cases
 from step_bench import DT, NAMES, Bench, built_in_entries, built_in_plan, draw
+from warp_arrays import floats
 
 if core is None:
     pytest.skip("the native core was not built", allow_module_level=True)
@@ -26,10 +27,6 @@ def native(plan: Plan) -> NativeStep:
 
 def warp(plan: Plan) -> WarpStep:
     return WarpStep(plan, "cpu")
-
-
-def floats(*values: float) -> wp.array:
-    return wp.array(values, dtype=wp.float32, device="cpu")
 
 
 LAWS = {

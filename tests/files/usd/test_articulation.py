@@ -12,13 +12,6 @@ from stages import stage_of
 API = '(prepend apiSchemas = ["PhysicsArticulationRootAPI"])'
 
 
-def stage_from(text: str) -> Usd.Stage:
-    """A stage that holds the prims of `text`."""
-    layer = Sdf.Layer.CreateAnonymous("scene.usda")
-    layer.ImportFromString(f"#usda 1.0\n{text}")
-    return Usd.Stage.Open(layer)
-
-
 def stage_with(*prims: str | tuple[str, str]) -> Usd.Stage:
     """A stage with prims of a type, `Xform` by default, defined in this order."""
     stage = Usd.Stage.CreateInMemory()

@@ -7,9 +7,7 @@ from typing import Any
 import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators.engine import assembly
 from isaacsim.core.experimental.actuators.engine.recorded_signals import OF_PASSIVE_STAGES, STICKING_SPEED
-from isaacsim.core.experimental.actuators.tools.recording import recorder
 from isaacsim.core.experimental.actuators.tools.recording.statistics import (
     JointFriction,
     intervals,
@@ -39,16 +37,6 @@ def test_names_are_left_and_numbers_right() -> None:
 DT, INERTIA, COULOMB = 0.005, 0.02, 0.5
 MOTOR = [aa.PDControlConfig(30.0, 1.0), aa.MaxEffortClampingConfig(2.0)]
 FRICTION = aa.FrictionConfig(coulomb=COULOMB, viscous=0.02, assumed_inertia=INERTIA)
-
-
-@pytest.fixture(params=["native", "python", "warp"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The recorder: the native step itself, or Python with the native step or that of Warp."""
-    if request.param != "native":
-        monkeypatch.setattr(recorder, "NativeStep", type("Never", (), {}))
-    if request.param == "warp":
-        monkeypatch.setattr(assembly, "_use_native", lambda device: False)
-    return request.param
 
 
 def moved(stages: dict[str, Any] | None = None, signals: Any = None) -> tuple[aa.Recording, np.ndarray]:
