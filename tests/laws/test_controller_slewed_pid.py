@@ -4,56 +4,15 @@ import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.base import native
+from mujoco_joint import SECONDS, mujoco_steps, our_steps
 from one_inertia import state_of
 from refusals import cases
 
-INERTIA, DAMPING, SECONDS = 0.02, 0.05, 10.0
-MODEL = """
-<mujoco>
-  <option timestep="{dt}" gravity="0 0 0"/>
-  <worldbody>
-    <body>
-      <joint name="j" axis="0 0 1" damping="{damping}"/>
-      <inertial pos="0 0 0" mass="1" diaginertia="{inertia} {inertia} {inertia}"/>
-    </body>
-  </worldbody>
-  <actuator>{actuator}</actuator>
-</mujoco>
-"""
 DC_MOTOR = '<dcmotor joint="j" motorconst="0.3" resistance="0.7" input="pos" controller="5 {ki} 0.3 3 0 {volts}"/>'
 
 
 def slewed(**values) -> aa.SlewedPIDControlConfig:
     return aa.SlewedPIDControlConfig(**{"kp": 5.0, "ki": 0.0, "kd": 0.3, "max_rate": 3.0} | values)
-
-
-def mujoco_steps(dt: float, actuator: str, targets: np.ndarray) -> np.ndarray:
-    mujoco = pytest.importorskip("mujoco")
-    try:
-        text = MODEL.format(dt=dt, damping=DAMPING, inertia=INERTIA, actuator=actuator)
-        model = mujoco.MjModel.from_xml_string(text)
-    except ValueError:
-        pytest.skip("this MuJoCo has no such actuator, or another one")
-    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_EULERDAMP
-    data, found = mujoco.MjData(model), np.zeros((len(targets), 3))
-    for step, target in enumerate(targets):
-        data.ctrl[:] = target
-        mujoco.mj_step(model, data)
-        found[step] = data.qvel[0], data.qpos[0], data.actuator_force[0]
-    return found
-
-
-def our_steps(dt: float, stages: list, targets: np.ndarray) -> np.ndarray:
-    """The same, of our stages on a joint of one inertia in float64."""
-    arrays, found = aa.ActuatedArrays(["j"], {".*": stages}), np.zeros((len(targets), 3))
-    q = v = 0.0
-    for step, value in enumerate(targets):
-        position, velocity, target = (np.full(1, one, np.float32) for one in (q, v, value))
-        effort = float(arrays.step(position, velocity, target, dt)[0])
-        v += dt * (effort - DAMPING * v) / INERTIA
-        q += dt * v
-        found[step] = v, q, effort
-    return found
 
 
 @pytest.mark.parametrize("dt", [0.005, 0.001])
