@@ -38,33 +38,26 @@ BOXES_USD = """#usda 1.0
     metersPerUnit = 1
     upAxis = "Z"
 )
-def Xform "boxes"
-{
-    def Xform "base" (apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsArticulationRootAPI"])
-    {
-        def Cube "box" (apiSchemas = ["PhysicsCollisionAPI"])
-        {
+def Xform "boxes" {
+    def Xform "base" (apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsArticulationRootAPI"]) {
+        def Cube "box" (apiSchemas = ["PhysicsCollisionAPI"]) {
             double size = 0.2
         }
-        def Xform "link" (apiSchemas = ["PhysicsRigidBodyAPI"])
-        {
+        def Xform "link" (apiSchemas = ["PhysicsRigidBodyAPI"]) {
             double3 xformOp:translate = (0, 0, 0.5)
             uniform token[] xformOpOrder = ["xformOp:translate"]
-            def Cube "box" (apiSchemas = ["PhysicsCollisionAPI"])
-            {
+            def Cube "box" (apiSchemas = ["PhysicsCollisionAPI"]) {
                 double size = 0.2
                 double3 xformOp:translate = (0.3, 0, 0)
                 uniform token[] xformOpOrder = ["xformOp:translate"]
             }
-            def Cube "third" (apiSchemas = ["PhysicsCollisionAPI", "PhysicsMassAPI"])
-            {
+            def Cube "third" (apiSchemas = ["PhysicsCollisionAPI", "PhysicsMassAPI"]) {
                 float physics:mass = 0
                 double size = 0.2
                 double3 xformOp:translate = (-0.3, 0, 0)
                 uniform token[] xformOpOrder = ["xformOp:translate"]
             }
-            def PhysicsRevoluteJoint "hinge"
-            {
+            def PhysicsRevoluteJoint "hinge" {
                 uniform token physics:axis = "Y"
                 rel physics:body0 = </boxes/base>
                 rel physics:body1 = </boxes/base/link>
@@ -72,8 +65,7 @@ def Xform "boxes"
             }
         }
     }
-    def PhysicsFixedJoint "foot"
-    {
+    def PhysicsFixedJoint "foot" {
         rel physics:body1 = </boxes/base>
     }
 }

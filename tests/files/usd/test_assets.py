@@ -38,18 +38,12 @@ def robot_file(path: Path, model: str) -> Path:
     defaultPrim = "Robot"
     metersPerUnit = 1
 )
-def Xform "Robot" (prepend apiSchemas = ["PhysicsArticulationRootAPI"])
-{{
-    def "joints"
-    {{
-        def PhysicsRevoluteJoint "knee"
-        {{
-        }}
+def Xform "Robot" (prepend apiSchemas = ["PhysicsArticulationRootAPI"]) {{
+    def "joints" {{
+        def PhysicsRevoluteJoint "knee" {{}}
     }}
-    def "Actuators"
-    {{
-        def NewtonActuator "knee" (prepend apiSchemas = ["NewtonNeuralControlAPI"])
-        {{
+    def "Actuators" {{
+        def NewtonActuator "knee" (prepend apiSchemas = ["NewtonNeuralControlAPI"]) {{
             rel newton:targets = </Robot/joints/knee>
             asset newton:modelPath = @{model}@
         }}

@@ -42,59 +42,36 @@ HIP, SLIDE = f"{ROOT}/joints/hip", f"{ROOT}/joints/slide"
 PATH = f"{ROOT}/Actuators/act"
 PD = PDControlConfig(20.0, 2.0)
 BOT = """#usda 1.0
-def Xform "Bot"
-{
-    def PhysicsRevoluteJoint "wheel"
-    {
-    }
-    def Scope "Tools"
-    {
-    }
+def Xform "Bot" {
+    def PhysicsRevoluteJoint "wheel" {}
+    def Scope "Tools" {}
 }
 """
 BASE = """#usda 1.0
 (
     subLayers = [@SUBLAYER@]
 )
-def Xform "World"
-{
+def Xform "World" {
     def Xform "Robot" (
         prepend apiSchemas = ["PhysicsArticulationRootAPI"]
         variants = {
             string gear = "soft"
         }
         prepend variantSets = "gear"
-    )
-    {
-        def Scope "joints"
-        {
-            def PhysicsRevoluteJoint "hip"
-            {
-            }
-            def PhysicsPrismaticJoint "slide"
-            {
-            }
-            def PhysicsFixedJoint "weld"
-            {
-            }
-            def PhysicsSphericalJoint "ball"
-            {
-            }
-            def PhysicsRevoluteJoint "twin"
-            {
-            }
+    ) {
+        def Scope "joints" {
+            def PhysicsRevoluteJoint "hip" {}
+            def PhysicsPrismaticJoint "slide" {}
+            def PhysicsFixedJoint "weld" {}
+            def PhysicsSphericalJoint "ball" {}
+            def PhysicsRevoluteJoint "twin" {}
         }
-        def Xform "arm"
-        {
-            def PhysicsRevoluteJoint "twin"
-            {
-            }
+        def Xform "arm" {
+            def PhysicsRevoluteJoint "twin" {}
             def Xform "hand" (
                 instanceable = true
                 prepend references = @BOT@</Bot>
-            )
-            {
-            }
+            ) {}
         }
         variantSet "gear" = {
             "soft" {
@@ -103,35 +80,24 @@ def Xform "World"
             }
         }
     }
-    def Xform "Other"
-    {
-        def PhysicsRevoluteJoint "elbow"
-        {
-        }
+    def Xform "Other" {
+        def PhysicsRevoluteJoint "elbow" {}
     }
     def Xform "Linked" (
         prepend references = @BOT@</Bot>
-    )
-    {
+    ) {
         def Scope "Actuators" (
             prepend references = @BOT@</Bot/Tools>
-        )
-        {
-        }
+        ) {}
     }
     def Xform "Stamp" (
         instanceable = true
         prepend references = @BOT@</Bot>
-    )
-    {
-    }
+    ) {}
     def Xform "Asleep" (
         active = false
-    )
-    {
-        def PhysicsRevoluteJoint "hip"
-        {
-        }
+    ) {
+        def PhysicsRevoluteJoint "hip" {}
     }
 }
 """
@@ -206,22 +172,15 @@ def test_writes_the_documented_prim(stage):
         root.ExportToString()
         == """#usda 1.0
 
-def Xform "R"
-{
-    def PhysicsRevoluteJoint "a"
-    {
-    }
+def Xform "R" {
+    def PhysicsRevoluteJoint "a" {}
 
-    def PhysicsPrismaticJoint "b"
-    {
-    }
+    def PhysicsPrismaticJoint "b" {}
 
-    def Scope "Actuators"
-    {
+    def Scope "Actuators" {
         def NewtonActuator "act" (
             prepend apiSchemas = ["NewtonPDControlAPI", "NewtonMaxEffortClampingAPI", "NewtonActuatorDelayAPI"]
-        )
-        {
+        ) {
             custom float newton:constEffort = 0
             custom int newton:delaySteps = 3
             custom float newton:kd = 2.5

@@ -42,32 +42,22 @@ TABLE = "NewtonPositionBasedClampingAPI"
 KNOWN = ", ".join(sorted(config.SCHEMA for config in CONFIGS))
 REMEDIES = ("Author ", "Apply ", "Use ", "Correct ", "Target ", "Deactivate ", "Complete ", "Sort ")
 ROOT_API = '( prepend apiSchemas = ["PhysicsArticulationRootAPI"] )'
-ROBOT = """def Xform "Robot" {robot_api}
-{{
-    def Xform "base" {link_api}
-    {{
-    }}
-    def Xform "leg"
-    {{
-    }}
-    def Scope "joints"
-    {{
-        def PhysicsFixedJoint "root_joint" {joint_api}
-        {{
+ROBOT = """def Xform "Robot" {robot_api} {{
+    def Xform "base" {link_api} {{}}
+    def Xform "leg" {{}}
+    def Scope "joints" {{
+        def PhysicsFixedJoint "root_joint" {joint_api} {{
             rel physics:body1 = </World/Robot/base>
         }}
-        def PhysicsRevoluteJoint "hip"
-        {{
+        def PhysicsRevoluteJoint "hip" {{
             rel physics:body0 = </World/Robot/base>
             rel physics:body1 = </World/Robot/leg>
         }}
-        def PhysicsPrismaticJoint "slide"
-        {{
+        def PhysicsPrismaticJoint "slide" {{
             rel physics:body0 = </World/Robot/leg>
         }}
     }}
-    def Scope "Actuators"
-    {{
+    def Scope "Actuators" {{
 {actuators}
     }}
 }}
