@@ -207,7 +207,6 @@ class World:
         one.attached, one.closed = False, True
 
     def reset(self, one: Expected, rows: list[int] | None = None) -> None:
-        """Some robots of a wrapper start over."""
         one.steps[one.rows if rows is None else rows] = 0
         if rows is None:
             one.failed = False
@@ -478,7 +477,6 @@ class Life(stateful.RuleBasedStateMachine):
         assert ghost() is None
 
     def teardown(self) -> None:
-        """After the last wrapper everything is as it was found."""
         while self.wrappers:
             self.end(0, keep=True)
             self.all_is_as_expected()
@@ -564,8 +562,6 @@ class raises:
 
 
 class LifeInMemory(Life):
-    """The model is exact, efforts included."""
-
     kind = Memory
 
 

@@ -214,8 +214,6 @@ def test_targets_are_reached_missed_or_not_measured() -> None:
 
 
 def test_actuator_has_goals_beside_newton_and_beside_the_wrapper() -> None:
-    """The first is a lower bound of the worst pipeline, the second an upper one."""
-
     def case(pipeline: str, size: int, name: str, ratio: float) -> Case:
         return Case("actuator", "12", size, pipeline, False, outcomes={name: Outcome(seconds=1.0, ratio=ratio)})
 

@@ -143,7 +143,6 @@ def test_saved_state_can_be_pickled(again) -> None:
     ids=lambda error: type(error).__name__,
 )
 def test_errors_reach_other_processes(error, again) -> None:
-    """With all that they say, notes too: a pool of processes hangs or breaks where they do not."""
     error.add_note("besides")
     other = again(error)
     assert type(other) is type(error) and str(other) == str(error) and vars(other) == vars(error)

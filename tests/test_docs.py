@@ -142,7 +142,6 @@ def test_command_runs(command, tmp_path, monkeypatch) -> None:
 
 @pytest.mark.slow
 def test_quickstart_runs(tmp_path, monkeypatch) -> None:
-    """Its commands, one after the other in one folder; the delay, friction and damping are found again."""
     (tmp_path / "data").symlink_to(REPOSITORY / "data")
     monkeypatch.chdir(tmp_path)
     page = (REPOSITORY / "docs" / "tutorials" / "quickstart.md").read_text("utf-8")
@@ -199,14 +198,12 @@ def test_dependency_asks_for_a_version_that_exists(text) -> None:
 
 
 def test_readme_snippet_prints_the_targets(capsys) -> None:
-    """The README's arm arrives where the README sends it."""
     code, *_ = re.findall(r"^```python\n(.*?)^```", PAGES[0].read_text(), re.DOTALL | re.MULTILINE)
     exec(compile(code, "snippet", "exec"), {"__name__": "snippet"})
     assert "[[ 0.6  0.2 -0.6 -1.4  0.6  2.2  1.4]]" in capsys.readouterr().out
 
 
 def test_readme_snippets_fit_twelve_lines() -> None:
-    """A first look takes one screen, for each kind of user."""
     snippets = re.findall(r"^```python\n(.*?)^```", PAGES[0].read_text(), re.DOTALL | re.MULTILINE)
     assert len(snippets) == 3
     assert all(len(code.splitlines()) <= 12 for code in snippets)
@@ -252,7 +249,6 @@ def test_page_of_the_shell_lists_every_command(command) -> None:
 
 
 def test_table_of_places_names_real_files() -> None:
-    """Each question of CONTRIBUTING has a first file, and all files exist."""
     rows = re.findall(r"^\| (?:the|what) [^|]+ \| (.+) \|$", (REPOSITORY / "CONTRIBUTING.md").read_text(), re.MULTILINE)
     files = [file for row in rows for file in re.findall(r"`([\w/]+(?:\.\w+|/schemas))`", row) if "()" not in file]
     assert len(rows) >= 28 and len(files) >= len(rows)

@@ -38,7 +38,6 @@ def test_import_loads_nothing_heavy(code, absent) -> None:
 
 @pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["run", "--sped", "2"]])
 def test_help_of_the_command_loads_nothing_heavy(arguments) -> None:
-    """Nor does an error in the arguments: nothing is loaded that only answers need."""
     code = f"""
 from isaacsim.core.experimental.actuators.tools.commands.main import main
 try:

@@ -52,7 +52,6 @@ def test_inspection_shows_all_fields_with_units(config, tmp_path) -> None:
     (aa.RateConfig(), "decimation", aa.Uniform(1, 6)),
 )
 def test_robots_may_draw_their_own(config, name, drawn) -> None:
-    """At construction; efforts of robots with equal signals then differ, or their controllers run at other steps."""
     arrays = aa.ActuatedArrays(["j"], {"j": [PD, config]}, num_robots=16)
     arrays.randomize({name: drawn}, seed=3)
     (component,) = [one for one in arrays.actuators[0].stages if name in type(one).PARAMETERS]

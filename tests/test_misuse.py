@@ -189,7 +189,6 @@ def test_actuator_that_is_none_is_named(sim) -> None:
 
 
 def test_delay_beyond_all_numbers_is_refused(sim) -> None:
-    """An integer of Python may be larger than any number of floating point."""
     with (
         aa.ArticulationActuators.from_configs(
             "/World/Pendulum", {".*": [aa.PDControlConfig(1.0, 1.0), aa.DelayConfig(3)]}

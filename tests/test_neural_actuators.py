@@ -43,7 +43,6 @@ LIMIT, DELAY = 4.0, 2
 
 
 def stage_with(folder: Path, joints: dict[str, tuple[str, int | None, float | None]]) -> Usd.Stage:
-    """A robot whose joints have these networks, delays and limits."""
     stage = Usd.Stage.CreateInMemory()
     UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim(ROOT, "Xform"))
     for name, (kind, delay, limit) in joints.items():
@@ -262,7 +261,6 @@ def test_step_that_the_network_was_not_trained_for_leaves_no_effort(tmp_path, rn
 
 
 def test_built_in_python(tmp_path, rng) -> None:
-    """A controller of a path in `from_actuators`, the same on two joints."""
     path = write_network(tmp_path / "lstm.safetensors", *NETWORKS["lstm"])
     limit = aa.ClampingMaxEffort(wp.full(ROBOTS, LIMIT, dtype=wp.float32, device="cpu"))
     config = aa.ActuatorConfig(aa.ControllerNeuralLSTM(path), [limit])
@@ -282,7 +280,6 @@ def test_built_in_python(tmp_path, rng) -> None:
 
 
 def test_metadata_of_a_file(tmp_path) -> None:
-    """As written, and as a JSON file beside it adds."""
     path = write_network(tmp_path / "mlp.safetensors", *NETWORKS["mlp"])
     assert aa.load_metadata(path) == NETWORKS["mlp"][1]
     path.with_suffix(".json").write_text('{"pos_scale": 7.0, "author": "bench 4"}')
@@ -290,7 +287,6 @@ def test_metadata_of_a_file(tmp_path) -> None:
 
 
 def test_linear_network_drives_physics_as_the_pd_law_that_it_is(robots, tmp_path) -> None:
-    """A file beside the robot; one layer without activation whose weights are the gains."""
     kp, kd, found = 20.0, 2.0, {}
     network = Network(2, (Linear(0, np.float32([[kp / 2, -kd / 4]]), np.float32([0.0])),))
     metadata = {"model_type": "mlp", "pos_scale": 2.0, "vel_scale": 4.0}
@@ -347,7 +343,6 @@ def test_agrees_with_newtons_own(kind, tmp_path, rng) -> None:
 
 
 def test_wrapper_runs_what_is_not_recognised_if_trusted(tmp_path, run_by_torch) -> None:
-    """By its own argument, which is no other wrapper's, or by path; an error names prim, file and remedies."""
     stage = Usd.Stage.CreateInMemory()
     UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim(ROOT, "Xform"))
     UsdPhysics.RevoluteJoint.Define(stage, f"{ROOT}/joints/knee")

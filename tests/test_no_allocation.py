@@ -142,7 +142,6 @@ with legs.record():
 
 
 def counted(tmp_path: Path, program: str, *arguments: str) -> list[str]:
-    """What a program says last that can ask how the allocator was called."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         pytest.skip("no C compiler")

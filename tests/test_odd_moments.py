@@ -115,8 +115,6 @@ def test_finaliser_may_use_what_it_likes(arm, what) -> None:
 
 
 def test_object_that_steps_as_it_dies_steps(arm) -> None:
-    """`__del__` is a place like any other."""
-
     class Dying:
         def __del__(self) -> None:
             arm.sim.step(2)

@@ -107,7 +107,6 @@ def test_failed_install_says_what_to_do_and_is_tried_again(project) -> None:
 
 
 def test_error_of_the_compiler_is_shown(project) -> None:
-    """Where the native code is wrong, in the line that says so, and nothing counts as installed."""
     done = run(project, "script.py", PIP="broken")
     assert done.returncode == 1 and "native/step.cpp:9:1: error: expected ;" in done.stderr
     assert not (project / ".venv" / "installed").exists()
@@ -168,7 +167,6 @@ def test_missing_venv_module_says_what_to_install(project) -> None:
 
 
 def test_missing_python_says_which_are_good(project) -> None:
-    """No suitable interpreter: one message, nothing made."""
     (project / "tools" / "python3.11").unlink()
     done = run(project, "script.py")
     assert done.returncode == 1 and "3.11, 3.12 or 3.13" in done.stderr

@@ -22,7 +22,6 @@ def test_citation_has_this_version() -> None:
 
 
 def test_notice_names_every_robot() -> None:
-    """Each file of data/robots, with the licences that the README of that folder has for it."""
     notice = (REPOSITORY / "NOTICE").read_text("utf-8")
     # an own robot may be named without its extension
     assert [file.name for file in ROBOTS if file.name not in notice and file.stem not in notice] == []

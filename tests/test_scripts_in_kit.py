@@ -155,7 +155,6 @@ def test_drive_from_omnigraph(kind, tmp_path) -> None:
 
 
 def test_kit_executes_the_graph_and_goes_on(extension, tmp_path) -> None:
-    """The script starts no Kit, opens the file and presses Play; frames are Kit's."""
     done = Done(tmp_path, script_in(extension, "drive_from_omnigraph"), kind="isaac-physx", inside=True)
     assert done.process.returncode == 0, done.output
     pid_of_graph(done.recording())

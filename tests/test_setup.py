@@ -37,7 +37,6 @@ chmod +x "$made"
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A folder with `setup.py`, one module and the sources of the core."""
     shutil.copy(REPOSITORY / "setup.py", tmp_path)
     (tmp_path / "small.py").touch()
     # what the environments need
@@ -122,8 +121,6 @@ def test_core_of_a_clone_has_the_best_instruction_set_of_its_processor(
 
 @pytest.mark.slow
 def test_core_is_compiled_again_only_where_something_has_changed(project) -> None:
-    """For another extra nothing is; a header, an option, a compiler of another version or a wish compiles it."""
-
     def compiles(*command: str) -> bool:
         shutil.rmtree(project / "dist", ignore_errors=True)
         code, said, wheels = build(project, command=command or ("bdist_wheel",))

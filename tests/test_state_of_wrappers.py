@@ -97,7 +97,6 @@ def same(first: State, second: State) -> bool:
 
 
 def require_refused(legs: Legs, saved, *words: str) -> None:
-    """One ValueError, with these words, and nothing is changed."""
     before = legs.wrapper.save_state()
     with pytest.raises(ValueError) as error:
         legs.wrapper.restore_state(saved)
@@ -125,7 +124,6 @@ def saved(legs: Legs) -> State:
 
 
 def states(saved: State) -> State:
-    """What actuators remember; the rest is about the wrapper."""
     return {name: values for name, values in saved.items() if name not in PLAIN}
 
 
@@ -177,7 +175,6 @@ def test_what_is_no_array_is_refused(odd, legs, saved) -> None:
 
 
 def test_list_is_refused_or_taken_for_what_it_holds(legs, saved) -> None:
-    """A state that went through JSON has lost its types."""
     for name, values in states(saved).items():
         with contextlib.suppress(ValueError):
             legs.wrapper.restore_state(saved | {name: values.tolist()})
@@ -207,7 +204,6 @@ def test_state_of_an_older_version_is_refused_by_name(old, legs) -> None:
 
 @pytest.mark.parametrize("value", [-1, 2, 2**31 - 1, -(2**31)])
 def test_numbers_out_of_range_lead_nowhere_else(value, legs, saved) -> None:
-    """They are refused, or stand for the nearest that can be; no step reads or writes beside the state."""
     for name in [name for name, values in saved.items() if values.dtype.kind == "i" and name != "layout"]:
         before = legs.wrapper.save_state()
         try:
@@ -219,7 +215,6 @@ def test_numbers_out_of_range_lead_nowhere_else(value, legs, saved) -> None:
 
 
 def test_number_that_is_not_finite_gives_no_effort(legs, saved) -> None:
-    """It is refused, or faults its joint: an effort is finite whatever was restored."""
     for name in [name for name, values in states(saved).items() if values.dtype.kind == "f"]:
         before = legs.wrapper.save_state()
         try:

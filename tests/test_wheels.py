@@ -29,7 +29,6 @@ def pythons() -> list[str]:
 
 
 def test_wheels_are_built_for_every_python_that_the_package_is_for() -> None:
-    """On the machines that are promised, for the machine itself, and the core has to be in them."""
     settings = PROJECT["tool"]["cibuildwheel"]
     assert settings["build"] == [f"{tag}-*" for tag in pythons()] and settings["archs"] == ["native"]
     assert settings["environment"] == {"ACTUATORS_CORE": "required"}

@@ -43,7 +43,6 @@ def distributions(extra: str) -> set[str]:
 
 @pytest.mark.slow
 def test_actuators_run_with_the_core_alone() -> None:
-    """An `Actuator` in a loop, and the wrapper on a host without a stage."""
     script = str(REPOSITORY / "tests" / "installs" / "core_alone.py")
     done = without_extras("runpy.run_path(sys.argv[0], run_name='__main__')", script)
     assert done.returncode == 0, done.stderr
@@ -77,7 +76,6 @@ def test_own_simulator_runs_with_the_core_alone() -> None:
 )
 @pytest.mark.slow
 def test_what_is_missing_is_told(code, error, extra) -> None:
-    """The last line of the error names the library and the command that installs it."""
     done = without_extras(code)
     last = done.stderr.strip().splitlines()[-1]
     command = rf"pip install -e '.*\[{extra}\]'"
@@ -87,7 +85,6 @@ def test_what_is_missing_is_told(code, error, extra) -> None:
 
 
 def test_simulator_needs_no_newton(monkeypatch) -> None:
-    """USD is read without it."""
     from isaacsim.core.experimental.actuators import Simulation
 
     monkeypatch.setitem(sys.modules, "newton", None)
@@ -129,8 +126,6 @@ def test_name_of_the_missing_module_is_kept() -> None:
 
 
 class Installed:
-    """A distribution that pip installed from a URL, or from an index."""
-
     def __init__(self, said: str | None) -> None:
         self.said = said
 

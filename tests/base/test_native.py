@@ -45,7 +45,6 @@ def package(tmp_path: Path) -> Path:
 
 
 def compiled(place: Path, before: str = "", body: str = "") -> None:
-    """A small core with a compiler, or a skip without one."""
     compiler = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
     if compiler is None or sys.platform == "win32":
         pytest.skip("no C++ compiler")

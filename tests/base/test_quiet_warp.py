@@ -23,7 +23,6 @@ with Simulation("data/robots/pendulum.usda") as sim:
 
 @pytest.mark.parametrize(("program", "result"), [(OURS, "[[20.]]\n"), (SIMULATION, "stepped\n")], ids=["loop", "file"])
 def test_output_is_the_programs_alone(program, result) -> None:
-    """No banner, and no warning of a machine without a GPU."""
     command = [sys.executable, "-c", program]
     done = ran(command, check=True, cwd=REPOSITORY)
     assert (done.stdout, done.stderr) == (result, "")

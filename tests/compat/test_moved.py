@@ -87,7 +87,6 @@ def test_each_form_of_import_works_and_warns_where_it_is(statement) -> None:
 
 
 def test_paths_of_the_documented_extension_stay() -> None:
-    """They are no deprecated paths: no warning."""
     for name in ("nodes", "nodes.state", "nodes.OgnArticulationActuators"):
         current = importlib.import_module(f"{NAME}.extension.action_graphs.{name}")
         assert importlib.import_module(f"{NAME}.{name}") is current
@@ -127,7 +126,6 @@ def test_starting_imports_no_room() -> None:
 
 
 def test_python_m_runs_an_earlier_path() -> None:
-    """`python -m …networks` converts networks."""
     command = [sys.executable, "-W", "always::DeprecationWarning", "-m", f"{NAME}.networks", "--help"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "convert" in done.stdout and deprecated("networks", "files.networks") in done.stderr

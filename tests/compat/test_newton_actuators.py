@@ -35,7 +35,6 @@ TABLE = [-1.0, -0.5, 0.0, 0.0, 0.4, 1.0], [5.0, 80.0, 60.0, 20.0, 20.0, 5.0]
 
 @pytest.fixture(autouse=True)
 def _on_cpu() -> Iterator[None]:
-    """The older library launches on the default device."""
     with wp.ScopedDevice("cpu"):
         yield
 
@@ -192,7 +191,6 @@ def test_nothing_until_the_delay_is_full(same) -> None:
 
 
 def test_state_of_a_delay_can_be_written() -> None:
-    """What is said of it acts: rows, the row written last, and whether it is full."""
     at = places(0)
     actuator = ours.ActuatorDelayedPD(at, at, floats(1), floats(0), 3, floats(99))
     state, control = actuator.state(), control_of(40)
@@ -284,7 +282,6 @@ def test_same_arguments(name) -> None:
 )
 @pytest.mark.parametrize("name", [name for name in CLASSES if "Net" not in name and name != "Actuator"])
 def test_lengths_are_compared_with_the_number_of_actuators(name, short, rng) -> None:
-    """By name, as in the real package."""
     p, at, out = parameters(rng, 2, True), places(*range(N)), places(*range(N))
     if short == "output_indices":
         out = places(0)
@@ -417,7 +414,6 @@ def test_base_class_runs_hooks_of_a_subclass() -> None:
 
 @pytest.mark.parametrize("order", ["pos_vel", "vel_pos"])
 def test_network_of_a_file(order, tmp_path, rng) -> None:
-    """What the constructor says goes before the file; history, scales and limit are as documented."""
     network = random_network("mlp", 6)
     said = {"input_idx": [0, 1, 3], "pos_scale": 2.0, "vel_scale": 0.3, "torque_scale": 20.0, "input_order": order}
     path = write_network(tmp_path / "mlp.safetensors", network, {"input_idx": [0, 1, 2], "history_fill": "first"})
@@ -461,7 +457,6 @@ def test_lstm_of_a_file(tmp_path, rng) -> None:
 
 
 def test_what_is_no_network_is_refused(tmp_path) -> None:
-    """As in the real package, by `ValueError`."""
     at = places(0)
     path = write_network(tmp_path / "mlp.safetensors", random_network("mlp", 2), {"model_type": "mlp"})
     for given, message in (
@@ -563,7 +558,6 @@ class Prim:
 
 
 def test_prims_of_all_attributes_are_read_alike() -> None:
-    """Every choice of attributes, authored or not: class, targets, arguments and transmission."""
     peer = newton_actuators()
     said = {"kp": 1.0, "ki": 2.0, "delay": 3, "saturationEffort": 4.0, "velocityLimit": 5.0, "maxForce": 6.0}
     rest = {"kd": 7.0, "integralMax": 8.0, "constForce": 9.0, "transmission": (0.5, 1.0), "gear": 2.0, "other": 1.0}
@@ -641,7 +635,6 @@ ROWS = re.findall(r"^\| `(Actuator.*)` \| `(\[.*\])` \|$", PAGE.read_text("utf-8
 
 @pytest.mark.parametrize(("old", "new"), ROWS)
 def test_rows_of_the_migration_page_give_the_same_efforts(old, new, tmp_path, rng) -> None:
-    """Both cells are run as they stand, and step together once a delay is full."""
     metadata = {"pos_scale": 2.0, "vel_scale": 0.3, "torque_scale": 20.0, "input_idx": [0, 1, 3]}
     write_network(tmp_path / "mlp.safetensors", random_network("mlp", 6), {"model_type": "mlp"} | metadata)
     write_network(tmp_path / "lstm.safetensors", random_network("lstm", 2), {"model_type": "lstm"})

@@ -45,7 +45,6 @@ def clamps() -> dict:
 
 
 def efforts(actuator, steps: int = 60) -> np.ndarray:
-    """Efforts under random signals, the same in every run."""
     rng, found = np.random.default_rng(3), []
     now, after = actuator.state(), actuator.state()
     for _ in range(steps):
@@ -116,7 +115,6 @@ def test_a_history_that_the_first_step_fills_is_refused(tmp_path) -> None:
 
 
 def test_metadata_that_are_not_in_the_file_are_refused(tmp_path) -> None:
-    """newton reads the file and nothing else."""
     file = write_network(tmp_path / "net.safetensors", random_network("mlp", 2), {})
     with pytest.raises(ValueError, match=r"'effort_scale': 2\.0.*: must be in the file.* by convert_checkpoint"):
         to_newton(ours.ControllerNeuralMLP(file, metadata={"effort_scale": 2.0}))
@@ -135,7 +133,6 @@ def test_what_newton_computes_stays_itself() -> None:
 
 
 def test_newton_has_to_be_there(monkeypatch) -> None:
-    """Else the error says how to get it."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "newton"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "newton", None)

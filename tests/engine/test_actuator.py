@@ -187,7 +187,6 @@ def test_index_arrays_pick_and_place(rng) -> None:
 
 
 def test_position_targets_stand_where_their_own_indices_say(rng) -> None:
-    """Even where they are as many as the positions."""
     state, control = frame(rng, 5)
     actuator = aa.Actuator(indices([0]), aa.ControllerPD(floats([3]), floats([0])), target_pos_indices=indices([4]))
     control.joint_act = None
@@ -257,8 +256,6 @@ def spread(array: wp.array) -> wp.array:
 @pytest.mark.parametrize("given", ["written", "replaced"])
 @pytest.mark.parametrize("attribute", ["kp", "kd", "ki", "integral_max", "const_effort", "delay_steps", "max_effort"])
 def test_parameters_are_live(attribute, given, rng) -> None:
-    """A value written into an array, or an array put in its place, acts at the next step."""
-
     def made(**values: float) -> aa.Actuator:
         gains = {"kp": 9.0, "ki": 40.0, "kd": 1.0, "integral_max": 0.001, "const_effort": 0.5}
         clamps = [aa.ClampingMaxEffort(full(values.get("max_effort", 30.0)))]
@@ -437,7 +434,6 @@ def test_agrees_with_newton(rng) -> None:
 
 
 def test_wrapper_shows_actuators_that_say_where_they_stand() -> None:
-    """Indices are robot-major into flattened `(robots, DOFs)` arrays."""
     from isaacsim.core.experimental.actuators import ActuatorConfig, ArticulationActuators, use_host
     from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 
@@ -451,7 +447,6 @@ def test_wrapper_shows_actuators_that_say_where_they_stand() -> None:
 
 
 def test_actuator_of_a_plan_compiles_no_step_of_its_own() -> None:
-    """Not even where others compile at once: the plan steps it, and a motor of a linkage has no step alone."""
     numbers = wp.ones(2, dtype=wp.float32, device="cpu", requires_grad=True)
     indices = wp.array([0, 1], dtype=wp.uint32, device="cpu")
     found = [

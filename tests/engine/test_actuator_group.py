@@ -129,7 +129,6 @@ def test_two_actuators_add_to_one_place(rng) -> None:
 
 
 def test_component_put_in_later_acts(rng) -> None:
-    """Of the user's own, and a known one again; also when the actuator was stepped by itself meanwhile."""
     actuators = [pd(rng, 4), pd(rng, 4, joint=1)]
     group, (state, control) = aa.ActuatorGroup(actuators), frame(rng, 40, 36)
 

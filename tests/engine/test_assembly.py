@@ -51,7 +51,6 @@ def test_strided_rows_are_read_and_written_in_place() -> None:
 
 
 def test_indices_of_actuators_follow_the_columns() -> None:
-    """Joints may have other columns after a restart of physics; the index arrays of the actuators show them."""
     engine = Bench().engine
     held = [actuator.indices for actuator in engine.actuators]
     wide = [np.zeros((ROBOTS, 5), np.float32) for _ in range(6)]

@@ -21,7 +21,6 @@ def made(steps: int = 2) -> Actuator:
 
 
 def run(actuator: Actuator, now, after, targets) -> list[list[float]]:
-    """Efforts of steps whose states take turns."""
     found = []
     for target in targets:
         state = SimpleNamespace(joint_q=floats(0, 0), joint_qd=floats(0, 0))

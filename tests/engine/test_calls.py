@@ -93,7 +93,6 @@ def doubles(count: int = N) -> wp.array:
     (lambda a, s, c: setattr(a, "control_computed_output_attr", "computed"), "has no array 'computed'"),
 )
 def test_what_does_not_fit_is_refused(change: Any, words: str, rng: np.random.Generator) -> None:
-    """By name, and before anything is written, also when it comes after good steps."""
     actuator = made()
     now, after = actuator.state(), actuator.state()
     state, control = frame(rng)
@@ -155,7 +154,6 @@ def test_states_of_another_actuator_are_refused(rng) -> None:
 
 @pytest.mark.parametrize("dt", [None, -1.0, np.nan, np.inf, -np.inf, -1e-9])
 def test_time_step_that_is_none_is_refused(dt, rng) -> None:
-    """A law with an integral needs one; after a good step too, and nothing has happened then."""
     actuator = made()
     now, after = actuator.state(), actuator.state()
     state, control = frame(rng)
@@ -277,7 +275,6 @@ def test_an_attribute_that_raises_is_heard(rng) -> None:
 
 
 def laid_out(kind: str, values: np.ndarray, at: np.ndarray) -> tuple[wp.array, wp.array]:
-    """An array with `values` where its index array leads."""
     step = 3 if kind == "strided" else 1
     base = np.full(step * 40, 77, np.float32)
     base[::step][at] = values
@@ -362,7 +359,6 @@ def test_an_actuator_sees_what_those_before_it_wrote(count) -> None:
 
 
 def test_an_actuator_sees_the_one_number_it_shares_with_another() -> None:
-    """The last effort of one is the first target of the next, which stands in a block before."""
     count, found = 1000, []
     for group in (True, False):
         chain = [pd(2, count, control_output_attr="one"), pd(3, count, control_target_pos_attr="two")]
@@ -551,7 +547,6 @@ def test_nothing_is_kept_alive_for_ever(path, rng) -> None:
 
 
 def test_unchanged_sees_every_change() -> None:
-    """In dicts and lists: another object, one more, one less."""
     one, two = object(), object()
     assert unchanged([({"a": one}, (one,)), ([one, two], (one, two)), contents([]), contents({"a": 1})])
     for container in ({"a": two}, {"a": one, "b": two}, {}, [two], [], [one, two]):
@@ -560,8 +555,6 @@ def test_unchanged_sees_every_change() -> None:
 
 
 class OfCore:
-    """Calls of the core of one spring, without or with state."""
-
     def __init__(self, **changed) -> None:
         self.actuator = made()
         step = self.actuator.compiled()
@@ -656,7 +649,6 @@ def test_core_steps_what_it_knows_and_nothing_else() -> None:
 
 @pytest.mark.usefixtures("native_only")
 def test_what_the_core_has_met_it_steps_alone(rng, monkeypatch) -> None:
-    """Arrays and states that it was given once are not looked for in Python any more; nor does Python step."""
     actuator = made()
     one, state = frame(rng), actuator.state()
     monkeypatch.setattr(actuator.compiled(), "step", lambda *_given: pytest.fail("step"))
@@ -671,7 +663,6 @@ def test_what_the_core_has_met_it_steps_alone(rng, monkeypatch) -> None:
     "dt", [-1.0, np.nan, np.inf, -(10**400), 10**400], ids=["negative", "nan", "inf", "small", "large"]
 )
 def test_seconds_that_are_no_step_are_refused(rng, dt) -> None:
-    """On every path, whole numbers larger than any float too."""
     actuator = made()
     state = actuator.state()
     refused(ValueError, lambda: actuator.step(*frame(rng), state, state, dt), "finite number of seconds >= 0")

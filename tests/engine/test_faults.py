@@ -28,7 +28,6 @@ NEEDING = {
 
 @pytest.fixture(params=["native", "warp"])
 def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Each engine on the CPU."""
     if request.param == "warp":
         monkeypatch.setattr(assembly, "has_native_core", lambda: False)
         monkeypatch.setattr(assembly, "missing_core", lambda: "")

@@ -207,7 +207,6 @@ def test_gradients_are_those_of_finite_differences(kind, depth, states, tmp_path
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.slow("Warp")
 def test_network_of_a_motor_before_its_gear(kind, is_sensed, tmp_path) -> None:
-    """It gets the signals of the motor, as a sensor gives them; by ratio and offset too, behind a delay."""
     rollout = Rollout(tmp_path, MODELS[kind], METADATA[kind], 3, 2, seed=6)
     rollout.is_geared, rollout.is_sensed = True, is_sensed
     expected = rollout.differences()
@@ -237,7 +236,6 @@ def test_states_without_gradients_are_let_be(kind, tmp_path) -> None:
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_every_operation(name, tmp_path) -> None:
-    """Two steps of a network with each of the functions, and of recurrent layers among others."""
     network = NETWORKS[name]
     metadata = {"effort_scale": 3.0}
     if network.kind == "mlp":
@@ -260,7 +258,6 @@ def test_every_operation(name, tmp_path) -> None:
     ("clamp", (-0.5, 0.25), 0.25, 1.0),
 )
 def test_where_a_function_has_two_slopes_it_is_that_of_torch(function, taken, place, slope, tmp_path) -> None:
-    """Exactly at the place; a row that is not there changes nothing."""
     network = Network(2, (Slice(0, 0, 1), Unary(function, 1, taken)))
     file = write_network(tmp_path / "knee.safetensors", network, {"input_idx": [0]})
     actuator = aa.Actuator(array([0], False, wp.uint32), aa.ControllerNeuralMLP(file), requires_grad=True)
@@ -287,7 +284,6 @@ def test_every_instruction_set(kind, isa, tmp_path, monkeypatch) -> None:
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("states", [swapped, in_place])
 def test_fault_has_no_gradient(kind, states, tmp_path) -> None:
-    """Of a joint with a fault none for that step; what it remembered goes on to act, and others are what they were."""
     found: list[Values] = []
     for bad in (False, True):
         rollout = Rollout(tmp_path, MODELS[kind], METADATA[kind], 3)
@@ -315,7 +311,6 @@ def test_fault_has_no_gradient(kind, states, tmp_path) -> None:
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("kind", MODELS)
 def test_reset_ends_what_goes_back(kind, whole, tmp_path) -> None:
-    """What was remembered before it has no gradient, of the joints of a mask or of all; nothing is said of kernels."""
     rollout = Rollout(tmp_path, MODELS[kind], METADATA[kind], 2)
     actuator = aa.Actuator(array(np.arange(N), False, wp.uint32), rollout.controller, requires_grad=True)
     state, mask = actuator.state(), np.arange(N) % 2 == 0

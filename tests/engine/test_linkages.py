@@ -72,7 +72,6 @@ def motors(first: aa.LinkageConfig, second: aa.LinkageConfig, *stages: Any) -> d
 def test_motors_act_through_the_slopes(
     shafts: tuple[aa.LinkageConfig, aa.LinkageConfig], targets: str, rng: np.random.Generator
 ) -> None:
-    """PD and limit at the motors behind a gear; tables are read inside and beyond."""
     ratio, kp, kd, most = -4.0, 3.0, 0.2, 2.5
     gear = aa.TransmissionConfig(ratio=ratio, offset=0.1, targets=targets)
     arrays = aa.ActuatedArrays(
@@ -310,7 +309,6 @@ def tendon_arrays(rows: dict[str, list[float]], *stages: Any, robots: int = 6, *
 def test_tendons_move_more_joints_than_they_are(
     rows: dict[str, list[float]], unilateral: bool, rng: np.random.Generator
 ) -> None:
-    """Efforts are Gᵀτ, feedforward is least squares, and what no tendon sees gets none."""
     kp, kd, most, robots = 3.0, 0.2, 1.5, 6
     arrays = tendon_arrays(
         rows, aa.PDControlConfig(kp, kd), aa.MaxEffortClampingConfig(most), robots=robots, unilateral=unilateral
@@ -359,7 +357,6 @@ def test_power_of_shafts_is_that_of_joints(rng: np.random.Generator) -> None:
 @pytest.mark.parametrize("names", [FINGER[:2], FINGER[:3]], ids=["all joints", "some joints"])
 @pytest.mark.slow("warp")
 def test_slack_is_recorded(names: list[str]) -> None:
-    """As what limits the motor, behind a limit of its own; without a trace in the effort that was asked for."""
     cable = aa.LinkageConfig.tendon({"MCP": 1.0, "PIP": 0.5}, unilateral=True)
     motor = [aa.PDControlConfig(2.0, 0.0), aa.MaxEffortClampingConfig(0.5), cable]
     arrays = aa.ActuatedArrays(names, {"MCP": motor})

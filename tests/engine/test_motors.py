@@ -45,7 +45,6 @@ def problems(motors) -> list[str]:
 
 
 def test_patterns_match_names_in_full(host) -> None:
-    """`hip` is no pattern for `l_hip`; every joint takes the motor of its pattern."""
     assert (
         efforts(host, {".*_hip": [aa.PDControlConfig(5.0, 0.0)], "[lr]_knee": [aa.PDControlConfig(7.0, 0.0)]}).tolist()
         == [[5, 5, 7, 7]] * 3
@@ -258,7 +257,6 @@ def reference() -> np.ndarray:
 
 @pytest.mark.parametrize("way", ["components", "plain configs", "USD", "back from USD"])
 def test_efforts_are_bit_for_bit_those_of_every_other_way(reference, way) -> None:
-    """Components and configs in `from_actuators`, prims, and prims of what was read from prims."""
     assert (panda(way) == reference).all()
 
 
@@ -326,7 +324,6 @@ def test_any_finite_limit_is_one(clamp) -> None:
 
 
 def test_the_word_for_the_limit_of_the_joint_is_its_number() -> None:
-    """For all joints of a motor, for some by pattern, and for the peak of a DC motor."""
     clamps = [aa.MaxEffortClampingConfig("joint"), aa.DCMotorClampingConfig(500.0, 5.0, "joint")]
     with aa.Simulation(ARM), aa.ArticulationActuators.from_configs("/World/Arm", {".*": [FREE, *clamps]}) as made:
         dc_motor, plain = made.actuators[0].clamping

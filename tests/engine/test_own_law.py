@@ -161,7 +161,6 @@ def test_parameter_that_becomes_nan_stops_its_joint_only(which, rng) -> None:
 
 
 def test_state_that_is_not_finite_is_a_fault(rng) -> None:
-    """A finite effort does not hide it: the state is not written."""
     bench = bench_of(Overflowing(floats(1, 1, 1)), [])
     for step in range(3):
         efforts = bench.step(rng)
@@ -269,7 +268,6 @@ def test_the_inherited_constructor_checks_shapes() -> None:
 
 
 def test_arguments_without_defaults_are_required() -> None:
-    """The error names arguments that neither the prim nor `resolve_arguments` sets."""
     assert FilteredPD.resolve_arguments({"kp": 1.0, "rate": 2.0, "other": 3.0}) == {"kp": 1.0, "rate": 2.0}
     refused(ValueError, lambda: FilteredPD.resolve_arguments({"kp": 1.0}), r"FilteredPD lacks \['rate'\]")
 
@@ -353,7 +351,6 @@ def test_curves_by_themselves_give_the_same_bits(rng) -> None:
 
 
 def test_a_limit_that_is_prepared_for_the_step_runs_in_a_plan_only() -> None:
-    """`modify_forces` is not given the step."""
     limit, efforts = (
         curved_laws.ClampingCurved(floats(1, 1, 1), share=curved_laws.ONE, fade=curved_laws.DROOP),
         floats(1, 1, 1),
@@ -414,7 +411,6 @@ def kept_as_it_is(effort: float, q: float, qd: float, product: float):
 
 
 def test_a_parameter_may_be_called_dt() -> None:
-    """The step is what `PREPARE` takes beyond the parameters only."""
     kept = {"PARAMETERS": ("first", "dt"), "PREPARE": of_two, "LAW": kept_as_it_is}
     parameter = type("Product", (Passive,), kept)(floats(2, 2, 2), floats(5, 5, 5))
     step = type("Step", (Passive,), kept | {"PARAMETERS": ("first",)})(floats(2, 2, 2))

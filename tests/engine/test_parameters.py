@@ -62,7 +62,6 @@ def test_assigned_gain_acts_at_the_next_step(engine_kind) -> None:
 
 
 def test_assigned_array_is_copied(engine_kind) -> None:
-    """Later changes of the array have no effect; the attribute stays the same live view."""
     legs = Legs(aa.ClampingMaxEffort(array(50.0)))
     clamp, mine = legs.actuator.clamping[0], array(EACH)
     view = clamp.max_effort
@@ -135,7 +134,6 @@ def test_prim_with_two_targets_takes_a_value_for_each(engine_kind) -> None:
 )
 @pytest.mark.parametrize("touched", [False, True])
 def test_assignment_that_does_not_fit_is_refused(values: Any, touched: bool, engine_kind: str) -> None:
-    """Naming component and parameter; the values of before stay, as does what the attribute shows."""
     legs = Legs(aa.ClampingMaxEffort(array(50.0)))
     clamp = legs.actuator.clamping[0]
     if touched:
@@ -218,7 +216,6 @@ def efforts(wrapper: aa.ArticulationActuators) -> list[list[float]]:
 
 
 def test_read_parameter_stays_shared(wrapper) -> None:
-    """One value per robot and joint, robot after robot, in a copy that acts on nothing."""
     outer, inner = wrapper.actuators
     for actuator, expected in ((outer, [10.0] * 4), (inner, [20.0] * 2)):
         values = actuator.controller.read("kp")
@@ -251,7 +248,6 @@ LIMITS = {"saturation_effort": 30.0, "velocity_limit": 9.0, "max_motor_effort": 
 
 
 def arrays(groups: dict[str, str], robots: int) -> aa.ActuatedArrays:
-    """Joints of which each pattern is one actuator with the same motor."""
     motor = [aa.PIDControlConfig(**PARAMETERS), aa.DCMotorClampingConfig(**LIMITS), aa.MaxEffortClampingConfig(11.0)]
     return aa.ActuatedArrays(
         JOINTS, {pattern: [*motor, aa.DelayConfig(2)] for pattern in groups.values()}, num_robots=robots

@@ -43,7 +43,6 @@ def test_slots_may_stand_anywhere() -> None:
 
 
 def test_parameters_that_robots_share_are_held_once() -> None:
-    """As those of a prim are; one actuator with values per robot spreads the rows it has, no other."""
     shared = actuator()
     shared.shared = True
     plan = compile_plan([shared, actuator(clamping=[aa.ClampingMaxEffort(array(1, 2))])], 2)
@@ -89,8 +88,6 @@ def test_ring_holds_the_largest_delay() -> None:
 
 
 class OwnPD(aa.ControllerPD):
-    """A user's computation of a known law."""
-
     def compute(self, *arguments, **more) -> None:
         arguments[9].zero_()
 
@@ -150,7 +147,6 @@ LIMIT = aa.ClampingMaxEffort(array(1, 1))
     (actuator(delay=OWN_DELAY), ["OwnDelay", "ControllerPD"]),
 )
 def test_components_that_compute_arrays_stand_between_the_phases(entry, names) -> None:
-    """So do clamps that come before one of them, and the controller after a delay; the plan has the rest."""
     apart = array_stages(entry)
     if names is None:
         assert apart is None
@@ -162,7 +158,6 @@ def test_components_that_compute_arrays_stand_between_the_phases(entry, names) -
 
 
 def test_what_robots_share_is_what_the_first_has() -> None:
-    """Rows hold it beside the values of single robots, and alone where an actuator is shared."""
     given = actuator(aa.ControllerPD(array(5, 6), array(7, 8)))
     assert compile_plan([given], 2).control["kp"].shared.tolist() == [5]
     given.shared = True

@@ -71,7 +71,6 @@ def test_friction_of_a_tendon_is_that_of_a_rope_behind_its_motor(unilateral: boo
 
 
 def test_inertia_of_a_shaft_is_that_of_the_mass_matrix() -> None:
-    """On MuJoCo, of two tendons that move each other; without one, an error says what helps."""
     model = mujoco.MjModel.from_xml_string(CHAIN.format(armature="", across="b"))
     rope = aa.ShaftFrictionConfig(0.01)
     second = [aa.PDControlConfig(1.0, 0.01), rope, aa.LinkageConfig.tendon({"c": 1.0, "d": 0.5})]
@@ -110,7 +109,6 @@ CHAIN = """
 
 
 def motion(model: Any, motors: dict[str, Any], ticks: int = 2000) -> np.ndarray:
-    """Positions over time, of targets that change."""
     found = []
     with aa.MujocoSimulation(model, data := mujoco.MjData(model)) as sim:
         robot, actuators = sim.articulation("finger"), driven("finger", motors)

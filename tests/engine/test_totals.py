@@ -70,7 +70,6 @@ def test_two_laws_of_a_joint_do_not_publish_the_same_signal() -> None:
 
 
 def test_a_plan_keeps_what_is_read() -> None:
-    """A signal that no law of it asks for is not published, unless a total adds it up."""
     plan = compile_plan([heated.entry("hip", supplied=False)], ROBOTS)
     assert plan.signals == ["derating", "power"] and plan.has_totals and not plan.totals
     plan = compile_plan([heated.entry("hip")], ROBOTS)

@@ -62,7 +62,6 @@ def test_components_are_the_objects_given(host) -> None:
 
 @pytest.mark.parametrize("law", [aa.ControllerPID, OwnController])
 def test_component_of_several_joints_is_copied_for_the_second(host, law) -> None:
-    """The copies share neither parameters nor what they work with; one in a list twice is two."""
     limit = aa.ClampingMaxEffort(array(50.0))
     config = aa.ActuatorConfig(law(*[array(value) for value in (10.0, 10.0, 0.0, 9.0)]), [limit, limit])
     with wrapped((config, "hip"), (config, "knee")) as wrapper:
@@ -97,7 +96,6 @@ def test_component_of_an_open_wrapper_is_copied_with_its_values(host, own) -> No
 
 
 def test_closed_wrapper_leaves_components_with_their_values(host) -> None:
-    """They can be read and changed, and the next wrapper takes them as they are: the same objects."""
     config = aa.ActuatorConfig(pd(), [aa.ClampingMaxEffort(array(50.0))], aa.Delay(array(0, wp.int32), 1))
     with wrapped((config, "hip")) as first:
         live = config.controller.kp
@@ -133,8 +131,6 @@ def test_wrapper_that_was_refused_changes_nothing(host: ArraysHost, kp: Any, mes
 
 
 class Broken(aa.Controller):
-    """A law that takes more than its class says."""
-
     PARAMETERS = ("kp",)
     LAW = aa.ControllerPD.LAW
 

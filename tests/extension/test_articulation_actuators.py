@@ -139,7 +139,6 @@ def test_gains_are_copied_into_the_only_element(robot) -> None:
 
 
 def test_reset_of_environments_resets_their_actuators(host, wrapper) -> None:
-    """The delay of the robots that were reset starts over; that of the others goes on."""
     for target in (1.0, 2.0):
         host.arrays().position_targets[:] = target
         host.step(DT)
@@ -186,7 +185,6 @@ def test_reset_of_some_robots_keeps_the_error(host, wrapper) -> None:
 
 
 def test_disable_stops_automatic_steps(host, wrapper) -> None:
-    """After disabling, only explicit steps write efforts; enabling turns them on again."""
     host.arrays().position_targets[:] = 0.1
     wrapper.disable_auto_step_pre_physics()
     wrapper.disable_auto_step_pre_physics()
@@ -201,7 +199,6 @@ def test_disable_stops_automatic_steps(host, wrapper) -> None:
 
 
 def test_enabling_twice_steps_once(host, wrapper) -> None:
-    """The delay advances by one per physics step however often auto-step was enabled."""
     before = host.bus.num_callbacks
     wrapper.enable_auto_step_pre_physics()
     assert host.bus.num_callbacks == before
@@ -306,7 +303,6 @@ def test_step_before_play_says_so() -> None:
 
 
 def test_empty_wrapper_is_legal(host) -> None:
-    """No actuators: nothing is taken, a step does nothing."""
     with ArticulationActuators.from_actuators("/Robot_.*", []) as wrapper:
         wrapper.step_actuators(DT)
         assert wrapper.actuated_dof_indices == []
@@ -314,7 +310,6 @@ def test_empty_wrapper_is_legal(host) -> None:
 
 
 def test_skipping_discovery_makes_an_empty_wrapper(robots) -> None:
-    """`_skip_discovery` is part of the documented constructor."""
     with aa.Simulation(robots / "pendulum.usda"):
         assert ArticulationActuators("/World/Pendulum", _skip_discovery=True).actuators == []
 
@@ -328,7 +323,6 @@ def test_one_config_serves_several_joints(host) -> None:
 
 
 def test_component_parameters_are_live(host, wrapper) -> None:
-    """Writing one robot's gain acts at the next step, on that robot alone."""
     host.arrays().position_targets[:] = 0.1
     wrapper.actuators[1].controller.kp.numpy()[3] = 40.0
     host.step(DT)

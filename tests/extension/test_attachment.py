@@ -22,7 +22,6 @@ DT = 0.01
 
 
 def test_no_step_before_physics_is_ready(leg) -> None:
-    """Kit steps a little while it starts; a wrapper that steps automatically waits for ready."""
     wrapper = leg.wrap("knee")
     wrapper.enable_auto_step_pre_physics()
     leg.host.step(DT)
@@ -34,7 +33,6 @@ def test_no_step_before_physics_is_ready(leg) -> None:
 
 
 def test_wrapper_of_another_simulation_says_so(robots) -> None:
-    """With a new stage open, the old wrapper is harmless and its error names the remedy."""
     with aa.Simulation(robots / "arm_2dof.usda") as old:
         old.play()
         wrapper = aa.ArticulationActuators("/World/Arm")
@@ -156,7 +154,6 @@ def test_efforts_of_a_joint_that_another_drives_too_stay(leg) -> None:
 
 
 def test_stepping_may_end_while_physics_does_not_run(leg) -> None:
-    """There is nothing to clear before play, after stop and after close."""
     wrapper = leg.wrap("knee")
     wrapper.disable_auto_step_pre_physics()
     wrapper.enable_auto_step_pre_physics()
@@ -256,8 +253,6 @@ class Fragile:
 
 
 class FragileHost:
-    """The leg's host, any part of which may fail."""
-
     stage = None
 
     def __init__(self, host: ArraysHost, uses: Uses, *, late: bool = False, copies: bool = False) -> None:
@@ -317,7 +312,6 @@ def test_an_interrupt_leaves_no_effort(leg, copies, interrupt) -> None:
 
 @pytest.mark.parametrize("late", [False, True])
 def test_close_that_failed_is_tried_again(leg, late) -> None:
-    """Whatever use of the host fails in it, the error is raised, and the next close leaves all as it was found."""
     leg.host.play()
     uses = Uses()
     before, call, failed = leg.host.bus.num_callbacks, 1, True
@@ -372,7 +366,6 @@ def test_close_gives_back_though_the_bus_fails(leg, monkeypatch) -> None:
 
 
 def test_drives_that_were_not_given_back_are_void_after_a_stop(leg, monkeypatch) -> None:
-    """Play reads the gains again; a repeated close then changes nothing."""
     leg.host.play()
     wrapper = leg.wrap("hip", "knee")
     with monkeypatch.context() as patch, pytest.raises(Broken):

@@ -35,14 +35,12 @@ np.savez(sys.argv[3], first_env=shard.first_env, seen=seen)
 
 
 def environment(rank: int | None = None, num_ranks: int | None = None) -> dict[str, str]:
-    """Variables of a process as torchrun starts it, or of one that it did not start."""
     given = {name: value for name, value in os.environ.items() if name not in ("RANK", "WORLD_SIZE")}
     return given if rank is None else given | {"RANK": str(rank), "WORLD_SIZE": str(num_ranks)}
 
 
 @given(st.data())
 def test_every_environment_belongs_to_one_rank(data) -> None:
-    """Ranks in order have all of them in order; none has two more than another."""
     num_ranks = data.draw(st.integers(1, 40))
     total = data.draw(st.integers(num_ranks, 2000))
     shards = [Shard.of(total, rank, num_ranks, seed=5) for rank in range(num_ranks)]

@@ -207,7 +207,6 @@ def _turn_network(rng: np.random.Generator, data: bytes) -> bytes:
 
 
 def _array(rng: np.random.Generator, array: np.ndarray) -> np.ndarray:
-    """Numbers of another shape, type or size."""
     numbers = FIELDS[int if array.dtype.kind == "i" else float]
     match int(rng.integers(6)):
         case 0:
@@ -226,7 +225,6 @@ def _array(rng: np.random.Generator, array: np.ndarray) -> np.ndarray:
 
 
 def _parsed(data: bytes):
-    """The model in these bytes, None for no model."""
     import onnx
 
     try:
@@ -368,7 +366,6 @@ def _turn_text(rng: np.random.Generator, data: bytes) -> bytes:
 
 
 def _turn_meaning(rng: np.random.Generator, data: bytes) -> bytes:
-    """The text with something in it that USD reads, and nobody expects."""
     if rng.random() < 0.2:
         prims = list(re.finditer(rb'(?<=def )\w+(?= ")', data))
         if not prims:
@@ -449,7 +446,6 @@ def is_ours(error: BaseException, file: Path) -> bool:
 
 
 def child(file: Path, kind: str, out: int) -> None:
-    """Do the tasks in this process, and write a line about each."""
     allowed = MEMORY + PER_BYTE * file.stat().st_size
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     # addresses that are not used cost nothing: this only keeps the machine alive
@@ -493,7 +489,6 @@ class Child:
         os.close(write)
 
     def ended(self) -> tuple[str, str] | None:
-        """How it ended and why, or None while it works."""
         if select.select([self.read], [], [], 0)[0] and (more := os.read(self.read, 1 << 16)):
             self.text += more
             self.deadline = time.monotonic() + WALL
@@ -525,7 +520,6 @@ class Child:
 
 
 def run_kind(kind: str, count: int, seed: int, only: int | None) -> Counter[str]:
-    """How variants of a kind end; what is wrong with them is printed."""
     ends: Counter[str] = Counter()
     shown: Counter[str] = Counter()
     bad = set(BAD).difference(OF_USD.get(kind, ()))

@@ -467,7 +467,6 @@ PROMISED = [""]
 
 
 def child(seed: int, numbers: list[int], out: int) -> None:
-    """Make calls, and write a line before and after each."""
     # it and its children are ended together
     os.setpgid(0, 0)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

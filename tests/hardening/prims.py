@@ -68,7 +68,6 @@ def misspelt(rng: np.random.Generator, schema: str) -> str:
 
 
 def odd_prim(rng: np.random.Generator, name: str) -> tuple[hostile.Prim, dict[str, str]]:
-    """A prim, and which schemas are misspelt: name to what is meant."""
     prim = hostile.any_prim(rng, name)
     meant: dict[str, str] = {}
     if rng.random() < 0.3:
@@ -118,7 +117,6 @@ def is_said(wanted: tuple[str, ...], lines: list[str]) -> bool:
 
 
 def check_chunk(seed: int, chunk: int, count: int) -> dict:
-    """Counts and examples of `count` prims."""
     rng = np.random.default_rng([seed, chunk])
     counts: Counter[str] = Counter()
     examples: list[str] = []
@@ -156,7 +154,6 @@ def check_chunk(seed: int, chunk: int, count: int) -> dict:
 
 
 def in_own_process(seed: int, chunk: int, count: int) -> dict:
-    """The same, where nothing can hang or crash us."""
     command = [sys.executable, __file__, "--seed", str(seed), "--count", str(count), "--chunk", str(chunk)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT)

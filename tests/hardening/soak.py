@@ -210,7 +210,6 @@ class Twin:
         return law(q, qd, *acting, DT, past, **said)[0]
 
     def _network(self, error: np.ndarray, velocity: np.ndarray) -> np.ndarray:
-        """Of all steps at once where only inputs are remembered."""
         kind = next(name for name, config in NEURAL.items() if config is self.law)
         network, steps = NETWORKS[kind][0], len(error)
         line = np.concatenate([self.past, [error, velocity]], axis=1)

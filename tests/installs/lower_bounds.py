@@ -46,7 +46,6 @@ def lower_bounds(requirements: list[str]) -> dict[str, str]:
 
 
 def outcome(extra: str, home: Path) -> tuple[str, str, int]:
-    """What was installed, what the tests printed last, and their exit code."""
     own = [] if extra == "core" else PROJECT["optional-dependencies"][extra]
     oldest = lower_bounds([*PROJECT["dependencies"], *own]) | RAISED.get(extra, {})
     subprocess.run([sys.executable, "-m", "venv", "--clear", str(home)], check=True)

@@ -12,14 +12,12 @@ TURN = 2 * np.pi
 
 
 def efforts(stages, positions, targets, velocities=0.0) -> np.ndarray:
-    """Efforts of one joint over steps, the same on both engines."""
     columns = np.broadcast_arrays(positions, velocities, targets, 0.0)
     given = [np.array(row, np.float32)[:, None, None] for row in zip(*columns, strict=True)]
     return on_both(["j"], {"j": stages}, given, 0.005)[:, 0, 0]
 
 
 def test_error_is_the_shorter_way(rng) -> None:
-    """In (−π, π], of positions and targets over several turns, each the first after a reset."""
     q, target = rng.uniform(-30, 30, (2, 1, 500, 1)).astype(np.float32)
     given = [[q[0], 0 * q[0], target[0], 0 * q[0]]]
     found = on_both(["j"], {"j": [P, aa.WrapConfig()]}, given, 0.005)[0, :, 0]

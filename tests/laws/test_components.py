@@ -25,7 +25,6 @@ def array(values, dtype=wp.float32) -> wp.array:
     (Delay, {"delay_steps": 0}, {"delay_steps": 0}),
 )
 def test_arguments_get_their_defaults(component, given, expected) -> None:
-    """Absent arguments take the schema's fallback, unknown ones are dropped."""
     assert component.resolve_arguments(given) == expected
 
 
@@ -126,7 +125,6 @@ def test_limit_may_have_a_state() -> None:
 
 
 def test_own_law_is_prepared_when_called_by_itself() -> None:
-    """By its own PREPARE."""
     q, q_target, every = array([0.0, 0.0]), array([1.0, 1.0]), array([0, 1], wp.uint32)
     efforts = wp.zeros(2, dtype=wp.float32, device="cpu")
     Scaled(array([2.0, 4.0])).compute(q, q, q_target, q, None, *[every] * 4, efforts, None, 0.01)

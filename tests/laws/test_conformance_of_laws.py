@@ -84,7 +84,6 @@ def inputs_of(law: Law) -> list[str]:
 
 
 def named(law: Law) -> tuple[str, ...]:
-    """Names of the parameters among the inputs: one may be that of a signal."""
     return tuple(f"given_{name}" if name in SIGNALS[law.kind] else name for name in law.parameters)
 
 
@@ -99,7 +98,6 @@ def results_of(law: Law) -> int:
 
 
 def missing() -> list[str]:
-    """Missing parts of the catalogue and of generated code, by name."""
     header = (REPOSITORY / "native" / "generated_laws.h").read_text("utf-8")
     page = "".join((REPOSITORY / "docs" / "api" / f"{room}.rst").read_text("utf-8") for room in ("specs", "laws"))
     lines = {law.config for law in catalogue.LAWS}
@@ -215,7 +213,6 @@ def call(table: wp.array2d[float], out: wp.array2d[float]):
 
 
 def by_warp(law: Law, table: np.ndarray) -> np.ndarray:
-    """Results of the `wp.func` for every row of a table."""
     out = wp.zeros((len(table), results_of(law)), dtype=wp.float32, device="cpu")
     wp.launch(kernel_of(law), len(table), [wp.array(table, dtype=wp.float32, device="cpu")], [out], device="cpu")
     return out.numpy()
@@ -318,7 +315,6 @@ def put_in_range(law: Law, table: np.ndarray, rng: np.random.Generator) -> np.nd
 
 
 def middle_row(law: Law) -> np.ndarray:
-    """Numbers that differ, all of them in range, and flags that are set."""
     flags, described = {*flags_of(law), *whole_numbers_of(law)}, described_of(law)
     row = [1.0 if name in flags else 0.5 + 0.25 * at for at, name in enumerate(inputs_of(law))]
     most = [0.75 * described[name].upper if name in described else math.inf for name in inputs_of(law)]
@@ -336,7 +332,6 @@ def middle_row(law: Law) -> np.ndarray:
 
 
 def edge_table(law: Law) -> np.ndarray:
-    """Two inputs at a time at their edges, the others in between."""
     names, numbers = inputs_of(law), (*named(law), *law.curves)
     blocks = []
     for pair in itertools.combinations(range(len(names)), 2):
@@ -360,7 +355,6 @@ def sparse_table(law: Law, rng: np.random.Generator) -> np.ndarray:
 
 
 def first_table(law: Law, rng: np.random.Generator) -> np.ndarray:
-    """As `alike_table`, in the first step after a reset."""
     table = alike_table(law, rng)
     for name in law.state:
         table[:, inputs_of(law).index(name)] = law.component.START.get(name, 0.0)
@@ -378,7 +372,6 @@ each_kind_of_table = pytest.mark.parametrize("kind", TABLE_OF)
 
 
 def in_range(law: Law, table: np.ndarray) -> np.ndarray:
-    """Rows whose signals are finite and whose parameters may be authored."""
     good = np.ones(len(table), bool)
     described = described_of(law)
     # a state may be unset after a reset, which sets all of them
@@ -474,7 +467,6 @@ def assert_right(law: Law, table: np.ndarray, results: np.ndarray) -> None:
 @each_law
 @each_kind_of_table
 def test_law_agrees_with_the_oracle(law, kind, rng) -> None:
-    """The `wp.func` gives the published formula."""
     table = TABLE_OF[kind](law, rng)
     assert_right(law, table, by_warp(law, table))
 
@@ -698,7 +690,6 @@ def test_component_with_a_curve_has_the_bits_of_its_parts(law, table, rng) -> No
 
 @pytest.mark.parametrize("law", [law for law in LAWS if law.kind == "controller"], ids=lambda law: law.name)
 def test_config_says_the_gains_at_the_joint(law) -> None:
-    """They are the slopes of the published formula; an integral answers to the error of the same step."""
     dt, small = 0.01, 1e-3
     given = {name: 0.5 + 0.25 * number for number, name in enumerate(law.parameters)}
     gains = law.config(**given).gains_at_joint()

@@ -50,7 +50,6 @@ def test_state_has_the_name_and_shape_of_newton(tmp_path) -> None:
 
 
 def with_load(tmp_path: Path) -> tuple[ControllerNeuralGRU, Twin]:
-    """A controller that takes the caller's `load`, and its twin."""
     metadata = metadata_of(["velocity", "load", "position_error"]) | {"custom_inputs": ["load"]}
     network = random_network("gru", 3, layers=2)
     return ControllerNeuralGRU(write_network(tmp_path / "knee.safetensors", network, metadata)), Twin(
@@ -59,7 +58,6 @@ def with_load(tmp_path: Path) -> tuple[ControllerNeuralGRU, Twin]:
 
 
 def flat(values, *, step: int = 1) -> wp.array:
-    """A flat array on the CPU whose numbers are `step` numbers apart."""
     held = np.zeros((len(values), step), np.float32)
     held[:, 0] = values
     return array(held)[:, 0] if step > 1 else array(values)

@@ -50,7 +50,6 @@ def test_what_cannot_be_used_is_refused(kind, inputs, metadata, message, tmp_pat
 
 
 def test_states_of_files_of_torch_are_tensors_where_torch_is_used() -> None:
-    """As in newton, a value written into a tensor changes the state, in the controller and in a plan."""
     torch = pytest.importorskip("torch", reason="PyTorch is not installed: there are no tensors")
     network, metadata = random_network("lstm", 2), {"model_type": "lstm"}
     first, second = (ControllerNeuralLSTM(Checkpoint(network, metadata, format, "a")) for format in ("onnx", "pt2"))

@@ -47,7 +47,6 @@ def test_state_has_the_names_and_shapes_of_newton(tmp_path) -> None:
 
 
 def test_masked_reset_clears_the_columns_of_the_mask(tmp_path) -> None:
-    """Others keep theirs; without a mask everything goes, and a mask that does not fit is refused."""
     path = write_network(tmp_path / "knee.safetensors", random_network("mlp", 4), {"input_idx": [0, 3]})
     state = ControllerNeuralMLP(path).state(3, "cpu")
     for history in vars(state).values():
@@ -92,7 +91,6 @@ def test_checkpoint_instead_of_a_path(tmp_path) -> None:
 
 
 def test_arguments_are_resolved() -> None:
-    """The path is required, other arguments are dropped, as in newton."""
     assert ControllerNeuralMLP.resolve_arguments({"model_path": "a.onnx", "kp": 1}) == {"model_path": "a.onnx"}
     for lacking in ({}, {"model_path": ""}):
         with pytest.raises(ValueError, match="ControllerNeuralMLP requires a non-empty 'model_path'"):

@@ -40,7 +40,6 @@ def duties(arrays: ActuatedArrays, targets, positions=0.0, velocities=0.0) -> np
 
 
 def test_has_the_pwm_of_a_real_servo() -> None:
-    """To the counts that the logged position lags behind the logged PWM."""
     kp, targets, positions, pwm = np.array(LOG).T
     found = np.array([885.0 * duties(servos(kp=k), t, q)[0] for k, t, q in zip(kp, targets, positions, strict=True)])
     assert np.abs(found - pwm).max() < 4.0
@@ -120,7 +119,6 @@ def test_profile_brakes_by_its_acceleration_in_each_step() -> None:
 
 
 def test_profile_with_one_limit() -> None:
-    """Velocity alone: a ramp; acceleration alone: a triangle of velocity."""
     ramp, zero = servos(profile_velocity=2.0), np.zeros((1, 1), np.float32)
     for _ in range(50):
         ramp.step(zero, zero, zero + 1, H)

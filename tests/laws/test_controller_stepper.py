@@ -41,7 +41,6 @@ def test_shaft_lags_by_its_load_and_loses_steps_beyond() -> None:
 
 
 def test_detents_hold_what_they_are_given() -> None:
-    """At their places, without a controller's gains; more moves on."""
     detents = [aa.PDControlConfig(0.0, 0.005), aa.CoggingConfig.of_detents(24, 0.02, at=0.1)]
     loads = np.array([0.0, 0.01, -0.019])
     np.testing.assert_allclose(settled(detents, loads, start=0.12), 0.1 + np.arcsin(loads / 0.02) / 24, atol=1e-5)

@@ -47,7 +47,6 @@ def test_commands_between_steps_are_interpolated(delay, lag, rng) -> None:
 
 
 def lags(delay: TimedDelayConfig, robots: int, steps: int, engine: str = "native", joints: int = 1) -> np.ndarray:
-    """Delays in steps of each step, read off a ramp, `(steps, robots, joints)`."""
     names = [f"j{number}" for number in range(joints)]
     arrays = arrays_on(engine, names, {name: [OF_TARGETS, delay] for name in names}, robots)
     zero = np.zeros((robots, joints), np.float32)
@@ -69,7 +68,6 @@ def test_draws_are_uniform_and_shared_by_the_joints_of_a_robot() -> None:
 
 
 def test_draws_are_those_of_the_oracle() -> None:
-    """Step by step: which robot draws when, what it draws, and what it keeps."""
     delay = TimedDelayConfig(steps=1, random_steps=3, redraw_steps=3, hold_probability=0.4, seed=9)
     found, robots = lags(delay, 20, 60)[..., 0], np.arange(20.0)
     state = np.full(20, np.nan), np.zeros(20), np.zeros(20)
@@ -87,7 +85,6 @@ def test_draws_are_left_out_with_their_probability(hold) -> None:
 
 @pytest.mark.parametrize("period", [2, 5])
 def test_robots_draw_at_different_steps(period) -> None:
-    """Every `period` steps each, in all phases alike."""
     found = lags(TimedDelayConfig(random_steps=60, redraw_steps=period), 600, 61 + 6 * period)[60:, :, 0]
     changes = np.diff(found, axis=0) != 0
     by_phase = np.array([changes[phase::period] for phase in range(period)]).mean(axis=1)

@@ -88,7 +88,6 @@ def test_energy_is_accounted_for(inductance, rng) -> None:
 @pytest.mark.parametrize("inductance", [0.0, L, 1e-3])
 @pytest.mark.parametrize("dt", [0.02, 0.005, 0.002, 0.0005])
 def test_motor_at_its_supply_goes_to_no_load_speed(inductance, dt) -> None:
-    """At steps far beyond the time constants, without exceeding it."""
     plant = Plant(config(inductance=inductance), INERTIA, dt, told=True)
     highest = 0.0
     for _ in range(round(1.0 / dt)):
@@ -113,7 +112,6 @@ def test_speed_converges_to_that_of_the_motor_as_steps_get_short() -> None:
 
 
 def test_limits_of_current_and_its_rate() -> None:
-    """The driver demands at most that current, less where the winding is warm, and approaches it at most so fast."""
     found, _ = efforts_of(config(max_current=10.0), np.zeros(2), np.array([30.0, -30.0]), DT, unknown(2))
     np.testing.assert_allclose(found, [5.0, -5.0])
     derated = {"derating": np.full(2, 0.4)}
@@ -188,7 +186,6 @@ def test_command_in_volts() -> None:
 
 
 def test_winding_stands_between_controller_and_limits_on_every_engine(rng) -> None:
-    """With limits and cogging around it, robots differ by their parameters, and a reset empties the winding."""
     stages = [config(inductance=L), aa.MaxEffortClampingConfig(8.0), aa.CoggingConfig(0.1, 6.0)]
     plant = Plant(stages, INERTIA, DT, robots=5, told=True)
     tell(plant.arrays, {"supply_voltage": np.linspace(2.0, 24.0, 5)})
@@ -260,7 +257,6 @@ def test_whole_load_is_taken_as_it_is() -> None:
 
 
 def test_stop_does_not_kick() -> None:
-    """A joint that is held at once shows a load that its motor cannot have."""
     laden = Laden(config(**SUPPLIED), alphas=[0.1, 1.0, 10.0])
     laden.run(300)
     for _ in range(20):
@@ -333,7 +329,6 @@ def test_state_of_an_earlier_version_is_restored() -> None:
 
 @pytest.mark.parametrize("engine", ["native", pytest.param("warp", marks=pytest.mark.slow)])
 def test_geared_joint_feels_the_same_beside_an_implicit_one(engine, monkeypatch) -> None:
-    """Held at its supply: what its motor feels is not that of the joint."""
     if engine == "warp":
         monkeypatch.setattr(native, "core", None)
     geared = [aa.PDControlConfig(0.0, 0.0), config(**SUPPLIED | {"torque_constant": 0.05}), aa.TransmissionConfig(10.0)]

@@ -66,7 +66,6 @@ def expected(
     aa.EncoderConfig(0.125, 0.1, 0.05, 0.0075, 1.25, velocity_filter=0.004, seed=1),
 )
 def test_sequences_agree_with_the_oracle(encoder, rng) -> None:
-    """Of two robots, one of which is reset on the way; the number of its samples goes on."""
     given = late_reference.inputs(rng, 40, 2, 1)
     resets = {21: [1]} if not encoder.noise else None
     for signal, controller in enumerate((OF_POSITION, OF_VELOCITY)):
@@ -138,7 +137,6 @@ def test_equal_seeds_draw_equal_numbers() -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_noise_goes_on_over_a_reset(engine) -> None:
-    """An episode has other noise than the one before."""
     arrays = arrays_on(engine, ["j"], {"j": [OF_POSITION, aa.EncoderConfig(noise=0.1)]}, 2)
     zeros = [np.zeros((2, 1), np.float32)] * 4
     first = stepped(arrays, [zeros] * 10, DT)
@@ -229,7 +227,6 @@ def test_signals_that_are_not_finite_leave_the_encoder_as_it_is(rng) -> None:
 
 @pytest.mark.parametrize("name", ["noise", "velocity", "velocity_filter"])
 def test_value_that_joints_get_between_steps_acts_from_then_on(name, rng) -> None:
-    """The core compiles usual values as constants; one that is not usual any more is read, as Warp does."""
     given, found = late_reference.inputs(rng, 8, 40, 1), []
     for engine in ENGINES:
         arrays = arrays_on(engine, ["j"], {"j": [OF_VELOCITY, aa.EncoderConfig(0.125, max_steps=0)]}, 40)
@@ -245,7 +242,6 @@ def test_value_that_joints_get_between_steps_acts_from_then_on(name, rng) -> Non
 
 
 def test_limit_behind_an_encoder_gives_what_it_gives_alone(rng) -> None:
-    """It runs together with the controller; a fault there leaves the encoder as it was, and so the next efforts."""
     given = late_reference.inputs(rng, 12, 33, 2)
     motor = [aa.PDControlConfig(5.0, 0.5), aa.EncoderConfig(0.125), aa.MaxEffortClampingConfig(2.0)]
     unlimited = stepped(arrays_on(ENGINES[0], ["a", "b"], {".*": motor[:2]}, 33), given, DT)

@@ -89,7 +89,6 @@ def test_friction_is_told_of_a_whole_load_by_the_simulator_alone(modes, whole) -
 @pytest.mark.parametrize("gains", [(25.0, 0.5), (2000.0, 20.0), (20000.0, 100.0)], ids=str)
 @pytest.mark.parametrize("limit", LIMITS)
 def test_effort_is_that_of_the_end_of_the_step(gains, limit, rng) -> None:
-    """The law of position and velocity that it leads to, of inertias and loads of many magnitudes."""
     (kp, kd), (stages, limited) = gains, LIMITS[limit]
     q, qd, target, speed, fed, load = (
         np.float32(rng.normal(size=COUNT) * most).astype(float) for most in (1, 4, 1, 2, 3, 5)
@@ -119,7 +118,6 @@ def test_effort_is_that_of_the_end_of_the_step(gains, limit, rng) -> None:
     ids=["free", "one sweep", "stages"],
 )
 def test_what_a_simulator_takes_over_is_the_law_as_a_line(gains, limit, limits, rng, monkeypatch) -> None:
-    """The solution at the final velocity, and at the first one the law with its limit, if its slope is not exceeded."""
     # as with a simulator
     monkeypatch.setattr(actuated, "require_no_damping_in_engine", lambda entries: None)
     (kp, kd), inertia = gains, np.float32(10.0 ** rng.uniform(-3, 0, COUNT)).astype(float)
@@ -147,7 +145,6 @@ def test_what_a_simulator_takes_over_is_the_law_as_a_line(gains, limit, limits, 
 @pytest.mark.parametrize("gains", [(25.0, 40.0, 0.5), (2000.0, 500.0, 20.0)], ids=str)
 @pytest.mark.parametrize("limit", [np.inf, 15.0])
 def test_setpoint_that_moves_slowly_is_that_of_the_end_of_the_step(gains, limit, rng) -> None:
-    """Over steps with changing targets; from a reset on it starts at the position of the end of the first step."""
     (kp, ki, kd), rate, most = gains, 2.0, 0.4
     law = aa.SlewedPIDControlConfig(kp, ki, kd, max_rate=rate, integral_max=most)
     inertia = np.float32(10.0 ** rng.uniform(-2, 0, COUNT)).astype(float)
@@ -174,7 +171,6 @@ def test_setpoint_that_moves_slowly_is_that_of_the_end_of_the_step(gains, limit,
 
 
 def _excess(law_at: Callable[..., tuple[np.ndarray, ...]], limit: float, effort: np.ndarray) -> np.ndarray:
-    """How much the limited effort of a law exceeds the one that it is computed for."""
     return np.clip(law_at(effort)[0], -limit, limit) - effort
 
 
@@ -307,7 +303,6 @@ def test_motor_keeps_its_limit_behind_friction(rng) -> None:
 
 @pytest.mark.usefixtures("backend")
 def test_sensor_keeps_its_controller_explicit(rng) -> None:
-    """What is measured has no value at the end of the step; limits act there in any case."""
     stages = [aa.EncoderConfig(velocity="register"), aa.PDControlConfig(400.0, 5.0)]
     arrays = joints_of(stages, np.full(60, 0.02), np.zeros(60))
     q, qd, target = (column(rng.normal(size=60)) for _ in range(3))
@@ -315,7 +310,6 @@ def test_sensor_keeps_its_controller_explicit(rng) -> None:
 
 
 def test_load_that_is_not_told_is_learned_from_the_motion() -> None:
-    """A share of it per step; the first step after a reset knows none."""
     arrays = joints_of([aa.PDControlConfig(2000.0, 10.0)], 0.1, load_share=0.5)
     zero = column([0.0])
     efforts = [float(arrays.step(zero, column([v]), zero, DT)[0, 0]) for v in (0.0, 0.01)]

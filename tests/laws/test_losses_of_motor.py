@@ -121,7 +121,6 @@ def test_magnets_weaken_the_motor() -> None:
 
 
 def test_robot_draws_its_losses() -> None:
-    """The voltage of a battery sags under iron and idle drivers, too."""
     losses = aa.LossesConfig(hysteresis=2.0, idle_power=10.0)
     stages = [aa.ElectricalConfig(K, R, voltage=VOLTS), losses, aa.SupplyConfig(VOLTS, resistance=0.5)]
     arrays = turned(stages, 10.0, 3, DT)

@@ -95,7 +95,6 @@ def test_beside_friction_it_rests_all_the_same(told) -> None:
 
 
 def test_arm_is_held_where_its_motor_has_no_gains() -> None:
-    """In the embedded simulator: it falls when the brake is released, and not before."""
     motors = {".*": [aa.PDControlConfig(0.0, 0.0), aa.BrakeConfig(40.0, release_time=0.05, engaged=True)]}
     with aa.Simulation(ROBOTS / "pendulum.usda", dt=0.002) as sim:
         arm = aa.Articulation("/World/Pendulum")

@@ -91,7 +91,6 @@ def test_first_step_is_half_of_what_stops_the_joint(whole, coupled) -> None:
 
 
 def test_external_effort_is_told_by_the_effective_inertia() -> None:
-    """Of a joint that is stepped by its coupled inertia: the level is that of what really acts."""
     config, loads = aa.FrictionConfig(external_load=0.2), np.array([-1.5, 2.0])
     plant = Plant(config, INERTIA, 1e-3, robots=2, velocity=4.0)
     tell(plant.arrays, {"inertia": INERTIA, "coupled_inertia": 0.3 * INERTIA})
@@ -185,7 +184,6 @@ def test_period_of_stick_and_slip() -> None:
 
 
 def period_of_stick_and_slip(config: aa.FrictionConfig, dt: float, told: bool) -> float:
-    """Mean time between slips [s]."""
     plant = Plant(config, INERTIA, dt, told=told)
     slips, moved = [], False
     for step in range(round(4.0 / dt)):
@@ -242,7 +240,6 @@ def test_state_goes_on_with_another_time_step() -> None:
 
 @pytest.mark.parametrize(("velocity", "sticks"), [(1.0, False), (0.0, True)])
 def test_gradients_of_sliding_and_of_sticking(velocity, sticks) -> None:
-    """A sliding joint feels the level; one that sticks feels nothing: its friction is what it has to be."""
     at = wp.array([0], dtype=wp.uint32, device="cpu")
     component = catalogue.build(aa.FrictionConfig(**LEVELS), 1, "cpu")
     assert isinstance(component, aa.PassiveFriction)

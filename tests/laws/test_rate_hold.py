@@ -128,7 +128,6 @@ def test_networks_run_when_they_are_due(engine, network, rng, tmp_path) -> None:
 
 
 def test_delay_in_steps_counts_those_of_the_controller(rng) -> None:
-    """A `DelayConfig` beside a rate becomes a delay by a law."""
     arrays = aa.ActuatedArrays(["j"], {"j": [PID, aa.DelayConfig(2), aa.RateConfig(4)]})
     assert isinstance(arrays.actuators[0].delay, aa.DelayTimed)
     given = late_reference.inputs(rng, 40, 2, 1)

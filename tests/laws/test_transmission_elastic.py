@@ -189,7 +189,6 @@ def test_light_rotor_hands_on_its_effort() -> None:
 
 
 def test_motor_is_the_rotor() -> None:
-    """Control law and limits get position and velocity of the rotor, in the coordinates of the motor."""
     config = aa.ElasticTransmissionConfig(
         -20.0, offset=0.3, rotor_inertia=1e-4, stiffness=50.0, damping=0.1, backlash=0.01, assumed_inertia=JOINT
     )
@@ -224,7 +223,6 @@ def test_targets_may_be_those_of_the_motor() -> None:
 
 
 def test_reset_puts_the_rotor_on_the_joint() -> None:
-    """Of the robots that are reset: position and velocity are those of the next step."""
     arrays = joints_of(gear(2), 2)
     q, v = np.array([[0.3], [0.3]], np.float32), np.array([[1.0], [1.0]], np.float32)
     for _ in range(5):

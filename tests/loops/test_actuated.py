@@ -47,7 +47,6 @@ def test_there_is_a_robot_at_least() -> None:
 
 
 def test_it_tells_what_it_consists_of() -> None:
-    """Actuators stand in the order of joints, whichever way they were given."""
     actuated = aa.ActuatedArrays(NAMES, [(config(), "knee"), (config(), "hip")], ROBOTS)
     assert (actuated.dof_names, actuated.num_robots, actuated.device) == (NAMES, ROBOTS, "cpu")
     assert [one.label for one in actuated.actuators] == NAMES
@@ -94,7 +93,6 @@ def test_a_fault_is_told_and_held_off_others() -> None:
 
 
 def test_reset_forgets_what_is_under_way() -> None:
-    """Of the robots asked for: their delayed targets."""
     actuated = aa.ActuatedArrays(NAMES, [(config(lag=2), "hip")], ROBOTS)
     for target in (0.1, 0.2):
         actuated.step(*arrays(target), DT)
@@ -139,7 +137,6 @@ AFTER_CLOSE: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("call", AFTER_CLOSE.values(), ids=AFTER_CLOSE)
 def test_a_closed_one_says_so(call: Callable[[Any], Any]) -> None:
-    """Its components may drive another one; what it remembers is still there to look at."""
     actuated = aa.ActuatedArrays(NAMES, [(config(), "hip")], ROBOTS)
     actuated.close()
     with pytest.raises(RuntimeError, match=r"<ActuatedArrays: 1 joints x 3 robots on cpu> is closed\. Make a new one"):
@@ -172,8 +169,6 @@ class Model(SimpleNamespace):
 
 
 class Owner:
-    """Gives back when it is deleted, as actuators do."""
-
     def __init__(self, model: Model) -> None:
         self.model, self.changes = model, Changes(self)
         self.changes.set(model.gains, [1], 0.0)

@@ -214,7 +214,6 @@ def test_arrays_take_turns() -> None:
 @pytest.mark.skipif(core is None, reason="the native core was not built")
 @pytest.mark.parametrize("library", ["numpy", "torch", "jax"])
 def test_new_arrays_that_lie_alike_are_looked_at_once(library, monkeypatch) -> None:
-    """With delays and integrals running on, and without keeping those of the steps before."""
     make = make_of(library)
     if library == "torch" and not hasattr(sys.modules["torch"].Tensor, "__dlpack_c_exchange_api__"):
         pytest.skip("this version of Torch has no table of DLPack")
@@ -364,7 +363,6 @@ def test_a_step_takes_no_memory() -> None:
 @pytest.mark.parametrize("imported", [[], ["numpy", "warp"]], ids=["alone", "after others"])
 @pytest.mark.slow
 def test_nothing_heavy_is_imported(imported) -> None:
-    """USD, simulators and other libraries of arrays are left where they are."""
     code = "\n".join(
         [
             *(f"import {name}" for name in imported),
@@ -381,7 +379,6 @@ def test_nothing_heavy_is_imported(imported) -> None:
 
 
 def test_a_closed_one_does_not_step() -> None:
-    """Not even with the arrays of before."""
     actuated = ActuatedArrays(NAMES, motors(), ROBOTS)
     arrays = next(signals(1))[:3]
     actuated.step(*arrays, DT)
@@ -405,7 +402,6 @@ def test_warp_steps_where_the_core_was_not_built(monkeypatch) -> None:
     "kind", [np.asarray, lambda one: wp.array(one, device="cpu", copy=False)], ids=["numpy", "warp"]
 )
 def test_column_of_the_caller_is_read_where_it_lies(kind: Any) -> None:
-    """By the columns of the joints, of each robot; what is not finite is a fault. Without an array there is none."""
     pairs = [(ActuatorConfig(Loaded(), [ClampingMaxEffort(full(2.5))]), "knee"), (ActuatorConfig(Loaded()), "hip")]
     # the same arrays at every step
     arrays = list(np.zeros((3, ROBOTS, len(NAMES)), np.float32))

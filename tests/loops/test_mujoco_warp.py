@@ -62,7 +62,6 @@ def put(mjm, device: str = "cpu"):
 
 
 def data_of(mjm, worlds: int = WORLDS, device: str = "cpu", **changes):
-    """State and efforts; what stands where is told by its value."""
     arrays = {
         "qpos": floats(np.arange(worlds * mjm.nq).reshape(worlds, -1), device=device),
         "qvel": floats(np.zeros((worlds, mjm.nv)), device=device),
@@ -172,7 +171,6 @@ def test_armature_and_friction_of_motors_are_the_models(rows) -> None:
 
 
 def test_friction_acts_once() -> None:
-    """A stage in place of the model's, or hard in the solver, which gets its own back."""
     mjm = mixed()
     model = put(mjm)
     model.dof_frictionloss, model.dof_damping = (floats(np.full((1, mjm.nv), value)) for value in (0.25, 0.125))

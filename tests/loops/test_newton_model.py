@@ -38,7 +38,6 @@ LEG = [("root", 7, 6), ("hip", 1, 1), ("gimbal", 2, 2), ("knee", 1, 1)]
 
 
 def state_of(model, **changes):
-    """A state and a control in one: what stands where is told by its value."""
     num_q, num_qd = int(model.joint_q_start.numpy()[-1]), int(model.joint_qd_start.numpy()[-1])
     arrays = {"joint_q": flat(np.arange(num_q)), "joint_target_q": flat(np.zeros(num_q))}
     arrays |= {name: flat(np.zeros(num_qd)) for name in ("joint_qd", "joint_target_qd", "joint_act")}
@@ -207,7 +206,6 @@ def test_arrays_that_do_not_fit_are_refused(changes: dict[str, Any], message: st
 
 
 def arm(newton, worlds: int):
-    """A builder of arms of two links in as many worlds."""
     one, inertia, up = newton.ModelBuilder(), wp.mat33(np.eye(3, dtype=np.float32) * 0.1), wp.quat_identity()
     links = [one.add_link(mass=1.0, inertia=inertia) for _ in range(2)]
     ends = [wp.transform((0.0, 0.0, z), up) for z in (-0.5, 0.5)]

@@ -58,7 +58,6 @@ def restated(torch, signals: list[list], gains: dict) -> list:
 
 
 def numbers() -> tuple[list[list[np.ndarray]], dict[str, np.ndarray], np.ndarray]:
-    """Signals of each step, gains, and weights of the efforts."""
     rng = np.random.default_rng(5)
 
     def draw() -> np.ndarray:
@@ -428,7 +427,6 @@ def test_reset_of_some_robots_ends_those_of_networks(torch, tmp_path) -> None:
 
 
 def test_network_is_trained_and_saved(torch, tmp_path) -> None:
-    """In the loop that it drives; the file that is written computes the same, and the old one stays."""
     file = write_network(tmp_path / "knee.safetensors", as_network("mlp", modules(torch)["mlp"]), SAID["mlp"])
     motors = {"hip|knee": [aa.NeuralControlConfig(str(file))]}
     actuated = aa.ActuatedArrays(["hip", "knee"], motors, 16, requires_grad=True)
@@ -462,7 +460,6 @@ def test_network_is_trained_and_saved(torch, tmp_path) -> None:
 
 
 def test_a_network_is_saved_whole_or_not_at_all(torch, tmp_path, monkeypatch) -> None:
-    """On a disk that is full the file of before stays, and the error names it."""
     actuated = with_networks(torch, tmp_path)
     wanted = tmp_path / "saved.safetensors"
     actuated.save_network("knee", wanted)

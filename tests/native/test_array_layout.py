@@ -58,7 +58,6 @@ def test_an_array_that_lies_elsewhere_is_not_recognized(change) -> None:
 
 @pytest.mark.parametrize("change", TORCH.values(), ids=TORCH)
 def test_a_tensor_that_lies_elsewhere_is_not_recognized(change) -> None:
-    """Where Torch has a table of DLPack; others are looked at in Python."""
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     if not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
         pytest.skip("this version of Torch has no table of DLPack")

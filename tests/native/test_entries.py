@@ -31,7 +31,6 @@ MADE = {"Noted", "Evaluation"}
 
 
 def test_every_entry_is_tried() -> None:
-    """An entry that is new needs its line in `core_objects.entries`."""
     found = set()
     for name, value in vars(core).items():
         if isinstance(value, type):
@@ -68,7 +67,6 @@ def test_an_object_without_init_is_refused(kind) -> None:
 
 
 def tape(**changed):
-    """One for a plan of three robots and four slots."""
     given = {"robots": [0], "slots": [0], "arrays": [0], "capacity": 5, "all_robots": 3, "all_slots": 4}
     return core.Tape(**given | changed)
 

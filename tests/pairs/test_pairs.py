@@ -67,7 +67,6 @@ def test_every_law_and_kind_is_in() -> None:
 @pytest.mark.slow
 @pytest.mark.spread(3)
 def test_joints_are_in_every_mode_that_they_can_have() -> None:
-    """What the modes are not for, they refuse: all else is compared in them."""
     joints = usable_joints()
     for law in catalogue.LAWS:
         mine = [joint for joint in joints if any(isinstance(one, law.config) for axis in joint.axes for one in axis)]
@@ -115,7 +114,6 @@ def test_what_leaks_is_found() -> None:
 
 
 def test_covering_arrays_cover() -> None:
-    """Each pair of numbers is in a group, each three choices that may be are in a row, and what cannot be is told."""
     found = pairs_in_groups(30, 7)
     assert len({(one, two) for group in found for one in group for two in group}) == 900
     assert len(found) < 40
@@ -135,7 +133,6 @@ def test_joint_has_the_bits_that_it_has_alone_beside_each_other(part) -> None:
 @pytest.mark.slow
 @pytest.mark.spread(0)
 def test_joint_has_the_bits_that_it_has_alone_in_a_group() -> None:
-    """All joints in one plan, random ones, one robot and many; wrappers and groups of actuators, too."""
     joints = usable_joints()
     alone = [joint for joint in joints if not joint.is_linkage]
     require_none(

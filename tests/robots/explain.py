@@ -143,7 +143,6 @@ class Explanation:
     def _strained(
         self, faults: set[str], changes: dict[str, Motion], drive: Drive, *, touches: bool
     ) -> dict[str, list[str]]:
-        """The fewest changes by which the original breaks what ours breaks, by kind."""
         told: dict[str, list[str]] = {}
         for names in some_of(tuple(changes), least=int(touches)):
 

@@ -53,7 +53,6 @@ def inertiagrouprange(spec) -> bool:
 
 
 def shapeless(spec) -> bool:
-    """Ellipsoids and height fields weigh something."""
     found = False
     for geom in spec.geoms:
         if geom.type in SHAPELESS and _collides(geom):
@@ -144,7 +143,6 @@ def tendon_equalities(spec, stage: Usd.Stage) -> bool:
 
 
 def poses_of_welds(spec, stage: Usd.Stage) -> bool:
-    """Bodies are kept in other poses of each other than the file has."""
     joints = {}
     for prim in stage.Traverse():
         if "MjcEqualityWeldAPI" in applied_schemas(prim):
@@ -220,7 +218,6 @@ def reasons(spec, due: dict[int, Mass]) -> dict[int, tuple[str, ...]]:
 
 
 def some_of(names: tuple[str, ...], least: int) -> Iterator[tuple[str, ...]]:
-    """Every choice of at least so many names, small ones first."""
     for count in range(least, len(names) + 1):
         yield from itertools.combinations(names, count)
 

@@ -203,7 +203,6 @@ def spec_of(path: Path):
 
 
 def compiled(spec):
-    """Model of a spec, where links that move have no mass too."""
     # some files ask for gigabytes
     spec.memory = spec.njmax = spec.nconmax = -1
     try:
@@ -219,7 +218,6 @@ def _changed(spec, change: Change):
 
 
 def _from_urdf(text: str, change: Change | None = None) -> tuple[Any, str]:
-    """Model of a URDF with full paths, and what was left out."""
     if "<mujoco" not in text:
         told = '<mujoco><compiler strippath="false" discardvisual="true"/></mujoco>'
         text = re.sub(r"(<robot\b[^>]*>)", rf"\1{told}", text, count=1)

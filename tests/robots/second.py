@@ -22,8 +22,6 @@ NO_LIMIT = 1e8
 
 
 class Second:
-    """A USD file as newton reads it."""
-
     def __init__(self, file: Path) -> None:
         builder, usd = newton.ModelBuilder(), newton.usd
         with warnings.catch_warnings(), quiet_warp():

@@ -73,7 +73,6 @@ def Xform "boxes" {
 
 
 def table(place: Path, *options: str) -> tuple[dict[str, dict], str]:
-    """What was found about the robots at a place, by name, and what was printed."""
     result = place / "result.json"
     command = [sys.executable, "-m", "tests.robots", place, "--only", ".usda", "--json", result, *options]
     done = subprocess.run(command, capture_output=True, text=True, cwd=REPOSITORY, env=WHERE, check=True)

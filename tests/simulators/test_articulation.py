@@ -53,7 +53,6 @@ def legs(host: ArraysHost) -> ArrayArticulation:
 
 
 def grid(host: ArraysHost, name: str) -> np.ndarray:
-    """A flat array as (robots, joints), copied."""
     return getattr(host.arrays(), name).reshape(ROBOTS, len(NAMES)).copy()
 
 

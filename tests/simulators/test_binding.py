@@ -35,8 +35,6 @@ class Subscription:
 
 
 class PlainBus:
-    """The required members and no more; it holds its callbacks."""
-
     def __init__(self) -> None:
         self.ready = True
         self.on: dict[str, list] = {"ready": [], "pre_step": [], "stop": []}
@@ -182,7 +180,6 @@ def test_applied_efforts_are_zero_after_an_error(host, monkeypatch) -> None:
 
 
 def test_only_actuated_joints_are_set(host) -> None:
-    """In ascending order; efforts of the others are not even touched."""
     host.legs.efforts[:, 1] = 7.0
     wrapper = wrap("ankle", "hip")
     host.bus.emit("pre_step", DT, None)
@@ -389,7 +386,6 @@ def test_buffers_without_a_function_are_refused(name) -> None:
 
 
 def test_buffers_elsewhere_are_refused(monkeypatch) -> None:
-    """Arrays on the CPU are nothing for an articulation that computes on a GPU."""
     legs = BoundLegs()
     legs.device = "cuda:0"
     monkeypatch.setattr(wp, "get_device", lambda device: device)
@@ -399,7 +395,6 @@ def test_buffers_elsewhere_are_refused(monkeypatch) -> None:
 
 @pytest.mark.parametrize("make", [np.asarray, single_warp, lambda array: wide(20)], ids=["numpy", "warp", "wide"])
 def test_buffers_are_read_at_every_step(make) -> None:
-    """NumPy or Warp, rows together or apart; targets may be read-only and one row for all robots."""
     shared = np.zeros(3, np.float32)
     targets = np.broadcast_to(shared, (ROBOTS, 3))
     seen = []
@@ -487,7 +482,6 @@ def test_friction_has_the_inertias_of_matrices_unless_it_assumes_one(
 
 
 def test_stiff_robot_rests_on_a_simulator_with_getters_alone(robots: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Efforts of the end of the step need nothing else."""
     monkeypatch.delattr(MujocoArticulation, "joint_signals")
     with aa.Simulation(str(robots / "arm_2dof.usda"), 0.005) as sim:
         sim.play()

@@ -154,7 +154,6 @@ def test_callback_may_close_itself(bus) -> None:
 
 
 def test_callback_closed_by_an_earlier_one_is_not_called(bus) -> None:
-    """Even within the same event."""
     heard: list[str] = []
     bus.on_pre_step(lambda *_: later.close())
     later = bus.on_pre_step(lambda *_: heard.append("later"))

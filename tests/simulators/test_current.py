@@ -176,7 +176,6 @@ def test_refused_host_is_not_current() -> None:
 
 
 def test_host_may_leave_inside_its_block() -> None:
-    """Closing a simulation inside `use_host` is no error at the end of the block."""
     mine = host()
     with aa.use_host(mine):
         leave(mine)
@@ -221,7 +220,6 @@ def test_innermost_of_host_and_used_stage_has_the_stage() -> None:
 
 
 def test_used_stage_hides_no_host() -> None:
-    """A stage brings no physics: robots are those of the host around it."""
     mine = host()
     with aa.use_host(mine), aa.use_stage(object()):
         assert current.current_host() is mine
@@ -253,7 +251,6 @@ def test_articulation_comes_from_the_current_host() -> None:
 
 
 def test_articulation_needs_a_host() -> None:
-    """The message is that of `current_host`."""
     refused(HostError, lambda: current.Articulation("/Robot"), "no simulation is open")
 
 
@@ -275,7 +272,6 @@ def test_kits_host_is_made_once(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_kits_host_is_whole(kind: str) -> None:
-    """It satisfies the contract of `use_host`."""
     with KitWorld(kind), aa.use_host(current.current_host()) as given:
         assert current.current_host() is given
 
@@ -378,7 +374,6 @@ def test_isaac_sims_host_takes_over_when_it_appears() -> None:
 @pytest.mark.filterwarnings("ignore:.*driven by two actuator wrappers")
 @pytest.mark.parametrize("first", [True, False], ids=["plain first", "plain last"])
 def test_drives_are_given_back_by_the_last_of_two_hosts(first: bool) -> None:
-    """Know of each other's drives: a joint that one has taken is no free joint to the other."""
     with KitWorld("kit-core") as world:
         world.open(stage_with_robots())
         old = aa.ArticulationActuators("/World/Robot_0")
@@ -426,7 +421,6 @@ def test_former_host_is_closed_with_the_other() -> None:
 
 
 def test_former_host_ends_when_nobody_needs_it() -> None:
-    """Hold it no longer than those who use it do."""
     with KitWorld("kit-core") as world:
         plain = weakref.ref(current.current_host())
         world.enable_isaac()

@@ -46,7 +46,6 @@ def opened(made: SmallStage, engine: str, num_envs: int = 1) -> tuple[Simulation
 
 
 def value_of(robot: object, name: str, part: int | None, row: int = 0) -> float:
-    """One value of the first DOF."""
     found = getattr(robot, f"get_dof_{name}")()
     return float((found if part is None else found[part]).numpy()[row, 0])
 
@@ -74,7 +73,6 @@ def test_stopped_setter_authors_the_attribute_in_its_unit(engine, name, part, at
 @pytest.mark.filterwarnings("ignore:.*performance envelope:UserWarning")
 @pytest.mark.parametrize(("name", "part", "attribute", "unit"), PROPERTIES, ids=IDS)
 def test_what_is_set_while_stopped_holds_after_play(engine, name, part, attribute, unit) -> None:
-    """The stage is read by `play`."""
     sim, robot = opened(pendulum(limits=(-90, 90)), engine)
     set_value(robot, name, part, 0.7)
     sim.play()
@@ -175,7 +173,6 @@ def test_stop_undoes_what_was_set_while_playing(engine) -> None:
 
 
 def test_setting_goes_to_the_edit_target(engine) -> None:
-    """Here the session layer: the file is untouched."""
     sim, robot = opened(pendulum(), engine)
     text = sim.stage.GetRootLayer().ExportToString()
     with Usd.EditContext(sim.stage, sim.stage.GetSessionLayer()):
@@ -257,7 +254,6 @@ def when(request: pytest.FixtureRequest) -> str:
 
 
 def started(made: SmallStage, engine: str, when: str, configure: Callable) -> tuple[Simulation, object]:
-    """Physics that runs, configured before or after it began."""
     sim, robot = opened(made, engine)
     if when == "stopped":
         configure(robot)

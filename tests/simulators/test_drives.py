@@ -78,7 +78,6 @@ def test_replay_takes_and_restores_again(leg) -> None:
 
 
 def test_a_second_ready_keeps_the_saved_gains(leg) -> None:
-    """Physics may be initialised again in mid-session; gains that are zero by then are not taken for the original."""
     leg.host.play()
     wrapper = leg.wrap("knee")
     wrapper._attachment._on_ready()

@@ -34,7 +34,6 @@ def wrap(**properties) -> aa.ArticulationActuators:
 
 @pytest.mark.parametrize("early", [True, False])
 def test_armature_is_in_the_mass_matrix_until_close(early) -> None:
-    """With the wrapper made before or after play, and through stop and play."""
     with aa.Simulation(ROBOTS / "franka_panda.usda") as sim:
         made = wrap(armature=ARMATURE) if early else None
         sim.play()

@@ -40,7 +40,6 @@ def test_joint_without_dofs_is_a_joint(engine: str) -> None:
 
 
 def test_floating_robot_has_no_joint_for_its_base(engine: str) -> None:
-    """Its links are one more than its joints; where the root may be any of them, simulators choose."""
     robot = Simulation(floating_pair().stage, engine=engine).articulation(ROOT)
     assert ({*robot.link_names}, robot.joint_names, robot.num_dofs) == ({"trunk", "leg"}, ["hip"], 1)
 
@@ -53,7 +52,6 @@ def test_copies_have_paths_of_their_own() -> None:
 
 
 def test_state_is_there_between_play_and_stop(engine: str) -> None:
-    """As in Isaac Sim."""
     sim = Simulation(pendulum().stage, engine=engine)
     robot = sim.articulation(ROOT)
     told = [robot.is_physics_tensor_entity_valid()]
@@ -166,13 +164,11 @@ def floating(engine: str, rng: np.random.Generator, dt: float = 1e-5) -> tuple[S
 
 
 def coordinates(robot: Any) -> np.ndarray:
-    """Velocities of root link and DOFs."""
     root = [array.numpy()[0] for array in robot.get_velocities()]
     return np.concatenate([*root, robot.get_dof_velocities().numpy()[0]]).astype(float)
 
 
 def momentum(robot: Any) -> np.ndarray:
-    """Linear momentum, and the angular one about the origin, of all links."""
     masses = robot.get_link_masses().numpy()[0].astype(float)
     positions, turns = (array.numpy()[0].astype(float) for array in robot.get_link_world_poses())
     coms = robot.get_link_coms()[0].numpy()[0].astype(float)
@@ -320,7 +316,6 @@ def test_equations_of_motion_hold(engine: str, rng: np.random.Generator) -> None
 
 
 def test_joint_forces_of_a_telescope(engine: str) -> None:
-    """Efforts along the axes; across them weight and what turns the slide with the boom."""
     sim, robot = playing(telescope().stage, engine)
     robot.set_dof_positions([[0.3, 0.5]])
     robot.set_dof_velocities([[2.0, 0.0]])
@@ -440,7 +435,6 @@ def test_feet_of_a_standing_quadruped_carry_it() -> None:
 
 
 def test_a_link_between_others_is_told_the_sum() -> None:
-    """The body above pushes down, the one below pushes up; other robots have their own forces."""
     sim, robot = playing(tower(), "mujoco", 1 / 500)
     robot.set_dof_gains(2000.0, 100.0)
     robot.observe_contact_forces(".*")

@@ -46,7 +46,6 @@ def test_source_is_a_path_or_a_stage(source) -> None:
 
 
 def test_stage_given_is_the_one_simulated() -> None:
-    """Not a copy: its edits count."""
     stage = stage_of(ARM)
     with aa.Simulation(stage) as sim:
         assert sim.stage is stage
@@ -287,7 +286,6 @@ def test_simulation_nobody_holds_is_gone() -> None:
 
 
 def test_open_simulation_is_current(sim) -> None:
-    """For `Articulation` and everything else that asks."""
     assert (current_host(), current_stage()) == (sim, sim.stage)
 
 
@@ -371,7 +369,6 @@ def test_mass_edited_while_playing_waits_for_the_next_play(sim) -> None:
 
 
 def add_wrist(stage: Usd.Stage) -> None:
-    """Another link and joint at the end of the arm."""
     carriage = stage.GetPrimAtPath("/World/Arm/carriage")
     UsdGeom.Xform.Define(stage, "/World/Arm/hand")
     hand = stage.GetPrimAtPath("/World/Arm/hand")
@@ -436,7 +433,6 @@ def test_regular_expressions_select_environments(batch, paths, rows) -> None:
 
 @pytest.mark.parametrize("root", ["/World/Robot", "/Robot", "/World/deep/Robot", "/World/envs/env_0/Robot"])
 def test_path_above_the_root_means_the_robots_of_every_copy(root) -> None:
-    """In every function, for all copies; a path through a copy selects that copy."""
     made = SmallStage()
     made.root(root)
     for name in ("base", "bob"):
@@ -517,7 +513,6 @@ def test_environments_do_not_touch() -> None:
 
 
 def _missing_egl() -> str:
-    """Why no picture can be drawn here, or nothing."""
     try:
         ctypes.CDLL("libEGL.so.1")
     except OSError as error:
@@ -530,7 +525,6 @@ needs_egl = pytest.mark.skipif(bool(_missing_egl()), reason=_missing_egl() or "E
 
 @needs_egl
 def test_picture_shows_something(sim) -> None:
-    """It has the size asked for and more than a few colors."""
     sim.play()
     picture = sim.render(160, 120)
     assert (picture.shape, picture.dtype) == ((120, 160, 3), np.uint8)
@@ -662,7 +656,6 @@ def test_no_way_to_draw_is_an_error_of_render_alone(before) -> None:
 
 
 def test_repr_says_what_it_is(robots) -> None:
-    """A simulation, its robots and their actuators; looking at a parameter leaves it shared by all robots."""
     with aa.Simulation(robots / "pendulum.usda", 0.005, num_envs=2) as sim:
         assert repr(sim).endswith("pendulum.usda by mujoco: dt 0.005 s, 2 x, stopped>")
         sim.play()

@@ -60,7 +60,6 @@ def test_what_cannot_be_watched_is_refused(watched, words) -> None:
 
 
 def crooked(shape: tuple[int, int], dtype) -> np.ndarray:
-    """An array whose numbers stand at odd addresses."""
     size = np.dtype(dtype).itemsize
     return np.zeros(int(np.prod(shape)) * size + 1, np.uint8)[1:].view(dtype).reshape(shape)
 

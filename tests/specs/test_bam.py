@@ -30,7 +30,6 @@ NUMBERS = {
 
 
 def bam_friction(model: str, p: dict[str, float], tau_m, tau_e, qd):
-    """Friction as BAM computes it, model by model."""
     stribeck, load = model in ("m2", "m4", "m5", "m6"), model in ("m3", "m4", "m5", "m6")
     directional, quadratic = model in ("m5", "m6"), model == "m6"
     s = np.exp(-(np.abs(qd / p["dtheta_stribeck"]) ** p["alpha"])) if stribeck else 0.0
@@ -63,7 +62,6 @@ def test_friction_is_that_of_the_model(model, rng) -> None:
 
 
 def test_reads_a_file_and_hands_on_the_rest(tmp_path) -> None:
-    """Parameters other than friction are returned, or named by a warning."""
     file = tmp_path / "m6.json"
     file.write_text(json.dumps(XL330), "utf-8")
     rest = {}
@@ -187,7 +185,6 @@ def test_names_of_isaac_lab() -> None:
 
 
 def test_backlash() -> None:
-    """The rotor is a mass of its own before the joint, whose firmware reads it; it must have an inertia."""
     motor = aa.MotorConfig.from_bam(WHOLE | {"backlash": 0.02})
     winding, play, friction = motor.others
     assert [winding, friction] == aa.MotorConfig.from_bam(WHOLE).others and motor.armature is None

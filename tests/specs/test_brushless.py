@@ -129,7 +129,6 @@ def test_servo_never_exceeds_the_stall_torque_of_its_sheet() -> None:
 
 
 def test_gear_that_loses_something() -> None:
-    """Friction in proportion to the torque, and its heat; the rest of the no-load torque is in the stage, too."""
     sheet = dataclasses.replace(FLAT, gear_ratio=50.0, gear_efficiency=0.8, no_load_split=0.4)
     motor = aa.motor_from_datasheet(sheet, kp=1.0, kd=0.1)
     friction = next(one for one in motor.others if isinstance(one, aa.FrictionConfig))

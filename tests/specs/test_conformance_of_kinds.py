@@ -144,7 +144,6 @@ def walk(arrays: aa.ActuatedArrays, steps: int = 6, first: int = 0) -> np.ndarra
 
 
 def usd_reading(bench: Bench) -> None:
-    """`add_actuator`, and what a wrapper reads."""
     stage = Usd.Stage.Open(str(edited(bench.folder, without(f"{ARM}/Actuators"))))
     for joint in JOINTS:
         aa.add_actuator(ARM, joint, joint, **parts_of(bench.motor()), stage=stage)
@@ -156,7 +155,6 @@ def usd_reading(bench: Bench) -> None:
 
 
 def authoring(bench: Bench) -> None:
-    """`add_motors` and `motors_of`."""
     found = aa.motors_of(str(bench.file()))
     assert len(found) == len(JOINTS)
     for motor in found.values():
@@ -215,7 +213,6 @@ def foreign_schema(bench: Bench) -> None:
 
 
 def newton_form(bench: Bench) -> None:
-    """`parse_actuator_prim`."""
     file = bench.file()
     stage = Usd.Stage.Open(str(file))
     found = aa.parse_actuator_prim(stage.GetPrimAtPath(OF_SHOULDER))
@@ -226,7 +223,6 @@ def newton_form(bench: Bench) -> None:
 
 
 def motor_files(bench: Bench) -> None:
-    """YAML, TOML and JSON."""
     for ending in ("yaml", "toml", "json"):
         file = bench.folder / f"motors.{ending}"
         aa.save_motors(file, {".*": bench.motor()})
@@ -259,8 +255,6 @@ def overlays(bench: Bench) -> None:
 
 
 def split(bench: Bench) -> None:
-    """One prim for two joints becomes two prims."""
-
     def both(stage: Any) -> None:
         stage.RemovePrim(f"{ARM}/Actuators")
         aa.add_actuator(ARM, JOINTS, "both", **parts_of(bench.motor()), stage=stage)
@@ -273,7 +267,6 @@ def split(bench: Bench) -> None:
 
 
 def inspection(bench: Bench) -> None:
-    """The stage, its values with sources and units, and its word."""
     (robot,) = aa.inspect_robots(bench.file())
     for actuator in robot.actuators:
         assert actuator.usable and bench.word in actuator.pipeline
@@ -286,7 +279,6 @@ def inspection(bench: Bench) -> None:
 
 
 def command_inspect(bench: Bench) -> None:
-    """`actuators inspect`."""
     values = told("inspect", str(bench.file()))["values"]
     assert [bench.value] * 2 == [
         row["value"] for row in values if (row["law"], row["parameter"]) == (bench.word, bench.name)
@@ -294,7 +286,6 @@ def command_inspect(bench: Bench) -> None:
 
 
 def told(*arguments: str) -> Any:
-    """What a command says as JSON."""
     out = io.StringIO()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.stdout", out)
@@ -341,7 +332,6 @@ def resolving(bench: Bench) -> None:
 
 
 def engine(bench: Bench) -> None:
-    """It acts, in every robot: on the effort, or on what it remembers."""
     if bench.kind.takes_effort and not bench.kind.changes_effort:
         arrays = bench.arrays()
         walk(arrays)
@@ -366,7 +356,6 @@ def randomizing(bench: Bench) -> None:
 
 
 def recording(bench: Bench) -> None:
-    """Its effort is recorded, and said of a limit; files of recordings too."""
     arrays = bench.arrays()
     with arrays.record() as log:
         efforts = walk(arrays)
@@ -418,7 +407,6 @@ def trial_envelope(bench: Bench) -> None:
 
 
 def trial_step_response(bench: Bench) -> None:
-    """The other joints keep it while one has an ideal drive."""
     seen: list[Any] = []
     file = bench.file()
 
@@ -442,7 +430,6 @@ def trial_step_response(bench: Bench) -> None:
 
 
 def stability(bench: Bench) -> None:
-    """It takes part, or the table names it."""
     with aa.Simulation(bench.file(), DT) as sim, aa.ArticulationActuators(ARM) as actuators:
         sim.play()
         table = actuators.stability()

@@ -35,7 +35,6 @@ def test_motor_in_volts() -> None:
 
 
 def test_gear_that_reverses_a_motor_in_volts() -> None:
-    """The voltage stays that of the motor: it turns the joint the other way."""
     motor, _ = motor_of(gear=-4.0)
     zero = np.zeros((1, 1), np.float32)
     arrays = aa.ActuatedArrays(["j"], {".*": motor})
@@ -44,7 +43,6 @@ def test_gear_that_reverses_a_motor_in_volts() -> None:
 
 
 def test_limit_of_the_joint() -> None:
-    """It counts before the gear; the smaller one holds, and without a gear there is no transmission."""
     for gear, most in ((1.0, 2.0), (4.0, 1.5), (-8.0, 0.75)):
         motor = imported(DCMotor((), (0.5, 0.25), (), POS, gear, (-2.0, 2.0)), {}, 6.0).motor
         assert motor.clamping == [aa.MaxEffortClampingConfig(most)]
@@ -101,7 +99,6 @@ def test_voltages_are_those_of_the_reference_temperature() -> None:
 
 
 def test_heat() -> None:
-    """The loss is that of the winding, of the current before the step where an inductance holds it."""
     for lag, step in ((0.0, "mujoco"), (0.004, "mujoco_inductance")):
         motor, _ = motor_of((lag, 0.0, 2.0, 30.0, 15.0), (0.5, 0.25, 0.004, 50.0))
         heat = motor.others[1]

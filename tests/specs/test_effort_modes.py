@@ -10,7 +10,6 @@ JOINTS = [["hip"], ["knee", "ankle"]]
 
 
 def motors() -> list[aa.MotorConfig]:
-    """An explicit motor with friction, and an implicit one with an inertia of its own."""
     control = aa.PDControlConfig(80.0, 2.0)
     return [
         aa.MotorConfig(control, others=[aa.FrictionConfig(coulomb=1.0)]),
@@ -33,7 +32,6 @@ def modes_of(parts: list[aa.MotorConfig]) -> list[bool]:
     ids=str,
 )
 def test_mode_is_a_stage(modes, implicit) -> None:
-    """Added or removed, of those that are named; other stages stay, and so do the configs that were given."""
     given = motors()
     found = in_effort_mode(given, JOINTS, modes)
     assert modes_of(found) == implicit

@@ -78,7 +78,6 @@ SAME = [
 
 @pytest.mark.parametrize("config", SAME, ids=lambda one: type(one).__name__)
 def test_other_programs_have_its_levels(config) -> None:
-    """Sliding fast, at rest, and per velocity, which a curve holds in its efforts."""
     assert portable_levels(config) == (0.3, 0.5, 0.0 if isinstance(config, aa.FrictionCurveConfig) else 0.1)
 
 

@@ -22,7 +22,6 @@ def in_table(config: aa.EnvelopeClampingConfig, velocities: np.ndarray) -> np.nd
 
 @pytest.mark.parametrize("inductance", [0.0, 1e-4, 2e-3])
 def test_pmsm_is_on_its_voltage_circle(inductance) -> None:
-    """Where the current is below its limit, the voltage is all there is; without inductance it is a DC motor."""
     flux, poles, resistance, voltage, gear = 0.005, 14, 0.1, 24.0, 6.0
     config = aa.EnvelopeClampingConfig.from_pmsm(flux, poles, resistance, inductance, voltage, 60.0, gear_ratio=gear)
     velocities, efforts = np.array(config.lookup_velocities), np.array(config.lookup_efforts)

@@ -113,7 +113,6 @@ def test_refuses_what_is_no_table(value):
     "value", ["knee.onnx", " a b ", "@x@", "n\u00e4t.onnx", Path("a/b"), PureWindowsPath("a/b")], ids=value_id
 )
 def test_accepts_paths(value):
-    """Accept any path that USD can hold, as a string or a path object."""
     assert FILE.accepts(value)
 
 
@@ -180,7 +179,6 @@ def test_schema_of_our_own_has_a_name_of_ours(config):
 
 
 def test_every_published_actuator_schema_has_a_config():
-    """Leave out none that newton-usd-schemas has, by a misspelt name either."""
     names = {name for name in PUBLISHED.rootPrims.keys() if re.fullmatch("Newton.*(Control|Clamping|Delay)API", name)}
     assert names and names <= {config.SCHEMA for config in configs.CONFIGS}
 
@@ -229,7 +227,6 @@ def test_config_is_mutable():
 
 @pytest.mark.parametrize("kind", [list, np.array, tuple])
 def test_table_has_a_largest_size(kind) -> None:
-    """A file must not take memory by the gigabyte; the last size that is allowed is taken."""
     rows = kind([0.0] * configs.MAX_TABLE_ROWS)
     assert len(configs.PositionBasedClampingConfig(rows, rows).lookup_efforts) == configs.MAX_TABLE_ROWS
     more = kind([0.0] * (configs.MAX_TABLE_ROWS + 1))

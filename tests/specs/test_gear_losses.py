@@ -19,7 +19,6 @@ HOIST = f"""<mujoco><option timestep='0.002' gravity='0 0 {-GRAVITY}'/><worldbod
 
 @pytest.fixture
 def hoist(tmp_path: Path) -> Path:
-    """A mass that is lifted: a constant load."""
     path = tmp_path / "hoist.xml"
     path.write_text(HOIST, "utf-8")
     return path
@@ -95,7 +94,6 @@ def test_stages_without_losses_stay() -> None:
 
 
 def test_losses_add_to_the_friction_of_the_user() -> None:
-    """To its loads, both of them; all else of it stays."""
     lossy = aa.TransmissionConfig(3.0, efficiency=0.7, backdriving_efficiency=0.6)
     own = aa.FrictionConfig(0.5, viscous=0.1, static=0.6, motor_load=0.02, external_load=0.03, assumed_inertia=0.4)
     k_m, k_e = losses(0.7, 0.6)

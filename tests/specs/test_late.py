@@ -12,7 +12,6 @@ def problem(config) -> list[str]:
 
 
 def test_longest_delay_is_kept_at_the_shortest_step() -> None:
-    """It is exact in files, which hold single precision."""
     assert MAX_DELAY_SECONDS <= MAX_DELAY_STEPS * SHORTEST_STEP
     assert float(np.float32(MAX_DELAY_SECONDS)) == MAX_DELAY_SECONDS
     for config in (TimedDelayConfig(MAX_DELAY_SECONDS), EffortDelayConfig(MAX_DELAY_SECONDS)):

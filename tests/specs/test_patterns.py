@@ -27,7 +27,6 @@ def test_a_pattern_matches_whole_names() -> None:
 
 
 def test_all_problems_are_told_at_once() -> None:
-    """Joints left out, joints matched twice, patterns that match nothing and what is no pattern, each by name."""
     found, problems = assigned(["LF_.*", ".*_HAA", "LH_.*", "("], LEGS[:3] + ["waist", "neck"], "kp")
     assert found == {"LF_HFE": "LF_.*", "LF_KFE": "LF_.*"}
     beginnings = [

@@ -156,7 +156,6 @@ def test_a_register_is_no_time() -> None:
 
 
 def test_integral_of_a_servo_ends_at_its_largest_duty() -> None:
-    """It removes the error under a load, and no more than the duty allows."""
     servo = aa.ServoControlConfig.of("MX", p=32, i=32, max_duty=0.5)
     arrays = aa.ActuatedArrays(["j"], {".*": [servo, VOLTS]})
     zero, found = np.zeros((1, 1), np.float32), []

@@ -23,7 +23,6 @@ GEARED = aa.GearedPDControlConfig(2.0, 0.1, 5.0, 1.5)
 
 @pytest.fixture
 def stage():
-    """A robot with the joint `hinge`."""
     return pendulum().stage
 
 
@@ -59,7 +58,6 @@ def test_the_nearest_law_of_newton(ours, theirs) -> None:
 
 
 def test_what_is_there_already_is_left() -> None:
-    """A schema is applied once; numbers that newton cannot hold are left out."""
     assert stand_ins([aa.MaxEffortClampingConfig(30.0), aa.DCMotorCutoffClampingConfig(math.inf, 2.0, 40.0)]) == {}
     assert stand_ins([aa.GearedPDControlConfig(1e30, 0.0, 1e10)]) == {}
 
@@ -95,7 +93,6 @@ def test_each_stands_where_its_law_does_and_is_listed(stage) -> None:
 
 
 def test_winding_has_the_curve_of_its_motor_beside_it(stage) -> None:
-    """A limit of newton for a law of another kind; it is read back as the winding alone."""
     prim = aa.add_actuator(ROOT, "hinge", "act", aa.PDControlConfig(50.0, 1.0), others=[WINDING], stage=stage)
     assert list(prim.GetAttribute(LISTED).Get()) == ["NewtonDCMotorClampingAPI"]
     spec = read(prim)
@@ -123,7 +120,6 @@ def test_a_stand_in_holds_where_the_law_is_not_known(stage) -> None:
 
 
 def test_a_law_and_one_that_is_not_listed_are_two(stage) -> None:
-    """As ever: which of them is meant is not guessed."""
     prim = prim_with(stage, GEARED)
     prim.RemoveProperty(LISTED)
     refused(ActuatorParseError, lambda: parse_prim(prim), r"has controller schemas .* must have exactly one")

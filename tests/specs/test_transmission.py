@@ -160,7 +160,6 @@ def test_joint_properties_have_the_armature() -> None:
 
 
 def test_rotors_and_losses_of_configs_by_joint() -> None:
-    """As of motors by pattern: the armature while attached, the losses as friction."""
     gear = aa.TransmissionConfig(10.0, rotor_inertia=1e-3, efficiency=0.8, backdriving_efficiency=0.8)
     pairs = [(aa.ActuatorConfig(aa.PDControlConfig(1.0, 0.1), others=[gear]), "hinge")]
     with aa.Simulation(ROBOTS / "pendulum.usda") as sim:

@@ -73,8 +73,6 @@ def pushed_effort(
 
 
 class ControllerPushed(Tabled, Controller):
-    """A controller without parameters, which is prepared for the step all the same."""
-
     CURVES: ClassVar = {"push": "velocity"}
     PREPARE = pushed_prepare
     LAW = pushed_effort
@@ -82,7 +80,6 @@ class ControllerPushed(Tabled, Controller):
 
 @wp.func
 def curved_most(most: float, dt: float):
-    """Return the largest effort, which is less in long steps."""
     return most - 4.0 * dt
 
 
@@ -128,7 +125,6 @@ def curved_drag(
     cogging: float,
     viscous: float,
 ):
-    """Return the effort less cogging and viscous friction, half of that of the step before."""
     return effort - scale * cogging - 0.5 * (viscous + last), viscous
 
 

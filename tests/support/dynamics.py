@@ -17,8 +17,6 @@ _AXES = {"X": np.array([1.0, 0, 0]), "Y": np.array([0, 1.0, 0]), "Z": np.array([
 
 @dataclass
 class Frame:
-    """A rotation matrix and an origin [m]."""
-
     turn: np.ndarray = field(default_factory=lambda: np.eye(3))
     origin: np.ndarray = field(default_factory=lambda: np.zeros(3))
 
@@ -170,7 +168,6 @@ def _ends(joint: UsdPhysics.Joint) -> tuple[Usd.Relationship, Usd.Relationship]:
 
 
 def _axes(prim: Usd.Prim) -> list[tuple[str, bool, np.ndarray]]:
-    """The free axes of a joint, linear ones first."""
     if prim.IsA(UsdPhysics.FixedJoint):
         return []
     for kind, linear in ((UsdPhysics.RevoluteJoint, False), (UsdPhysics.PrismaticJoint, True)):

@@ -35,8 +35,6 @@ def warmed(
 
 
 class ThermalWinding(Thermal):
-    """A winding that stays warm through a reset."""
-
     PARAMETERS: ClassVar = ("gain", "loss", "hottest")
     NEUTRAL: ClassVar = (0.0, 0.0, 100.0)
     STATE: ClassVar = ("heat", "share")

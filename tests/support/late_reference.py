@@ -67,7 +67,6 @@ class Late:
         self._past: list[np.ndarray] = []
 
     def __call__(self, value: np.ndarray, lag: float) -> np.ndarray:
-        """Return the value of `lag` steps ago."""
         self._past.append(np.asarray(value, float))
         whole = int(lag)
         newer, older = (self._past[max(0, len(self._past) - 1 - back)] for back in (whole, whole + 1))

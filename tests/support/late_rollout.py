@@ -19,7 +19,6 @@ States = Callable[[Actuator, int], list[tuple[Any, Any]]]
 
 
 def array(values, grad: bool = True, dtype=wp.float32) -> wp.array:
-    """Return an array on the CPU, with a gradient by default."""
     return wp.array(np.asarray(values), dtype=dtype, device="cpu", requires_grad=grad)
 
 

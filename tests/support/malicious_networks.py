@@ -23,8 +23,6 @@ MARK = "ran"
 
 
 class Payload:
-    """Makes the file `ran` when it is unpickled."""
-
     def __reduce__(self) -> tuple[object, tuple[str, ...]]:
         return exec, (f"open({MARK!r}, 'w').write('x')",)
 
@@ -371,7 +369,6 @@ def _model(nodes: list, *more, change: Callable = bool) -> bytes:
 
 
 def _onnx() -> dict[str, tuple[bytes, str]]:
-    """ONNX files that lead elsewhere, or make much of little."""
     import onnx
 
     numbers = onnx.numpy_helper.from_array

@@ -18,7 +18,6 @@ MODEL = """<mujoco>
 
 
 def mujoco_steps(dt: float, actuator: str, commands: np.ndarray) -> np.ndarray:
-    """Velocity, position and effort of each step."""
     mujoco = pytest.importorskip("mujoco")
     try:
         model = mujoco.MjModel.from_xml_string(MODEL.format(dt=dt, actuator=actuator))
@@ -34,7 +33,6 @@ def mujoco_steps(dt: float, actuator: str, commands: np.ndarray) -> np.ndarray:
 
 
 def our_steps(dt: float, stages: list, targets: np.ndarray, feedforward: np.ndarray | None = None) -> np.ndarray:
-    """The same."""
     feedforward = np.zeros_like(targets) if feedforward is None else feedforward
     arrays, found = aa.ActuatedArrays(["j"], {".*": stages}), np.zeros((len(targets), 3))
     q = v = 0.0

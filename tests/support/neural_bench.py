@@ -12,7 +12,6 @@ COUNT, STEPS, DT = 5, 1000, 0.005
 
 
 def array(values, dtype=wp.float32) -> wp.array:
-    """A Warp array on the CPU."""
     return wp.array(values, dtype=dtype, device="cpu")
 
 

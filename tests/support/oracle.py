@@ -93,7 +93,6 @@ def dry_friction_level(tau_m, tau_e, qd, K_c, K_cs, qd_s, alpha, K_m, K_e, K_ms,
 
 
 def friction_step(level, effort, qd, h, inertia, viscous, tau_e, whole, f, qd_before, u_before):
-    """Friction of a level: a proximal step, by the load if it is whole, else by what the step before shows."""
     mass, most = inertia + h * viscous, h * level
     # black box: the velocity after the step if all that acted before stayed, then the friction that slows it by half
     free = (inertia * (2 * qd - qd_before) + h * (effort - u_before)) / mass
@@ -121,7 +120,6 @@ def step_before(effort, qd, h, inertia, load, whole, f, qd_before, u_before):
 
 
 def inertia_of(told, assumed):
-    """Inertia that is told, else the assumed one."""
     return np.where(told > 0, told, np.where(assumed > 0, assumed, np.nan))
 
 
@@ -217,7 +215,6 @@ def shaft_inertia_law(effort, _q, qd, h, told, rotor, qd_before, f_before, J, as
 
 @law_of("ShaftFriction")
 def shaft_friction_law(effort, _q, qd, h, told, f, qd_before, u_before, coulomb, viscous, load, assumed):
-    """Dry friction of a rope, and viscous friction: a step that shows the load in the velocity."""
     inertia = inertia_of(told, assumed)
     tau_e, qd_before, u_before = step_before(effort, qd, h, inertia, 0, 0, f, qd_before, u_before)
     level = coulomb + load * np.abs(effort)
@@ -226,7 +223,6 @@ def shaft_friction_law(effort, _q, qd, h, told, f, qd_before, u_before, coulomb,
 
 @law_of("LinkageShaft")
 def shaft_law(effort, _q, _qd, _dt):
-    """The effort of one shaft; `tests/engine/test_linkages.py` has the linkage as a whole."""
     return (effort,)
 
 
@@ -540,7 +536,6 @@ def encoder_law(q, qd, h, place, q_before, v_before, count, resolution, bias, no
 
 @law_of("DelayTimed")
 def timed_delay_law(h, robot, drawn, left, draws, seconds, steps, most, period, hold, seed):
-    """Steps and seconds of delay, and a part that is drawn anew when it is due, unless it is held."""
     first = np.isnan(drawn)
     due = first | (left < 0.5)
     draws = np.where(due, np.where(draws < 2**23, draws + 1, 0), draws)
@@ -608,7 +603,6 @@ def rate_is_due(h, clock, _held, decimation, frequency, _phase):
 
 @law_of("RateHold")
 def rate_law(effort, _q, _qd, h, clock, held, decimation, frequency, phase):
-    """A new effort when a period has passed, else the one before."""
     n = period_of(h, decimation, frequency)
     due = np.isnan(clock) | (clock + 1 >= n - 1e-3)
     after = np.where(np.isnan(clock), phase * n, np.where(due, clock + 1 - n, clock + 1))
@@ -623,7 +617,6 @@ def pd_law(q, qd, q_target, qd_target, feedforward, _dt, kp, kd, const_effort):
 
 @law_of("ControllerPID")
 def pid_law(q, qd, q_target, qd_target, feedforward, dt, integral, kp, ki, kd, integral_max, const_effort):
-    """PID control; the updated integral acts at once."""
     integral = pid_integral(integral, q, q_target, dt, integral_max)
     return pid_effort(q, qd, q_target, qd_target, feedforward, kp, ki, kd, const_effort, integral), integral
 
@@ -636,7 +629,6 @@ def geared_pd_law(q, qd, q_target, qd_target, feedforward, _dt, kp, kd, gear, co
 
 @law_of("ControllerGearedPID")
 def geared_pid_law(q, qd, q_target, qd_target, feedforward, dt, integral, kp, ki, kd, integral_max, gear, const_effort):
-    """PID control of the motor, likewise."""
     q, qd = gear * q, gear * qd
     integral = pid_integral(integral, q, q_target, dt, integral_max)
     motor = pid_effort(q, qd, q_target, qd_target, feedforward, kp, ki, kd, const_effort, integral)
@@ -813,7 +805,6 @@ class Pipeline:
                 joint.reset()
 
     def step(self, q, qd, q_target, qd_target, feedforward):
-        """Return the efforts, in the shape of `q`."""
         inputs = zip(*(np.ravel(x) for x in (q, qd, q_target, qd_target, feedforward)), strict=True)
         efforts = [joint.step(*values) for joint, values in zip(self.joints, inputs, strict=True)]
         return np.reshape(efforts, np.shape(q))

@@ -105,7 +105,6 @@ def by_pairs(part: int = 0, parts: int = 1, seed: int = 0) -> Tally:
 
 
 def groups(joints: Sequence[Joint], count: int, seed: int = 0, most: int = 1000) -> Iterator[list[Joint]]:
-    """All joints, in plans of at most so many, and random parts of them in a random order."""
     rng = np.random.default_rng(seed)
     yield from (list(joints[first : first + most]) for first in range(0, len(joints), most))
     for _ in range(count):
@@ -125,7 +124,6 @@ def by_groups(
 
 
 def by_bindings(seed: int = 0) -> Tally:
-    """Each joint of the public classes as in arrays."""
     tally, arrays = Tally("the same joint in each public class"), Baselines()
     for joint in usable_joints(seed):
         for binding in (Wrapper, Actuators):

@@ -68,12 +68,9 @@ class Joint:
         return self.name
 
     def rng(self, *of: int) -> np.random.Generator:
-        """Random numbers of its own, which nothing beside it changes."""
         return np.random.default_rng([zlib.crc32(self.name.encode()), *of])
 
     def motors(self, names: Sequence[str], robots: int) -> list[list]:
-        """Stages of its joints, which get these names."""
-
         def made(stage: Stage):
             if not isinstance(stage, Config):
                 return stage(robots)
@@ -97,7 +94,6 @@ class Joint:
         return any("joint_number" in one.ASKS for one in self.components)
 
     def has_choice(self, name: str) -> bool:
-        """True if a stage has this choice, which is false by default."""
         return any(getattr(stage, name, False) is True for stage in itertools.chain(*self.axes))
 
     def sums(self, other: Joint) -> bool:
@@ -107,7 +103,6 @@ class Joint:
 
     @property
     def kernel(self) -> tuple[object, ...]:
-        """What of its laws a kernel is compiled for; numbers and choices are not."""
         return tuple(sorted(one.__name__ for one in self.components)), len(self.axes)
 
     @property
@@ -152,7 +147,6 @@ _SIZES |= {"rad": 0.05, "rad/s": 8.0}
 
 
 def table(rng: np.random.Generator, lowest: float) -> tuple[list[float], list[float]]:
-    """Increasing points from `lowest` on, and positive values."""
     points = lowest + np.cumsum(rng.uniform(0.1, 1.0, 4))
     return points.tolist(), rng.uniform(0.5, 5.0, 4).tolist()
 
@@ -280,8 +274,6 @@ def problems_of(stages: Sequence[Config]) -> list[str]:
 
 
 def varied(joint: Joint, other: Joint, robots: int) -> Joint:
-    """A joint whose robots have other numbers than the first one: those of `other`, which has the same stages."""
-
     def both(stage: Stage, others: Sequence[Stage]) -> Stage:
         another = next((one for one in others if type(one) is type(stage)), None)
         # the motors of a linkage are alike in all robots
@@ -359,7 +351,6 @@ def choices() -> dict[str, dict[str, Callable[[np.random.Generator], Axes]]]:
 
 
 def factors() -> list[str]:
-    """The kinds of which a joint has a choice; twice, of which it may have several."""
     return [kind for kind, line in KINDS.items() for _ in range(1 + line.many)]
 
 

@@ -79,7 +79,6 @@ class Stage:
             one.reset(robot)
 
     def published(self) -> dict[str, np.ndarray]:
-        """Its signals: states, or what stands for them while they are unknown."""
         found = {}
         for signal, state in self.owner.PUBLISHES.items():
             other = self.owner.UNSET_AS.get(state)
@@ -228,7 +227,6 @@ class Chain:
 
 
 def expected_efforts(joint: Joint, told: Script, robots: int, resets: Sequence[int] = (1,)) -> np.ndarray:
-    """Efforts `(steps, robots)` of a script without faults."""
     chain, found = Chain(joint, robots), []
     for step in range(STEPS):
         if step == RESET_AT:

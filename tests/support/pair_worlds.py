@@ -88,8 +88,6 @@ def _script_of_robot(joint: Joint, axes: int, robot: int, seed: int) -> tuple[np
 
 
 class Arrays:
-    """Joints of `ActuatedArrays`."""
-
     def __init__(self, joints: Sequence[Joint], robots: int) -> None:
         self.names, stages = named_stages(joints, robots)
         motors = motors_of(self.names, stages)
@@ -179,7 +177,6 @@ class _Articulation(ArrayArticulation):
     takes_step_armatures = True
 
     def is_physics_tensor_entity_valid(self) -> bool:
-        """Always: the host plays."""
         return True
 
     def set_step_armatures(self, armatures: object, *, dof_indices: object = None) -> None:
@@ -191,8 +188,6 @@ class _Articulation(ArrayArticulation):
 
 
 class Actuators:
-    """Joints as an `ActuatorGroup`, an `Actuator` for each joint of all robots."""
-
     def __init__(self, joints: Sequence[Joint], robots: int) -> None:
         self.names, stages = named_stages(joints, robots)
         count = len(self.names)
@@ -246,7 +241,6 @@ class Actuators:
 
 
 def plain(count: int = 1) -> Joint:
-    """A joint that gives nothing and asks for nothing, of some axes."""
     return Joint(f"plain {count}", ((aa.PDControlConfig(0.0, 0.0),),) * count)
 
 
@@ -261,7 +255,6 @@ class Record:
         return Record(np.ascontiguousarray(self.efforts[:, list(robots)]), ())
 
     def differs_from(self, other: Record) -> str:
-        """Where bits differ first, else an empty text."""
         same = self.efforts.view(np.int32) == other.efforts.view(np.int32)
         if not same.all():
             at = tuple(int(one) for one in np.argwhere(~same)[0])

@@ -12,7 +12,6 @@ _ORDER = ("ClampingDCMotor", "ClampingPositionBased", "ClampingMaxEffort")
 
 
 def newton_actuator(prim, column: int, robots: int, dofs: int) -> tuple:
-    """The newton actuator of a prim for one column of `(robots, dofs)`, and its two states."""
     with quiet_warp():
         import newton.actuators as peer
     parsed = peer.parse_actuator_prim(prim)

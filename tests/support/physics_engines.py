@@ -24,7 +24,6 @@ def weightless(made: SmallStage) -> Usd.Stage:
 
 
 def set_iterations(stage: Usd.Stage, root: str, iterations: int) -> None:
-    """Have PhysX solve a robot in so many position iterations."""
     prim = stage.GetPrimAtPath(root)
     prim.AddAppliedSchema("PhysxArticulationAPI")
     prim.CreateAttribute("physxArticulation:solverPositionIterationCount", Sdf.ValueTypeNames.Int).Set(iterations)

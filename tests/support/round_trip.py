@@ -74,7 +74,6 @@ def rows(folder: Path) -> Iterator[Row]:
 
 
 def _in_motor(stage, inertia: float = 0.05):
-    """The stage where no simulator knows the inertia or takes over the law."""
     changed = {"assumed_inertia": getattr(stage, "assumed_inertia", 0.0) or inertia, "in_engine": False}
     return dataclasses.replace(stage, **{name: one for name, one in changed.items() if name in parameters_of(stage)})
 

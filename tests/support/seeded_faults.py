@@ -136,7 +136,6 @@ def lab_file(folder: Path, motors: Motors) -> Path:
 
 
 def usd_file(folder: Path, motors: Motors) -> Path:
-    """The arm with motors as a file of USD."""
     stage = Usd.Stage.Open(ARM)
     aa.add_motors("/World/Arm", motors, stage=stage, overwrite_existing=True)
     path = folder / "arm.usda"

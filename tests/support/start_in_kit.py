@@ -96,7 +96,6 @@ def main(folder: Path, enable: str, *, nodes: bool) -> None:
 
 
 def _provide(modules: dict[str, dict]) -> None:
-    """Let modules be imported that consist of these members."""
     for name, members in sorted(modules.items()):
         sys.modules[name] = types.ModuleType(name)
         vars(sys.modules[name]).update(members)

@@ -73,7 +73,6 @@ def test_default_callbacks_overwrite_an_articulations_own(world) -> None:
 
 
 def test_deregistering_says_whether_there_was_one(world) -> None:
-    """Return True once, then False with a warning; deletion callbacks too."""
     manager = world.simulation_manager
     for event in (IsaacEvents.PHYSICS_READY, SimulationEvent.PRIM_DELETED):
         uid = manager.register_callback(print, event)
@@ -161,7 +160,6 @@ def run_everything(world: KitWorld) -> None:
 
 @pytest.mark.parametrize(("event", "transport"), TRANSPORTS, ids=[str(event) for event, _ in TRANSPORTS])
 def test_callback_receives_what_its_transport_carries(world, event, transport) -> None:
-    """Pass an event with an empty payload, the step and its context, an event of the timeline, or a path."""
     received: list[tuple] = []
     world.simulation_manager.register_callback(lambda *args: received.append(args), event)
     run_everything(world)
@@ -199,7 +197,6 @@ LIFE = {
 
 
 def test_events_of_a_life_come_in_order(world) -> None:
-    """Dispatch the four ready events, then started; a pause makes nothing ready again."""
     heard: list[str] = []
     for enumeration in (SimulationEvent, IsaacEvents):
         for event in enumeration:
@@ -321,7 +318,6 @@ def test_paths_lead_to_the_root_at_or_below(world) -> None:
 
 
 def test_tensors_live_from_ready_to_stop(world) -> None:
-    """Say so, and read nothing else."""
     robots = world.articulation_class(ROBOTS)
     lives = [robots.is_physics_tensor_entity_valid()]
     world.play()
@@ -439,7 +435,6 @@ def test_masks_are_indices_and_floats_are_cut(world) -> None:
 
 
 def test_efforts_are_the_last_command_and_those_of_a_session(world) -> None:
-    """Read back what was commanded, not what drives add; the next play begins without."""
     robots = world.articulation_class(ROBOTS)
     world.play()
     robots.set_dof_efforts(2.0, indices=[1], dof_indices=[0])

@@ -21,7 +21,6 @@ class Raw(bytes):
 
 
 def name(module: str, member: str) -> bytes:
-    """Opcode GLOBAL."""
     return b"c" + module.encode() + b"\n" + member.encode() + b"\n"
 
 
@@ -92,7 +91,6 @@ def zipped(entries: dict[str, bytes | str], top: str = TOP, compression: int = z
 
 
 def torchscript(root: Object, code: dict[str, str], constants: tuple = (), **more: bytes | str) -> bytes:
-    """A TorchScript archive: the root module, its code by module name, its constants and further entries."""
     data, fixed = Writer(), Writer()
     entries: dict[str, bytes | str] = {"data.pkl": data.pickle(root)}
     entries |= {f"code/{module.replace('.', '/')}.py": text for module, text in code.items()}
@@ -103,7 +101,6 @@ def torchscript(root: Object, code: dict[str, str], constants: tuple = (), **mor
 
 
 def state_dict(value) -> bytes:
-    """What `torch.save` writes of a value."""
     writer = Writer()
     entries: dict[str, bytes | str] = {"data.pkl": writer.pickle(value), "version": "3\n", "byteorder": "little"}
     return zipped(entries | {f"data/{key}": content for key, content in enumerate(writer.storages)})

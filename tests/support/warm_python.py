@@ -78,7 +78,6 @@ class WarmPython:
 
 @functools.cache
 def warm_python() -> WarmPython:
-    """That of this process, started when it is first asked for."""
     return WarmPython()
 
 

@@ -39,7 +39,6 @@ def test_a_law_of_ones_own_has_no_gains() -> None:
 
 @wp.func
 def own_effort(effort: float, position: float, velocity: float, ratio: float, offset: float, of_motor: float):
-    """Return the effort behind a transmission of the user's own."""
     return ratio * effort
 
 
@@ -48,7 +47,6 @@ class TransmissionOwn(aa.TransmissionGear):
 
 
 def test_behind_a_gear_they_are_those_of_the_motor_times_the_ratio() -> None:
-    """Gains by its square, in numbers of each joint; a servo by its winding, a table of the joint as it is."""
     gear = aa.TransmissionConfig({"hip": -10.0, "knee": 4.0})
     found = gains(aa.PIDControlConfig(80.0, 3.0, 2.0), gear)
     np.testing.assert_allclose(found[:, 0], [[8000, 1280], [200, 32], [300, 48]], rtol=1e-6)
@@ -108,7 +106,6 @@ def test_largest_speed_is_that_without_load_at_the_joint() -> None:
 
 
 def test_a_bias_that_is_not_given_does_not_matter() -> None:
-    """As in an actuator of one's own, whose components no plan holds."""
     controller = aa.ControllerPD(*(wp.ones(2, dtype=wp.float32, device="cpu") for _ in range(2)))
     actuator = aa.Actuator(wp.array([0, 1], dtype=wp.uint32, device="cpu"), controller, dof_names=["hip"])
     assert feedback.feedback_gains(actuator, 2)[:, 0, 0].tolist() == [1, 1, 0]

@@ -45,7 +45,6 @@ def test_checking_writes_nothing(monkeypatch, tmp_path, capsys) -> None:
 
 
 def test_page_without_its_marker_is_refused() -> None:
-    """Rather than leaving a law out."""
     refused(ValueError, lambda: public_names.overview("no marker"), "generated: laws")
 
 
@@ -56,7 +55,6 @@ def test_overview_has_every_kind_of_stage() -> None:
 
 
 def test_room_without_a_page_is_refused(monkeypatch) -> None:
-    """The API reference leaves no public name out."""
     monkeypatch.delitem(api_pages.ROOMS, "extension.sharding")
     refused(ValueError, api_pages.index, r"Shard is in extension\.sharding: must be in a room of ROOMS")
 
@@ -110,8 +108,6 @@ def heat_prepare(capacity: float, most: float, dt: float):
 
 
 class ClampingHeat(Clamping):
-    """A made-up limit with everything that a limit may have."""
-
     PARAMETERS = ("capacity", "most")
     STATE = ("heat",)
     CURVES: ClassVar = {"limit": "position", "unused": "position", "cooling": "speed"}

@@ -20,14 +20,12 @@ def interpreter(path: Path, version: tuple[int, int], needs: str = "") -> Path:
 
 @pytest.fixture
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The one folder on the path; there is nothing of pyenv's."""
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setenv("PYENV_ROOT", str(tmp_path / "pyenv"))
     return tmp_path / "bin"
 
 
 def test_versions_are_those_that_the_project_requires() -> None:
-    """As `requires-python` has them."""
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))["project"]
     first, *_, last = VERSIONS
     assert project["requires-python"] == f">={written(first)},<3.{last[1] + 1}"

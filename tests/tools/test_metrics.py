@@ -19,7 +19,6 @@ FUNCTIONS = {
 
 @pytest.mark.parametrize(("text", "expected"), FUNCTIONS.items())
 def test_complexity_counts_branches(text, expected) -> None:
-    """Branches, loops, handlers, Boolean operators and comprehensions, not those of functions inside."""
     assert metrics.complexity(ast.parse(text).body[0]) == expected
 
 

@@ -151,7 +151,6 @@ def run(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def has_core(packaged: tuple[Path, str]) -> bool:
-    """Whether the core of this Python was built before, or could be."""
     return not packaged[0].name.endswith("-pure.zip")
 
 
@@ -314,7 +313,6 @@ def test_documentation_pages_exist(root, manifest) -> None:
 
 
 def test_version_is_that_of_the_changelog(root, manifest) -> None:
-    """The first `## [x.y.z] - date` is the version."""
     newest = re.search(r"^## \[(.+?)\] - \d{4}-\d\d-\d\d$", (root / "docs/CHANGELOG.md").read_text(), re.MULTILINE)
     assert newest is not None and newest[1] == manifest["package"]["version"]
 
@@ -324,7 +322,6 @@ def test_icon_is_square(root, manifest) -> None:
 
 
 def test_modules_lie_under_the_root(root, manifest) -> None:
-    """The default layout: no `path`, and every module is found from the root."""
     for module in manifest["python"]["module"]:
         assert "path" not in module
         place = root.joinpath(*module["name"].split("."))
@@ -353,7 +350,6 @@ def test_node_type_has_its_full_name(root) -> None:
 
 
 def test_node_class_is_named_like_its_file(root) -> None:
-    """Kit finds the implementation beside the `.ogn`, and in it the class, by name."""
     for file, *_ in _nodes(root):
         tree = ast.parse(file.with_suffix(".py").read_text("utf-8"))
         assert file.stem in [item.name for item in tree.body if isinstance(item, ast.ClassDef)]
@@ -375,7 +371,6 @@ def test_kit_finds_the_node_by_itself(root) -> None:
 
 
 def test_start_imports_nothing_heavy(root) -> None:
-    """The entry point and nothing else; it starts once."""
     said = started(root)
     print(f"{said['modules']} modules in {said['seconds'] * 1e3:.1f} ms")
     assert said["ours"] == STARTED and said["others"] == []
@@ -383,7 +378,6 @@ def test_start_imports_nothing_heavy(root) -> None:
 
 
 def test_node_list_agrees_with_the_nodes(root) -> None:
-    """`nodes.json` says what the `.ogn` files say."""
     listed = json.loads((root / "ogn" / "nodes.json").read_text("utf-8"))["nodes"]
     nodes = _nodes(root)
     assert sorted(listed) == sorted(name for _, name, _ in nodes)
@@ -456,7 +450,6 @@ def test_links_and_includes_resolve(root) -> None:
 
 @pytest.mark.slow
 def test_every_module_is_imported_from_the_root(root) -> None:
-    """With nothing but root and libraries on the path, each comes from the package, or asks for what is absent."""
     done = run(root, "-c", IMPORTS, str(root))
     assert done.returncode == 0, done.stderr
     files = len(list((root / MODULE).rglob("*.py")))
@@ -465,7 +458,6 @@ def test_every_module_is_imported_from_the_root(root) -> None:
 
 @pytest.mark.slow
 def test_step_gives_the_right_efforts(root, packaged) -> None:
-    """A PD step without MuJoCo and newton, by the native core where the package has one."""
     done = run(root, "-c", STEP, str(root))
     assert done.returncode == 0, done.stderr
     engine = "native" if has_core(packaged) else "warp"
@@ -481,7 +473,6 @@ def test_example_runs_from_the_package(root, tmp_path) -> None:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """`repo.sh` beside a `python.sh` that prints its arguments."""
     shutil.copy(REPOSITORY / "repo.sh", tmp_path)
     (tmp_path / "python.sh").write_text('#!/usr/bin/env bash\necho "$PWD: $*"\n')
     (tmp_path / "python.sh").chmod(0o755)

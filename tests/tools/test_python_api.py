@@ -34,7 +34,6 @@ def test_list_names(name) -> None:
     "CLAMPING = 'clamping'",
 )
 def test_list_shows(line) -> None:
-    """Signatures with defaults, properties, fields, constants and members, as written in the source."""
     assert f"    - `{line}`\n" in python_api.listing()
 
 
@@ -44,7 +43,6 @@ def test_list_names_nothing_of_this_process() -> None:
 
 @pytest.mark.parametrize("name", package.__all__)
 def test_documentation_describes(name) -> None:
-    """Every public name is on one page of the API reference."""
     pages = "".join(page.read_text("utf-8") for page in (REPOSITORY / "docs" / "api").glob("*.rst"))
     assert len(re.findall(rf"^\.\. auto(?:class|function):: {name}$", pages, re.MULTILINE)) == 1
 

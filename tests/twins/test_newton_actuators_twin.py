@@ -22,7 +22,6 @@ TABLE = [-1.0, -0.5, 0.0, 0.0, 0.4, 1.0], [5.0, 80.0, 60.0, 20.0, 20.0, 5.0]
 
 @pytest.fixture(autouse=True)
 def _on_cpu():
-    """The older library launches on the default device."""
     with wp.ScopedDevice("cpu"):
         yield
 

@@ -205,7 +205,6 @@ def stage_with(names: Sequence[str]) -> Usd.Stage:
 @given(seeds, st.permutations(range(4)), st.sets(st.integers(1, 3)))
 @pytest.mark.slow
 def test_grouping_of_joints_into_prims_changes_no_bit(seed, order, cuts) -> None:
-    """Prims with several targets, in any order, equal a prim per joint; each joint and robot has numbers of its own."""
     names = ["hip", "knee", "ankle", "toe"]
     edges = [0, *sorted(cuts), 4]
     grouped = [[names[n] for n in order[first:last]] for first, last in itertools.pairwise(edges)]
@@ -250,7 +249,6 @@ def retune(actuator, rng: np.random.Generator, names: list[str]) -> None:
 @given(st.data(), seeds, resets, st.integers(0, STEPS - 1), st.integers(0, STEPS - 1))
 @pytest.mark.slow
 def test_saved_state_goes_on_as_if_nothing_had_happened(engine_kind, data, seed, reset, at, broken) -> None:
-    """Efforts and faults, from any step, with robots reset and inputs lost on the way."""
     joints = data.draw(several[engine_kind])
     signals = random_signals(seed)
     signals[broken, 0, 1, 0] = np.nan
@@ -368,7 +366,6 @@ def test_no_effort_exceeds_the_limit_at_the_end_of_a_list(engine_kind, data, lim
 
 
 def open_loop(clamps: Sequence[aa.Clamping], signals: np.ndarray) -> tuple[np.ndarray, set[int]]:
-    """What clamps make of efforts at positions and velocities, a robot each, and the robots with a fault."""
     efforts, positions, velocities = signals
     off = np.zeros(len(efforts), np.float32)
     now = np.stack([positions, velocities, off, off, efforts])[..., None]

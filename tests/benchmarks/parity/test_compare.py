@@ -180,8 +180,6 @@ def test_an_effort_that_is_no_number_is_a_difference() -> None:
 
 
 def test_numbers_of_a_case_do_not_depend_on_others() -> None:
-    """The same seed gives the same, whichever peers are compared; another seed gives others."""
-
     def make(seen: list[Signals]):
         def law(_: Motor, robots: int, __: Collection[str]) -> Step:
             return lambda given: (seen.append(given), np.zeros(robots))[1]

@@ -17,7 +17,6 @@ LIMITED = list(dict.fromkeys((case.ours, case.commands) for case in CASES))
 
 
 def efforts(motors: list[Motor], signals: list[Signals]) -> np.ndarray:
-    """Efforts of all steps, `(steps, robots, motors)`."""
     step = our_step(motors, ROBOTS)
     return np.stack([step(given) for given in signals])
 

@@ -20,8 +20,6 @@ PAGE = (REPOSITORY / "docs" / "Parity.md").read_text("utf-8")
 
 
 def in_place_of_peers(monkeypatch: pytest.MonkeyPatch, factor: float = 1.0, name: str = "numpy") -> None:
-    """One peer with a PD law of its own, whose damping is `factor` times as large."""
-
     def make(stages: Motor, _: int, __: Collection[str]) -> Step:
         law = stages[0]
         kp, kd = law.kp, np.float32(factor * law.kd)  # pyright: ignore[reportAttributeAccessIssue]
@@ -99,7 +97,6 @@ def test_wrong_arguments_are_told(option, capsys) -> None:
 
 
 def rows_of_page(first: str) -> list[list[str]]:
-    """Cells of the table whose first heading this is, headings first."""
     block = re.search(rf"^\| {re.escape(first)} \|.*?(?=\n\n|\Z)", PAGE, re.DOTALL | re.MULTILINE)
     assert block is not None
     lines = [line for line in block[0].splitlines() if not line.startswith("|---")]

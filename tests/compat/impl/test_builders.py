@@ -70,7 +70,6 @@ def test_clamps_are_built() -> None:
 
 @pytest.mark.parametrize(("kwargs", "steps"), [({"delay_steps": 4}, 4), ({"delay_steps": 0}, 0), ({}, 1)])
 def test_delay_is_built(kwargs, steps) -> None:
-    """None is none, and where nothing is said it is one step, as in the schema."""
     delay = build_delay(kwargs, ROBOTS, "cpu")
     assert isinstance(delay, aa.Delay) and delay.max_delay == steps
     assert delay.delay_steps.dtype is wp.int32 and delay.delay_steps.numpy().tolist() == [steps] * ROBOTS
@@ -90,7 +89,6 @@ def test_what_cannot_be_built_is_refused(call, said) -> None:
 
 
 def test_parsed_prim_is_built_and_drives() -> None:
-    """The result of `parse_actuator_prim` is accepted unchanged, and steps like the prim itself."""
     stage = Usd.Stage.CreateInMemory()
     UsdPhysics.RevoluteJoint.Define(stage, "/Robot/knee")
     clamping = [aa.DCMotorClampingConfig(40.0, 10.0, 25.0), aa.MaxEffortClampingConfig(5.0)]

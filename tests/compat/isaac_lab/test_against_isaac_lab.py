@@ -39,7 +39,6 @@ CFGS: dict[str, tuple[str, dict]] = {
 
 
 def network_file(torch, kind: str, folder: Path) -> str:
-    """A network with random numbers as Isaac Lab reads it."""
     torch.manual_seed(3)
     if kind == "mlp":
         layers = [torch.nn.Linear(6, 16), torch.nn.Softsign(), torch.nn.Linear(16, 1)]
@@ -135,8 +134,6 @@ def test_efforts_are_those_of_isaac_lab(case, variant, tmp_path) -> None:
 
 
 def _with_own_limits(torch, kind, version: str):
-    """A model that has less effort backwards, and less at speed."""
-
     def limited(model, effort, *joint_vel):
         most = model.effort_limit if version == "2.3" else model.actuator_effort_limit
         # 2.3's own limits change the speed
@@ -263,7 +260,6 @@ def _reset_both(torch, reference, model, ids) -> None:
 
 
 def test_the_unit_tests_of_isaac_lab_pass_on_our_models() -> None:
-    """Those of implicit, ideal and DC motor models, with our classes in place of its own."""
     version, folder = isaac_lab_wheel.load().version, Path(str(isaac_lab_wheel.source()[1]))
     folder /= Path("" if version == "2.3" else "isaaclab/source/isaaclab", "test", "actuators")
     files = [str(folder / f"test_{name}.py") for name in ("implicit_actuator", "ideal_pd_actuator", "dc_motor")]

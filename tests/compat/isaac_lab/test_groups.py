@@ -191,7 +191,6 @@ def test_delays_are_drawn_anew_at_each_reset(host) -> None:
 
 
 def test_every_problem_of_groups_is_told_at_once(host) -> None:
-    """Joints in two groups, groups without joints, values that cannot be; and who is left out is named."""
     pd = {"stiffness": 1.0, "damping": 0.1}
 
     class Own:
@@ -399,7 +398,6 @@ PUSHED = """<mujoco><option gravity="0 0 0" timestep="0.002"/><worldbody>
 @pytest.mark.parametrize("own", [False, True], ids=["file", "own model"])
 @pytest.mark.parametrize("early", [True, False])
 def test_constant_effort_of_a_drive_goes_with_its_gains(own, early, tmp_path) -> None:
-    """Joints that take a gain of the robot stay where its drives hold them; with gains of the cfg, there is none."""
     import mujoco
 
     file = tmp_path / "leg.xml"

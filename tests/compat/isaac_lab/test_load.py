@@ -200,8 +200,6 @@ def test_a_cfg_of_a_class_that_extends_is_refused(tmp_path) -> None:
 
 
 class _Made(SimpleNamespace):
-    """A cfg of Isaac Lab: fields, which it copies."""
-
     def __init__(self, **fields) -> None:
         super().__init__(**copy.deepcopy(fields))
 
@@ -220,8 +218,6 @@ class _Classes(type):
 
 
 class _Class(_Made, metaclass=_Classes):
-    """Any class of cfgs; fields that were not given are such cfgs, too."""
-
     def __getattr__(self, name: str):
         if name.startswith("__"):
             raise AttributeError(name)
@@ -241,7 +237,6 @@ class _Anything(ModuleType):
 
 
 def test_robots_of_isaac_lab_are_those_that_run(monkeypatch) -> None:
-    """All of its own files: what is read is what Python makes of them; what is not is named."""
     pytest.importorskip("torch", reason="PyTorch is not installed, which a robot of Isaac Lab imports")
     version, source = isaac_lab_wheel.source() or ("", Path())
     if not version:

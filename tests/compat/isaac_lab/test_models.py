@@ -239,7 +239,6 @@ def test_parameters_are_arrays_that_act_when_written() -> None:
 
 
 def test_efforts_of_a_step_stay_what_they_were() -> None:
-    """As in Isaac Lab each step has an array of its own."""
     model = built(lab.IdealPDActuatorCfg(**PD))
     first = applied(model, 1.0)
     applied(model, 2.0)
@@ -353,7 +352,6 @@ def test_names_of_2_3_are_those_of_3_0() -> None:
 
 
 def test_a_position_table_holds_behind_the_limits_of_a_subclass() -> None:
-    """As in Isaac Lab: the table limits what the subclass returns."""
     model = of_ones_own("RemotizedPDActuator", lambda _, effort: 0.0 * effort + 25.0)
     for at, expected in ((-1.0, 25.0), (0.0, 10.0), (1.0, 20.0)):
         np.testing.assert_allclose(applied(model, at=at), full(expected), rtol=1e-6)
@@ -389,8 +387,6 @@ def test_the_limits_of_a_model_can_be_called(name) -> None:
 
 
 def test_a_subclass_that_computes_has_the_speeds() -> None:
-    """Its code may call the limits after `compute`."""
-
     class Halved(lab.DCMotor):
         def compute(self, control_action, joint_pos, joint_vel):
             made = super().compute(control_action, joint_pos, joint_vel)

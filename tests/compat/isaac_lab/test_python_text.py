@@ -19,7 +19,6 @@ from isaaclab.utils import clone, replace
 
 
 def read(tmp_path: Path, text: str) -> dict:
-    """Names of a file with this text, below some imports."""
     file = tmp_path / "robot.py"
     file.write_text(HEAD + text, "utf-8")
     return python_text.read_python(file)
@@ -129,7 +128,6 @@ def test_what_cannot_be_read_matters_where_it_is_used(tmp_path, text, why) -> No
     "if GIVEN:\n    LEG.kp = 3",
 )
 def test_statements_that_may_change_a_cfg_are_refused(tmp_path, statement) -> None:
-    """Even where nobody asks for it."""
     with pytest.raises(ValueError, match=r"robot.py:\d+: `.* may change a cfg and cannot be read: must be constants"):
         read(tmp_path, f"def change():\n    pass\nLEG = Cfg(kp={{'x': 1}})\n{statement}\n")
 

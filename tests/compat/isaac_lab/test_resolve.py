@@ -163,7 +163,6 @@ def test_rules_are_those_of_the_version_of_a_cfg() -> None:
 
 
 def test_rows_of_the_table() -> None:
-    """What is not said or differs: joint by joint in the documentation, all joints of the property in the code."""
     cfg = ImplicitActuatorCfg(
         **PD | {"stiffness": {"hip": 40.0, "knee|ankle": 5.0}, "damping": 4.0},
         joint_effort_limit=5000.0,

@@ -74,7 +74,6 @@ def test_limit_and_delay_of_the_cfg() -> None:
 
 
 def test_backlash() -> None:
-    """Behind the motor, of each joint; a joint that a dictionary leaves out has a spring without."""
     cfg = isaac_lab.BamBacklashActuatorCfg(**vars(SERVO), backlash={"elbow": 0.02})
     for (actuator, _), backlash, armature in zip(resolved(cfg).actuators, (0.02, 0.0), (0.004, 0.002), strict=True):
         winding, play, friction = sorted(actuator.others, key=lambda one: list(KINDS).index(one.KIND))

@@ -71,7 +71,6 @@ def test_groups_are_found_wherever_the_robot_has_them(written, asked) -> None:
 
 
 def test_a_stage_with_groups_moves_as_the_groups_do(tmp_path) -> None:
-    """The prims alone are enough where they can hold everything, delay and gear included."""
     file = tmp_path / "panda.usda"
     stage = stage_of(ROBOTS / "franka_panda.usda")
     lost = isaac_lab.to_usd(GROUPS, stage, PANDA, overwrite_existing=True)
@@ -166,7 +165,6 @@ def test_networks_whose_file_says_less_than_the_cfg(tmp_path) -> None:
 
 
 def test_nothing_is_written_where_something_is_wrong() -> None:
-    """Joints that are driven already, groups that share one, and a stage without groups."""
     stage = stage_of(ROBOTS / "franka_panda.usda")
     before = stage.GetRootLayer().ExportToString()
     refused(ValueError, lambda: isaac_lab.to_usd(GROUPS, stage, PANDA), "is driven by")

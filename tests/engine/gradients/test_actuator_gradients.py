@@ -274,7 +274,6 @@ def test_every_law_has_the_gradients_of_finite_differences(law, states) -> None:
 @pytest.mark.parametrize("depth", [0, 1, 4])
 @pytest.mark.slow("Warp")
 def test_all_limits_together(depth) -> None:
-    """With no delay, the shortest ring, and one that is longer than there are steps."""
     clamps = [law for law in LAWS if law.startswith("Clamping")]
     rollout = Rollout(["ControllerGearedPID", *clamps], 3, depth, seed=1)
     assert_same(rollout.on_tape(swapped), rollout.differences())
@@ -307,7 +306,6 @@ def test_gear_between_motor_and_joint(controller, targets) -> None:
 @pytest.mark.parametrize("backend", ["core"], indirect=True)
 @pytest.mark.parametrize("isa", native.core.variants() if native.core else [])
 def test_every_instruction_set(isa, monkeypatch) -> None:
-    """Alike, for a number of joints that fills no vector."""
     monkeypatch.setenv("ACTUATORS_ISA", isa)
     rollout = Rollout(["ControllerPID", *GEARED], 4, 2, seed=2)
     assert_same(rollout.on_tape(in_place), rollout.differences())
@@ -515,7 +513,6 @@ def test_group_steps_each_on_the_tape() -> None:
 
 @pytest.mark.parametrize("kind", ["PD", "PID", "delay", "DC motor"])
 def test_gradients_are_newtons(kind) -> None:
-    """Where newton has them: of one step, for over several with a delay it reads what it has overwritten."""
     newton = pytest.importorskip("newton.actuators", reason="newton is not installed")
     if not hasattr(newton, "DrivePD"):
         pytest.skip("this newton has other names")
@@ -607,7 +604,6 @@ def test_what_laws_of_ones_own_have_no_gradients_with_is_refused(stages, why) ->
 
 
 def test_what_has_no_gradients_on_a_gpu_is_refused_there() -> None:
-    """By name, with the laws: their gradients are in NumPy."""
     ones = array(np.ones(N))
     held = actuators.RateHold(ones, ones, ones)
     actuator = Actuator(array(np.arange(N), False, wp.uint32), pd()[0].controller, others=[held], requires_grad=True)

@@ -68,8 +68,6 @@ def differences(values: dict[str, np.ndarray], name: str, weights: np.ndarray) -
 
 
 def by_tape(values: dict[str, np.ndarray], weights: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Efforts of these steps, and the gradients of their weighted sum."""
-
     def array(numbers: np.ndarray) -> wp.array:
         return wp.array(numbers.astype(np.float32), dtype=wp.float32, device="cpu", requires_grad=True)
 

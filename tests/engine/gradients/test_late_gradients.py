@@ -60,7 +60,6 @@ def test_by_the_delay_as_by_differences(name, value) -> None:
 
 
 def test_by_commands_as_by_differences() -> None:
-    """In Torch. Of each step, also of those that only the first command of a reset stands for."""
     torch = pytest.importorskip("torch")
     given = np.random.default_rng(5).normal(size=(STEPS, *SIZE)).astype(np.float32)
     targets = torch.tensor(given, requires_grad=True)
@@ -99,7 +98,6 @@ def test_result_between_two_rows() -> None:
 
 
 def test_present_result_acts_in_part() -> None:
-    """With a delay of less than a step."""
     acting, late = step(7.0, 1.0, [1.0, 2.0, 3.0, 4.0, 5.0], 0.25)
     assert acting == 0.75 * 7 + 0.25 * 2
     assert back(late, 8.0, [0.0] * DEPTH) == (6.0, [0.0, 2.0, 0.0, 0.0, 0.0], 8.0 * (2 - 7))

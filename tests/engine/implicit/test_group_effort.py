@@ -496,7 +496,6 @@ def test_an_implicit_actuator_is_given_to_no_wrapper_and_not_converted() -> None
 
 
 def test_a_controller_prepares_its_parameters_before_the_step() -> None:
-    """By the hook of newton, with the custom inputs that it names, None for a missing one."""
     seen = []
 
     class Prepared(aa.ControllerPD):

@@ -32,7 +32,6 @@ def test_matrices_of_the_caller_are_inverted(kind) -> None:
 
 
 def test_a_joint_without_mass_moves_by_a_finite_amount() -> None:
-    """As much as newton lets it: the reciprocal of the ε of single precision."""
     found = JointSpaceResponse.from_matrices(np.zeros((1, 2, 2))).inverse_blocks.numpy()
     np.testing.assert_allclose(found, [np.eye(2) / np.finfo(np.float32).eps])
 
@@ -107,7 +106,6 @@ def test_what_is_no_response_is_refused() -> None:
 
 
 def free_robot():
-    """A free base in a turned frame, with a hinge on it."""
     with quiet_warp():
         builder = newton().ModelBuilder(gravity=(0.0, 0.0, -9.81))
         shape = wp.mat33(0.2, 0.01, 0.0, 0.01, 0.3, 0.02, 0.0, 0.02, 0.25)

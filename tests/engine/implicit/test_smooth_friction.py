@@ -114,7 +114,6 @@ def test_efforts_are_those_of_the_law(kind, whole) -> None:
 
 
 def test_descent_frees_a_joint_that_sticks() -> None:
-    """It finds the target whose effort moves the joint; without the option it stays where it is."""
     found = {}
     for smooth in (False, True):
         given = numbers("curve") | {"kp": np.ones(N, np.float32), "target": np.full(N, 0.5, np.float32)}

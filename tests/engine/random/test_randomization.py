@@ -155,7 +155,6 @@ def test_robots_spread_over_processes_get_what_they_get_in_one() -> None:
 
 @pytest.mark.usefixtures("engine_kind")
 def test_strength_is_a_factor_of_the_effort() -> None:
-    """Saturated or not, with or without gains that are drawn too; the effort is that of the nominal motor times it."""
     rng = np.random.default_rng(0)
     q, qd, target = (rng.normal(scale=scale, size=(200, 3)).astype(np.float32) for scale in (1.0, 5.0, 2.0))
     nominal, weak = made(200), made(200)

@@ -116,7 +116,6 @@ def draws(steps: int, faults: bool) -> list[np.ndarray]:
 
 
 def run(own: tuple[bool, ...], kind: str = "columns", faults: bool = False) -> tuple[np.ndarray, Any]:
-    """Efforts and what was observed before the limits; and faults."""
     # natively, indices lead to plans of one joint
     alone = kind == "indices" and ENGINE["kind"] == "native"
     bench = Bench(own, kind, alone)
@@ -150,7 +149,6 @@ def test_whoever_computes_the_efforts_are_the_same(own, kind) -> None:
 
 @pytest.mark.parametrize("own", [(False, False, True, False), (False, True, False, True), (True, True, True, True)])
 def test_from_one_state_into_another_the_bits_are_the_same(own) -> None:
-    """States from outside, those of the public `Actuator`; also when one state is both."""
     found = []
     for how in ("own", "apart", "same"):
         bench = Bench(own, "indices", alone=True)
@@ -169,7 +167,6 @@ def test_from_one_state_into_another_the_bits_are_the_same(own) -> None:
 
 
 def outside(bench: Bench) -> ArrayStagesState:
-    """A state whose components' part is an `Actuator.State`."""
     made = bench.step.new_state()
     made.components = [aa.Actuator.State(one.delay_state, one.controller_state) for one in made.components]
     return made
@@ -231,7 +228,6 @@ def test_a_saved_state_knows_nothing_of_who_computes(own, other) -> None:
     [((False, False, True, False), {"OwnMotor", "ClampingMaxEffort"}), ((False, False, True, True), {"OwnLimit"})],
 )
 def test_components_are_told_among_what_limits(own, told) -> None:
-    """The class of the last clamp between the phases, unless a later one limited further."""
     bench = Bench(own)
     bench.step.observe(True)
     names, seen = ["", *bench.step.stage_names], set()
@@ -294,8 +290,6 @@ class Recurrent(aa.Controller):
 
 
 class RecurrentAxis(Recurrent):
-    """The same, with one axis for all arrays said by the component."""
-
     STATE_AXIS: ClassVar = 1
 
     @dataclass
@@ -378,8 +372,6 @@ def test_a_state_that_is_not_finite_is_a_fault() -> None:
 
 
 class Lost(Recurrent):
-    """It does not say which axis runs over actuators."""
-
     @dataclass
     class State:
         hidden: wp.array
@@ -411,15 +403,12 @@ def test_a_state_that_cannot_be_held_is_refused(controller, words) -> None:
 class Shared(Recurrent):
     @dataclass
     class State:
-        """`counts` counts for all."""
-
         ACTUATOR_AXIS: ClassVar = {"hidden": 1, "counts": None}
         hidden: wp.array
         counts: wp.array
 
 
 def test_what_no_axis_runs_through_is_left_alone() -> None:
-    """`None` says that all actuators share an array."""
     step, inputs = recurrent(Shared())
     inputs[0][:] = np.nan
     step.step(DT)

@@ -114,7 +114,6 @@ def test_indices_refuse_by_name(changed: Any, words: str) -> None:
 
 
 def test_indices_take_gaps_and_do_without_feedforward() -> None:
-    """A stride of whole numbers is good; an absent array has no indices to look at."""
     indices(velocities=np.zeros(12, np.float32)[::2], efforts=np.zeros(18, np.float32)[::3], feedforward=None)
 
 

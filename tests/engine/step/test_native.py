@@ -89,7 +89,6 @@ class Made:
         self.core.use(self.state, self.state)
 
     def bind(self, width: int = 0, columns=None, fill: float = 0.0) -> Made:
-        """Bind arrays of `width` columns."""
         self.columns = list(range(self.slots)) if columns is None else [int(column) for column in columns]
         self.width = width or max(self.columns) + 1
         self.inputs = [floats((self.robots, self.width), fill) for _ in range(5)]
@@ -103,7 +102,6 @@ class Made:
             array[:, self.columns] = given
 
     def step(self, values: np.ndarray | None = None) -> np.ndarray:
-        """Efforts `(robots, slots)`."""
         if values is not None:
             self.feed(values)
         self.core.step(DT)
@@ -251,7 +249,6 @@ def test_a_step_in_two_halves_changes_no_bit(case) -> None:
 
 @pytest.mark.parametrize("case", CASES)
 def test_from_one_state_into_another_changes_no_bit(case) -> None:
-    """In buffers of another owner with a larger row pitch, also in two phases and with gaps."""
     expected = case.run()
     np.testing.assert_array_equal(case.run(apart=True), expected)
     np.testing.assert_array_equal(case.run(apart=True, halves=True), expected)
@@ -380,7 +377,6 @@ def read_only(shape=(2, 3), dtype=np.float32) -> np.ndarray:
 
 
 def crooked(shape=(2, 3), dtype=np.float32) -> np.ndarray:
-    """An array whose numbers stand at odd addresses."""
     size = np.dtype(dtype).itemsize
     memory = np.zeros(int(np.prod(shape)) * size + 1, np.uint8)
     return np.frombuffer(memory.data, np.uint8)[1:].view(dtype).reshape(shape)
@@ -420,7 +416,6 @@ SLOT_ERRORS = [([3], "one of the slots"), ([-1], "one of the slots"), ([1, 1], "
     *(({"delayed": slots}, f"delayed slots.*{words}") for slots, words in SLOT_ERRORS),
 )
 def test_a_plan_that_cannot_be_is_refused(changed, words) -> None:
-    """By name and rule, for each of its arguments."""
     plan()
     refused(ValueError, lambda: plan(**changed), words)
 
@@ -664,7 +659,6 @@ def test_an_index_beyond_its_array_is_refused_before_anything_is_written(end) ->
 
 
 def test_what_was_bound_stays_alive() -> None:
-    """The core keeps the arrays that it holds pointers to, and lets them go for others."""
     made = Made(delayed=[0], depth=2, integral=[1]).bind()
     made.core.own(0, floats((2, 3)))
     made.core.own_lag(np.zeros((2, 3), np.int32))
@@ -868,7 +862,6 @@ def test_first_command_that_is_not_finite_waits(signal, lag, depth) -> None:
 @pytest.mark.parametrize("into", ["itself", "another"])
 @pytest.mark.parametrize("pushes", [1, 2, 3])
 def test_a_ring_that_is_not_full_gives_its_oldest_command(pushes, into) -> None:
-    """A state from outside that counts commands; what is older than all of them is filled with the oldest."""
     made = delayed([4] * 3, 4, rows=[floats(3, 1)] + [floats(3)] * 4)
     other = state(2, 3, 4)[0]
     for buffer in made.memory[:3]:

@@ -44,7 +44,6 @@ class Legs:
         self.shape = robots, joints
 
     def step(self, target=0.0, position=0.0, velocity=0.0) -> np.ndarray:
-        """Efforts `(robots, joints)`; inputs broadcast."""
         arrays = self.host.arrays()
         for name, values in (("position_targets", target), ("positions", position), ("velocities", velocity)):
             getattr(arrays, name).reshape(self.shape)[:] = values
@@ -90,7 +89,6 @@ def test_lag_of_all_beyond_the_largest_acts_as_the_largest(lag, engine_kind) -> 
 
 
 def test_restored_delay_still_waits_for_its_first_command(engine_kind) -> None:
-    """A first command that was not finite is none: the next one fills the delay, after a restore too."""
     legs, other = (Legs(4, 2, delay=(2, 2)) for _ in range(2))
     first = np.full((4, 2), 1.0)
     first[1, 0] = np.nan
@@ -212,7 +210,6 @@ print("done")
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is guarded as Linux does")
 @pytest.mark.parametrize("variant", native.core.variants() if native.core else [])
 def test_nothing_is_read_beyond_the_last_row(variant) -> None:
-    """Twelve of nineteen columns and other choices; the last row ends at a page that cannot be read."""
     done = warm_python().run(["-c", GUARDED], env={**os.environ, "ACTUATORS_ISA": variant}, timeout=120)
     assert done.returncode == 0 and done.stdout.endswith("done\n"), done.stderr
 
@@ -297,8 +294,6 @@ def test_clamps_of_different_joints_are_distinguished(engine_kind) -> None:
 
 
 class Staggered(aa.ClampingMaxEffort):
-    """A limit of the host program that is one more for each actuator."""
-
     def __init__(self, max_effort: wp.array) -> None:
         count = np.arange(len(max_effort))
         super().__init__(wp.array(max_effort.numpy() + count, dtype=wp.float32, device="cpu"))

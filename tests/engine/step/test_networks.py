@@ -55,8 +55,6 @@ def plan_of(robots: int) -> Plan:
 
 
 class Bench:
-    """A step bound to arrays of `columns`."""
-
     def __init__(self, step, columns: Sequence[int], width: int) -> None:
         self.step, robots = step, step.plan.num_robots
         self.columns = list(columns)

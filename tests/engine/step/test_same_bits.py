@@ -47,8 +47,6 @@ LIMITS = {
 
 
 class Pair:
-    """A native step and one by Warp of equal plans."""
-
     def __init__(self, plan) -> None:
         self.steps = NativeStep(plan()), WarpStep(plan(), "cpu")
         self.benches = [Bench(step) for step in self.steps]
@@ -58,7 +56,6 @@ class Pair:
         np.testing.assert_array_equal(found.view(np.uint32), expected.view(np.uint32))
 
     def compare(self) -> None:
-        """Faults and everything that is saved are the same too."""
         saved, other = (save([(JOINTS, step)]) for step in self.steps)
         assert {*saved} == {*other}
         for name in saved:
@@ -67,8 +64,6 @@ class Pair:
 
 @pytest.mark.parametrize("per_robot", [False, True])
 def test_all_laws_together_give_the_same_bits(per_robot, rng) -> None:
-    """With delays, inputs that are not finite, resets, and parameters that robots share or have of their own."""
-
     def plan() -> Plan:
         entries = built_in_entries()
         for entry in entries:

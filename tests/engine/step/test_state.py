@@ -103,7 +103,6 @@ def test_it_goes_on_bit_for_bit(engines, first, second, steps, rng) -> None:
 
 
 def test_names_say_whose_what_is(rng) -> None:
-    """Label, part and name; the ring has the actuator's own length, newest last."""
     made = Whole(*WARP)
     commands = []
     for _ in range(4):
@@ -165,7 +164,6 @@ KNEE = "/A/knee.controller.integral"
     (with_(faults=np.array([1, 2, 3])), "saved faults"),
 )
 def test_what_does_not_fit_is_refused_and_changes_nothing(change, words, engine, rng) -> None:
-    """A ValueError that names what differs; in two steps the first is as untouched as the second."""
     made = Split(built_in_entries, engine)
     for _ in range(3):
         made.step(draw(rng))
@@ -218,7 +216,6 @@ def test_states_are_copied_whole(device) -> None:
 
 
 def test_two_actuators_of_one_name_are_ambiguous() -> None:
-    """Saving says so, rather than keep one of the two."""
     entry = ActuatorEntry("/A/knee", ("knee",), ControllerPD(full(1), full(0)), [], None)
     parts = [([joint], WarpStep(compile_plan([entry], ROBOTS), "cpu")) for joint in range(2)]
     refused(ValueError, lambda: state.save(parts), "two actuators are called '/A/knee'")

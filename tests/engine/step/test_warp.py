@@ -68,7 +68,6 @@ def run(kind: str = "columns", apart: bool = False, phases: bool = False) -> tup
     [{"kind": "indices"}, {"apart": True}, {"phases": True}, {"kind": "indices", "apart": True, "phases": True}],
 )
 def test_however_it_is_called_the_bits_are_the_same(other) -> None:
-    """By columns or indices, in place or from one state into another, in one go or in two phases."""
     efforts, faults = run()
     others, other_faults = run(**other)
     np.testing.assert_array_equal(np.array(others), np.array(efforts))
@@ -96,7 +95,6 @@ def test_the_state_before_a_step_is_only_read(rng) -> None:
 
 
 def test_outside_states_lead_nowhere_else(rng) -> None:
-    """A row beyond the ring and counts beyond its depth are brought back into it."""
     step, bench = made()
     step.now.write_idx.fill_(2**31 - 1)
     step.now.num_pushes.assign(np.array([2**31 - 1, -(2**31), 7, 0, 1, 2], np.int32))
@@ -105,7 +103,6 @@ def test_outside_states_lead_nowhere_else(rng) -> None:
 
 
 def test_a_ring_that_is_not_full_gives_its_oldest_command() -> None:
-    """As when commands were counted; what is older than all of them is filled with the oldest."""
     limit = aa.Delay(wp.array([4] * ROBOTS, dtype=wp.int32, device="cpu"), 4)
     step = WarpStep(
         compile_plan([ActuatorEntry("a", ("a",), aa.ControllerPD(full(1), full(0)), [], limit)], ROBOTS), "cpu"
@@ -172,7 +169,6 @@ def test_joints_that_share_a_place_add_up() -> None:
 
 
 def test_indices_that_grow_too_large_are_refused_before_anything_is_written(rng) -> None:
-    """On the CPU at the next step."""
     step, bench = made("indices")
     bench.step(draw(rng))
     at = step._binding.indices[0]

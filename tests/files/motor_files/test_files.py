@@ -198,7 +198,6 @@ def test_what_is_no_such_format_is_one_line(tmp_path) -> None:
 
 
 def test_a_large_file_is_not_read(tmp_path) -> None:
-    """It is not parsed either; a file of exactly the limit is read."""
     (tmp_path / "a.json").write_text("{}".ljust(MAX_BYTES))
     assert aa.load_motors(tmp_path / "a.json") == {}
     (tmp_path / "a.json").write_text("{}".ljust(MAX_BYTES + 1))
@@ -313,7 +312,6 @@ def test_paths_are_relative_to_the_file() -> None:
 
 
 def test_infinity_may_be_a_word_where_it_has_a_meaning() -> None:
-    """JSON has no number for it; a gain is never infinite."""
     limit = {"law": "max_effort", "max_effort": "inf"}
     assert motors_of({"a": {"clamping": [limit]}}, "/")["a"].clamping == [MaxEffortClampingConfig(float("inf"))]
     assert problems({"a": {"controller": PD | {"kp": "inf"}}})[0].startswith("'a'.controller.kp = 'inf': must be fini")

@@ -67,7 +67,6 @@ def test_many_numbers_in_a_line_of_toml_are_no_long_key() -> None:
 
 @pytest.mark.parametrize(("ending", "library"), [(".yaml", "yaml"), (".yml", "yaml"), (".toml", "tomli_w")])
 def test_a_missing_library_is_named_with_its_extra(ending, library, monkeypatch) -> None:
-    """JSON needs no library."""
     real = builtins.__import__
 
     def without(name: str, *arguments, **named):

@@ -77,7 +77,6 @@ def test_link_is_followed_only_if_asked(path: Path, tmp_path: Path) -> None:
 
 
 def test_bytes_that_are_no_network(tmp_path: Path) -> None:
-    """A `ValueError` names them."""
     refused(NetworkError, lambda: load.checkpoint_of(b"cos\nsystem\n(S'true'\ntR.", "knee"), "knee")
 
 
@@ -102,7 +101,6 @@ def apart(folder: Path, location: str, *, first: int = 8, count: int = 8, conten
 
 
 def test_weights_may_lie_in_the_folder_of_the_file(tmp_path: Path) -> None:
-    """They are read each time: other weights give another network with another digest."""
     first = load.load_checkpoint(apart(tmp_path, "more/weights.bin"))
     other = bytes(8) + np.array([4, 5], np.float32).tobytes()
     second = load.load_checkpoint(apart(tmp_path, "more/weights.bin", content=other))

@@ -296,7 +296,6 @@ def tensor(made, **fields) -> None:
 
 
 def external(made) -> None:
-    """Move the first initializer to another file."""
     one = made.graph.initializer[0]
     one.data_location = 1
     one.external_data.add(key="location", value="../../../etc/passwd")

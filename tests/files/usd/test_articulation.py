@@ -28,7 +28,6 @@ def make_root(stage: Usd.Stage, *paths: str) -> Usd.Stage:
 
 
 def instanced(stage: Usd.Stage, path: str, source: str) -> Usd.Stage:
-    """Add an instance of the prim at `source`."""
     prim = stage.DefinePrim(path)
     prim.GetReferences().AddInternalReference(source)
     prim.SetInstanceable(True)
@@ -64,7 +63,6 @@ def test_every_prim_skips_what_is_not_there(hide):
     ("", (), ()),
 )
 def test_axes_are_those_that_a_joint_leaves_free(kind, locked, axes):
-    """By kind; a generic joint locks an axis by limits the wrong way round."""
     stage = stage_with(("/joint", kind))
     joint = stage.GetPrimAtPath("/joint")
     for axis in locked:
@@ -148,7 +146,6 @@ def test_order_is_breadth_first(root: str) -> None:
 
 @unmoved
 def test_joints_of_one_link_come_by_name() -> None:
-    """In any order of the file, as in PhysX and MuJoCo for the quadruped."""
     (joints,) = articulation.joint_orders(stage_of(ROBOTS / "anymal_c.usda"), ["/World/Anymal"])
     assert [joint.rsplit("/", 1)[1] for joint in joints[:4]] == ["LF_HAA", "LH_HAA", "RF_HAA", "RH_HAA"]
     pytest.importorskip("mujoco", reason="the embedded simulator is not installed")

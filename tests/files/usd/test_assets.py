@@ -92,7 +92,6 @@ def test_file_of_the_tree_is_read(path, asset) -> None:
 
 
 def test_absolute_path_inside_the_tree_is_read(asset) -> None:
-    """It leads nowhere else."""
     assert found(robot_file(asset / "robot.usda", str(asset / "nets" / "knee.safetensors")))
 
 
@@ -172,7 +171,6 @@ def test_other_files_are_refused(path, rule, asset) -> None:
 
 
 def test_package_leads_nowhere_else(asset, tmp_path) -> None:
-    """Neither beside it nor away from it, not even to a file in its own folder."""
     for number, path in enumerate(("../asset/nets/knee.safetensors", str(asset / "nets" / "knee.safetensors"))):
         robot_file(asset / "inner.usda", path)
         package = asset / f"packed{number}.usdz"
@@ -182,7 +180,6 @@ def test_package_leads_nowhere_else(asset, tmp_path) -> None:
 
 
 def test_file_that_is_no_network_is_one_issue_among_others(asset) -> None:
-    """Told together with everything else that is wrong with the stage."""
     file = robot_file(asset / "robot.usda", "robot.usda")
     file.write_text(file.read_text().replace("rel newton:targets = </Robot/joints/knee>", ""))
     stage = Usd.Stage.Open(str(file))
@@ -281,7 +278,6 @@ def test_the_call_in_the_message_permits_it(asset, tmp_path) -> None:
 
 
 def test_what_is_not_recognised_is_told_with_prim_file_and_remedy(asset, run_by_torch) -> None:
-    """Lying in the layer's own folder, or in one that may be named, is no reason to run it."""
     unknown_file(asset / "nets" / "unknown.pt")
     file = robot_file(asset / "robot.usda", "nets/unknown.pt")
     with aa.allow_checkpoints([asset]):

@@ -141,14 +141,12 @@ def in_layer(stage: Usd.Stage, layer: Sdf.Layer):
 
 
 def variant_target(stage: Usd.Stage, variant: str) -> Usd.EditTarget:
-    """Edit target of a variant of the robot, which is selected from now on."""
     gear = stage.GetPrimAtPath(ROOT).GetVariantSets().GetVariantSet("gear")
     gear.SetVariantSelection(variant)
     return gear.GetVariantEditTarget()
 
 
 def reference_target(stage: Usd.Stage, path: str) -> Usd.EditTarget:
-    """Edit target of the file that the prim at `path` references."""
     node = stage.GetPrimAtPath(path).GetPrimIndex().rootNode.children[0]
     return Usd.EditTarget(node.layerStack.layers[0], node)
 
@@ -206,7 +204,6 @@ def Xform "R" {
     ({"delay": DelayConfig(0)}, ["NewtonPDControlAPI", "NewtonActuatorDelayAPI"]),
 )
 def test_applies_one_schema_per_config(stage, parts, schemas):
-    """Apply controller, clamps, delay in this order and only those given."""
     prim = author(stage, **parts)
     assert list(prim.GetPrimTypeInfo().GetAppliedAPISchemas()) == schemas
 
@@ -229,14 +226,12 @@ def test_returns_the_prim(stage):
     "value", [3, 3.0, np.float16(3), np.float32(3), np.float64(3), np.int64(3), np.uint8(3), Fraction(3)], ids=repr
 )
 def test_writes_gains_as_float(stage, value):
-    """Write any kind of number as a USD float."""
     attribute = author(stage, controller=PDControlConfig(value, 0)).GetAttribute("newton:kp")
     assert (attribute.GetTypeName(), attribute.Get()) == ("float", 3.0)
 
 
 @pytest.mark.parametrize("value", [3, np.int32(3), np.int64(3), np.uint8(3)], ids=repr)
 def test_writes_steps_as_int(stage, value):
-    """Write any kind of integer as a USD int."""
     attribute = author(stage, delay=DelayConfig(value)).GetAttribute("newton:delaySteps")
     assert (attribute.GetTypeName(), attribute.Get()) == ("int", 3)
 
@@ -274,12 +269,10 @@ def test_keeps_the_order_of_targets(stage, names):
 
 
 def test_accepts_a_path_object_as_root(stage):
-    """Take the root as an `Sdf.Path`, too."""
     assert author(stage, articulation_root=Sdf.Path(ROOT)).GetPath() == Sdf.Path(PATH)
 
 
 def test_keeps_an_existing_parent(stage):
-    """Leave the type of an existing `Actuators` prim alone."""
     stage.DefinePrim(f"{ROOT}/Actuators", "Xform")
     author(stage)
     assert stage.GetPrimAtPath(f"{ROOT}/Actuators").GetTypeName() == "Xform"
@@ -301,7 +294,6 @@ def test_defines_a_parent_that_is_a_mere_over(stage, place):
 
 
 def test_overwrites_the_whole_prim(stage):
-    """Leave nothing of the old prim: no schema, no attribute, no child."""
     author(stage, delay=DelayConfig(3), clamping=[MaxEffortClampingConfig(5)])
     stage.DefinePrim(f"{PATH}/child")
     author(stage, target_names="slide", overwrite_existing=True)
@@ -328,13 +320,11 @@ def test_needs_a_stage(host):
 
 @pytest.mark.parametrize("wrong", ["robot.usda", Path("robot.usda"), 5, Sdf.Layer, ROOT], ids=repr)
 def test_stage_is_an_open_one(wrong):
-    """Say how to open a stage when given anything else."""
     with pytest.raises(TypeError, match=r"stage = .*: must be a Usd.Stage. Open one: `stage=Usd.Stage.Open\(path\)`"):
         add_actuator(ROOT, "hip", "act", PD, stage=wrong)
 
 
 def test_uses_the_stage_made_current(stage):
-    """Author on the stage of `use_stage`, without any simulation."""
     with use_stage(stage):
         add_actuator(ROOT, "hip", "act", PD)
     assert actuator_paths(stage) == [PATH]
@@ -375,7 +365,6 @@ def test_overwrites_in_every_edit_target(stage, target):
 
 
 def test_variant_keeps_the_prim_to_itself(stage):
-    """Author into the variant: selecting another one takes the prim off the stage."""
     with Usd.EditContext(stage, variant_target(stage, "soft")):
         author(stage)
     variant_target(stage, "hard")
@@ -704,7 +693,6 @@ def test_refusal_leaves_every_layer_as_it_was(stage, case):
 
 @pytest.mark.parametrize("path", ["/World/Robot/", "//", "", "a b"])
 def test_ill_formed_root_prints_nothing(stage, capfd, path):
-    """Leave the complaint to the exception, not to USD's warnings."""
     refused(ValueError, lambda: author(stage, articulation_root=path), "articulation_root")
     assert capfd.readouterr() == ("", "")
 
@@ -739,7 +727,6 @@ clamps = st.tuples(
 )
 @pytest.mark.slow
 def test_reads_back_what_was_written(controller, clamping, delay, targets, name):
-    """Get the same configs back from the prim that they were written to, through the text of its file."""
     stage = make_stage()
     names = [path.rsplit("/", 1)[1] for path in targets]
     author(stage, target_names=names, name=name, controller=controller, clamping=clamping, delay=delay)
@@ -777,8 +764,6 @@ def test_reads_back_the_ends_of_single_precision(stage, value):
 
 @dataclass
 class Tuned(PIDControlConfig):
-    """A config of the program, with a field that is not in USD."""
-
     source: str = "bench 4"
 
 

@@ -24,7 +24,6 @@ def broken(tmp_path, path, line):
 
 @pytest.mark.parametrize("text", [b'def "A\xff" {}', b'def "A" { float x = \xfe }'])
 def test_file_that_is_not_utf_8_is_named(tmp_path, text):
-    """Say which file it is where USD quotes bytes that are no text."""
     file = tmp_path / "broken.usda"
     file.write_bytes(b"#usda 1.0\n" + text)
     with pytest.raises(ValueError, match=r"broken\.usda: USD cannot read this file") as caught:
@@ -69,7 +68,6 @@ def test_attribute_in_place_of_a_relationship_leads_nowhere(tmp_path):
 
 
 def test_graph_value_of_an_unknown_type_names_its_port(tmp_path):
-    """The value of a port of a type that USD does not know is an error."""
     text = (
         (ROBOTS.parent / "graphs/pd_from_usd.usda").read_text("utf-8").replace("@../", f"@{ROBOTS.parent.as_posix()}/")
     )

@@ -102,7 +102,6 @@ def stage_of(*actuators: str, layout: str = "robot") -> Usd.Stage:
 
 
 def stacked(*layers: Sdf.Layer) -> Usd.Stage:
-    """A stage of several layers, strongest first."""
     root = Sdf.Layer.CreateAnonymous("top.usda")
     root.subLayerPaths = [each.identifier for each in layers]
     stage = Usd.Stage.Open(root)
@@ -112,7 +111,6 @@ def stacked(*layers: Sdf.Layer) -> Usd.Stage:
 
 
 def override(*values: str, name: str = "opinion.usda") -> Sdf.Layer:
-    """A layer with opinions on the actuator of a weaker one."""
     rows = "\n".join(values)
     for prim in ("act", "Actuators", "Robot", "World"):
         rows = f'over "{prim}"\n{{\n{rows}\n}}\n'
@@ -170,14 +168,12 @@ def test_leaves_out_what_is_not_applied():
     ("int64 newton:delaySteps = 7", DelayConfig(7)),
 )
 def test_accepts_values_of_any_numeric_type(row, part):
-    """A number in range is read from any USD type."""
     found = spec(stage_of(actuator(row)))
     assert part in (found.controller, *found.clamping, found.delay)
 
 
 @pytest.mark.parametrize("row", ["int newton:kp = 3", "float newton:kp = 3"])
 def test_gains_become_float(row):
-    """A gain is a float, from any USD type."""
     assert type(spec(stage_of(actuator(row))).controller.kp) is float
 
 
@@ -269,7 +265,6 @@ def test_reads_every_robot_file(robots, name):
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_finds_actuators_authored_at_the_robot(layout):
-    """Find what `add_actuator` writes at the robot prim, whichever prim is the articulation root."""
     stage = stage_of(layout=layout)
     add_actuator(ROOT, "hip", "act", PDControlConfig(5.0, 1.0), stage=stage)
     assert specs(stage, LAYOUTS[layout][0]) == [ActuatorSpec(ACT, (HIP,), PDControlConfig(5.0, 1.0))]
@@ -308,7 +303,6 @@ def test_finds_actuators_of_referenced_robots(instanceable):
 
 
 def payload_stage(load: Usd.Stage.InitialLoadSet) -> Usd.Stage:
-    """A robot with actuators in a payload, beside a prim with another payload."""
     source = layer(f'def Scope "Actuators"\n{{\n{actuator(targets="")}\n}}')
     payload = f"prepend payload = @{source.identifier}@</Actuators>"
     text = robot(f'over "act"\n{{\nrel newton:targets = <{HIP}>\n}}')
@@ -396,7 +390,6 @@ def test_ignores_actuators_below_an_inactive_parent():
 
 
 def two_robots(first: str, second: str) -> Usd.Stage:
-    """Robots `Robot` and `Twin` on one stage."""
     return Usd.Stage.Open(layer(world(robot(first), robot(second).replace("Robot", "Twin"))))
 
 
@@ -585,7 +578,6 @@ def test_long_value_is_cut():
 
 @pytest.mark.parametrize("stronger", ["rel newton:kp", 'string newton:targets = "hip"'])
 def test_stronger_layer_of_the_wrong_kind_is_named(stronger):
-    """Report an opinion of the wrong kind even over a good one, and name its layer."""
     stage = stacked(override(stronger), layer(world(robot(actuator("float newton:kp = 5")))))
     (issue,) = issues(stage)
     assert f".{stronger.split()[1]} (layer opinion.usda) is a" in issue
@@ -654,7 +646,6 @@ def test_actuator_drives_one_robot():
 
 
 def test_two_controllers_one_of_which_cannot_be_used():
-    """Report the values of that one; how many controllers there are is a matter once it can be used."""
     values = ("kp", 1), ("errorGain", 1), ("voltage", 5), ("maxDuty", 0.1), ("minDuty", 0.5)
     rows = [f"float actuator:servo:{name} = {value}" for name, value in values]
     (issue,) = issues(stage_of(actuator(*rows, schemas=("ActuatorServoControlAPI", PD))))
@@ -820,7 +811,6 @@ def test_schema_that_looks_like_a_known_one_is_named(schema_name, shown, meant):
 
 
 def test_misspelt_controller_alone_is_an_error():
-    """It is no schema of a later version: the joint is not left to its drive."""
     with pytest.warns(UserWarning, match=r"applies newtonPDControlAPI, .* or remove it\.$"):
         assert "has controller schemas none" in issues(stage_of(actuator(schemas=("newtonPDControlAPI",))))[0]
 
@@ -846,7 +836,6 @@ def acme(monkeypatch) -> None:
 
 
 def test_properties_for_a_component_of_the_host_are_not_judged(acme):
-    """Properties may belong to a schema that the host program registered: no warning is given."""
     found = spec(stage_of(actuator("float newton:gripForce = 5", schemas=("AcmeGripAPI", CLAMP))))
     assert found.controller == ForeignConfig("AcmeGripAPI", "controller", {"grip_force": 5.0})
 
@@ -969,7 +958,6 @@ def own(config, *names, rows=()) -> str:
 
 
 def said_of(text: str) -> tuple:
-    """Specs, problems and warnings of a robot with an actuator."""
     problems = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -1098,7 +1086,6 @@ def test_speed_limit_without_a_stall_effort_is_warned_of(stall, speed, idle) -> 
 
 
 def test_marker_schemas_are_ignored() -> None:
-    """The base schemas that mark controls and clamps may be applied by hand; they carry nothing."""
     stage = Usd.Stage.CreateInMemory()
     UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim("/Robot", "Xform"))
     UsdPhysics.RevoluteJoint.Define(stage, "/Robot/knee")
@@ -1138,7 +1125,6 @@ BROKEN = pytest.mark.parametrize("targets", [[], ["/Nowhere"], ["/World"]], ids=
 @every_place
 @BROKEN
 def test_broken_prim_belongs_to_its_robot(root, joint, actuator, targets):
-    """Claim a prim without a good target for the robot it lies at, among others on the stage."""
     stage = stage_with(joint, roots=(root, "/World/Other/base", "/Third"))
     assert Ownership(stage, root, [joint]).of(actuator, targets) == "ours"
 
@@ -1158,7 +1144,6 @@ def test_driver_of_a_joint_belongs_to_its_robot_wherever_it_lies():
 
 
 def test_robot_is_asked_about_its_prim_that_drives_another_one():
-    """Claim a prim that lies at this robot and drives a joint of another: copied and not corrected."""
     stage = stage_with("/World/A/base/hip", "/World/B/base/hip", roots=("/World/A/base", "/World/B/base"))
     owner = Ownership(stage, "/World/A/base", ["/World/A/base/hip"])
     assert owner.of("/World/A/Actuators/act", ["/World/B/base/hip"]) == "ours"

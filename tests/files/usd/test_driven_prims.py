@@ -20,7 +20,6 @@ STIFF = aa.PDControlConfig(10.0, 0.0)
 
 
 def robot_stage(root: str = ROBOT) -> Usd.Stage:
-    """A robot with two hinges and the articulation root at `root`."""
     stage = Usd.Stage.CreateInMemory()
     stage.DefinePrim(f"{ROBOT}/base", "Xform")
     for path in (HIP, KNEE):
@@ -168,7 +167,6 @@ def targets(prim: Usd.Prim) -> list[str]:
 
 @pytest.mark.parametrize("way", ["prims", "motors", "configs"])
 def test_every_axis_of_a_joint_is_driven_by_its_name(way) -> None:
-    """As `dof_names` shows it: by prims one by one, by pattern, by configs; the prim has joint and axis."""
     pytest.importorskip("mujoco", reason="the embedded simulator is not installed")
     motors = {
         "hinge": [STIFF],

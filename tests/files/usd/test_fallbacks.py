@@ -34,14 +34,12 @@ ENVELOPES = "physxDrivePerformanceEnvelope:angular:"
 
 
 def bare() -> SmallStage:
-    """A pendulum with a drive, and nothing else on its joint."""
     made = pendulum()
     made.drive(HINGE, stiffness=1.0)
     return made
 
 
 def furnished() -> SmallStage:
-    """One whose author gave the joint values of all kinds."""
     made = bare()
     made.drive(HINGE, maxForce=9.0)
     joint = made.stage.GetPrimAtPath(HINGE)
@@ -93,7 +91,6 @@ def values(stage: Usd.Stage) -> dict[str, Any]:
 @pytest.mark.parametrize("by", ["motors", "actuator"])
 @pytest.mark.parametrize("made", [bare, furnished])
 def test_motor_with_fewer_laws_leaves_the_joint_as_it_was(made: Any, by: str) -> None:
-    """As in a file that never had the other motor, to the letter; through a file as well."""
     stage = made().stage
     before = text_of(stage)
     author(stage, RICH, by)
@@ -154,7 +151,6 @@ def test_axes_of_a_joint_keep_their_own() -> None:
 
 @pytest.mark.parametrize("made", [bare, furnished])
 def test_layer_over_a_file_hides_its_fallbacks(made: Any, tmp_path: Path) -> None:
-    """Earlier values of the file take effect again; those without one are blocked."""
     source, overlay = tmp_path / "robot.usda", tmp_path / "motors.usda"
     stage = made().stage
     before = values(stage)
@@ -169,7 +165,6 @@ def test_layer_over_a_file_hides_its_fallbacks(made: Any, tmp_path: Path) -> Non
 
 
 def test_fallbacks_over_values_of_a_weaker_layer_go_without_a_trace() -> None:
-    """Of the weaker layer they are, even if it changes meanwhile."""
     weak = furnished().stage
     strong = Sdf.Layer.CreateAnonymous(".usda")
     strong.subLayerPaths.append(weak.GetRootLayer().identifier)
@@ -456,7 +451,6 @@ def author_friction(made: SmallStage, friction: Any = FRICTION) -> None:
 
 @pytest.mark.parametrize("in_engine", [False, True])
 def test_joints_get_coulomb_and_viscous_friction(in_engine: bool) -> None:
-    """By add_actuator and add_motors, as newton reads them; per degree on joints that turn."""
     friction = aa.FrictionConfig(0.5, 0.25, 0.75, in_engine=in_engine)
     made, other = pendulum(), pendulum()
     author_friction(made, friction)
@@ -487,7 +481,6 @@ def test_stages_in_other_units_have_their_own() -> None:
 
 
 def test_what_physx_has_authored_follows() -> None:
-    """It is stronger than newton's attributes."""
     made = pendulum()
     made.stage.GetPrimAtPath(HINGE).AddAppliedSchema("PhysxJointAxisAPI:angular")
     names = ("staticFrictionEffort", "dynamicFrictionEffort", "viscousFrictionCoefficient")
@@ -648,7 +641,6 @@ def test_stronger_layer_keeps_its_envelope() -> None:
 
 
 def test_physx_has_the_authored_envelope() -> None:
-    """Its own numbers, which `tests/laws/test_clamping_envelope.py` compares with the law."""
     made = driven_pendulum(damping=1.0)
     aa.add_motors(ROOT, {"hinge": [PD, LIMITED]}, stage=made.stage)
     with aa.Simulation(made.stage, engine=installed("physx")) as sim:

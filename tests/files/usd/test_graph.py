@@ -122,7 +122,6 @@ def test_unset_value_is_none(name, port) -> None:
 
 @pytest.mark.parametrize(("kind", "text", "value"), VALUES)
 def test_value_is_plain(kind, text, value) -> None:
-    """Numbers, text, sequences of them; nothing of USD."""
     (read,) = read_one(graph(node("N", "t", f"custom {kind} inputs:x = {text}"))).nodes
     got = read.ports["inputs:x"].value
     assert "pxr" not in type(got).__module__
@@ -142,7 +141,6 @@ def test_settings_and_variables_are_apart() -> None:
 
 
 def test_layer_is_named() -> None:
-    """For messages: where the strongest opinion is."""
     stage = stage_with(graph(node("N", "t", "custom int inputs:x = 1")))
     stage.GetAttributeAtPath(f"{GRAPH}/N.inputs:x").Set(2)
     (read,) = read_graphs(stage)

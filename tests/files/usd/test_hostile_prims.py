@@ -115,8 +115,6 @@ class Opinion:
 
 @dataclass
 class Prim:
-    """One prim as authored: opinions of the stronger layer first."""
-
     name: str
     type: str = "NewtonActuator"
     specifier: Any = Sdf.SpecifierDef
@@ -129,7 +127,6 @@ class Prim:
 
 
 def any_number(rng: np.random.Generator, kind: str, calm: bool):
-    """A number of a USD type, as handed to USD."""
     if kind in HOSTILE_INTS:
         return (
             int(rng.integers(0, 200))
@@ -140,7 +137,6 @@ def any_number(rng: np.random.Generator, kind: str, calm: bool):
 
 
 def any_value(rng: np.random.Generator, rule: Rule, calm: bool) -> tuple[str, Any]:
-    """A USD type and a value of it; a fitting one where `calm`."""
     if calm or rng.random() < 0.6:
         if rule.kind == "number":
             kind = str(rng.choice(list(STORED)))
@@ -364,7 +360,6 @@ def open_scene(robot: Sdf.Layer, scene: str) -> tuple[Usd.Stage, str]:
 
 
 def expected_value(rule: Rule, opinions: list[Opinion | None]) -> tuple[bool, Any]:
-    """True if an attribute is valid, and its value."""
     stack = [opinion for opinion in opinions if opinion]
     if any(opinion.relationship for opinion in stack):
         return False, None

@@ -29,7 +29,6 @@ KEPT: list[Sdf.Layer] = []
 
 @pytest.fixture
 def made() -> SmallStage:
-    """A pendulum without authored properties of its hinge."""
     return pendulum()
 
 
@@ -120,7 +119,6 @@ def test_axis_of_a_dof_is_told_by_its_name(made, name, expected) -> None:
 
 
 def test_only_free_axis_of_a_generic_joint(made) -> None:
-    """Its DOF has the name of the joint."""
     made.stage.GetPrimAtPath(HINGE).SetTypeName("PhysicsJoint")
     for axis in ("transX", "transY", "transZ", "rotX", "rotZ"):
         made.attribute(HINGE, f"limit:{axis}:physics:low", 1.0)
@@ -201,7 +199,6 @@ def with_envelope(made: SmallStage, **values: float) -> SmallStage:
     ("velocityDependentResistance", math.pi / 180, "velocityDependentResistance = 1"),
 )
 def test_an_envelope_is_told_with_its_joint(made, name, value, said) -> None:
-    """And its numbers in SI, for a motor may be made of them."""
     (line,) = envelopes(with_envelope(made, **{name: value}).stage, AXIS)
     assert line.startswith(f"<{HINGE}>: the performance envelope of its angular drive, {said} (SI), is not carried")
 
@@ -239,7 +236,6 @@ def test_what_the_joint_says_itself_is_stronger(made) -> None:
 
 
 def test_zeros_of_a_converter_are_no_limits(made) -> None:
-    """As in URDF, where every joint that turns without end has them."""
     of_urdf(made, dict.fromkeys(URDF, 0.0))
     for name, _ in URDF.values():
         assert np.isinf(read_property(made.stage, name, AXIS)).all()

@@ -135,7 +135,6 @@ def test_inspect_names_stage_and_values(tmp_path) -> None:
 
 
 def test_state_and_recording(tmp_path) -> None:
-    """Saved states go on; a recording has efforts of the joints, and says nothing of shafts that it does not know."""
     arrays = [aa.ActuatedArrays(list(NAMES), motors(SHAFTS)) for _ in range(2)]
     rng = np.random.default_rng(0)
     with arrays[0].record() as log:

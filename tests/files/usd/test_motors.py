@@ -89,7 +89,6 @@ def test_motors_come_back_as_they_went_in(stage) -> None:
 
 
 def test_joints_with_other_values_get_prims_of_their_own(stage) -> None:
-    """Prims are called after their joint; what equal ones share after what the names have in common, or the pattern."""
     kp = {".*_HAA": 1.0, "L_KFE": 2.0, "R_KFE|slide": 3.0}
     prims = aa.add_motors(LEG, {".*": [aa.PDControlConfig(kp, 0.0)]}, stage=stage)
     assert [prim.GetName() for prim in prims] == ["L_HAA", "R_HAA", "L_KFE", "R_KFE", "slide"]
@@ -156,7 +155,6 @@ def test_a_robot_that_is_referred_to_brings_the_class_along(stage) -> None:
 
 
 def test_joints_that_turn_and_slide_share_a_motor_in_other_units() -> None:
-    """In centimeters their equal gains are different numbers, which one class cannot hold."""
     stage = leg()
     stage.SetMetadata("metersPerUnit", 0.01)
     prims = aa.add_motors(LEG, {"L_HAA|slide": [PD]}, stage=stage)
@@ -321,7 +319,6 @@ def test_networks_come_with_full_paths_that_the_stage_may_name(tmp_path) -> None
 @pytest.mark.filterwarnings("ignore:.*performance envelope:UserWarning")
 @pytest.mark.parametrize("max_force", [20.0, None])
 def test_the_envelope_of_a_drive_is_a_limit_of_its_motor(max_force) -> None:
-    """In SI; one without a largest effort at rest is no table, and the warning is repeated."""
     made = pendulum()
     made.drive("/World/Robot/hinge", stiffness=1.0, **({} if max_force is None else {"maxForce": max_force}))
     made.stage.GetPrimAtPath("/World/Robot/hinge").AddAppliedSchema("PhysxDrivePerformanceEnvelopeAPI:angular")

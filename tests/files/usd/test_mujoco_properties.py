@@ -170,7 +170,6 @@ def test_copies_share_what_their_stage_has() -> None:
 
 
 def mjc_actuator(made: SmallStage, name: str, target: str | None = HINGE, **values: object) -> None:
-    """A prim `/World/<name>` with attributes of MuJoCo, `_` for `:` in their names."""
     prim = made.stage.DefinePrim(f"/World/{name}", "MjcActuator")
     if target is not None:
         prim.CreateRelationship("mjc:target").SetTargets([target])
@@ -283,7 +282,6 @@ def test_range_of_an_actuator_is_that_of_the_targets_of_a_drive(
 
 @pytest.mark.filterwarnings("ignore:joints belong to no robot")
 def test_drives_of_what_is_no_robot_hold_targets_within_the_range_too() -> None:
-    """Their targets are never set: the drives go to the end that is nearer to the authored target."""
     pytest.importorskip("mujoco")
     made = pendulum()
     made.body("/World/Door/frame")
@@ -325,7 +323,6 @@ def test_several_on_a_joint_are_one_motor() -> None:
 
 
 def test_other_actuators_and_drives_come_first() -> None:
-    """An actuator prim of newton, and in a simulation what acts there: the drive of the joint."""
     made = pendulum()
     mjc_actuator(made, "drive", **position())
     with aa.Simulation(made.stage) as sim:

@@ -53,7 +53,6 @@ def test_a_host_without_stage_has_none_to_find() -> None:
 
 
 def test_joints_that_follow_others_need_no_motor() -> None:
-    """Neither what advises a robot without actuators, nor motors by pattern, ask for one."""
     made = pendulum()
     made.body(f"{ROBOT}/other")
     prim = made.joint(f"{ROBOT}/follow", "Revolute", f"{ROBOT}/base", f"{ROBOT}/other")

@@ -193,7 +193,6 @@ def asset(folder: Path) -> Path:
 
 
 def test_a_new_file_becomes_a_sublayer(tmp_path: Path) -> None:
-    """Prims and joint properties are in it; the robot's file gets its path only."""
     file = robot_file(tmp_path)
     before = file.read_text()
     stage: Any = Usd.Stage.Open(str(file))

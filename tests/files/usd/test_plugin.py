@@ -150,7 +150,6 @@ def test_another_copy_may_be_there(tmp_path) -> None:
 @pytest.mark.parametrize("there", ["nothing", "nonsense", "no newton"])
 @pytest.mark.slow
 def test_what_cannot_be_registered_is_no_error(there, tmp_path) -> None:
-    """A missing folder, a broken one, and a Kit without newton's schemas."""
     code = REGISTERED
     if there == "no newton":
         code = f'sys.modules["newton_usd_schemas"] = None{code}'
@@ -163,7 +162,6 @@ def test_what_cannot_be_registered_is_no_error(there, tmp_path) -> None:
 
 
 def test_a_stage_that_is_open_already_is_no_error() -> None:
-    """USD ignores the schemas then, and reading has the same results."""
     code = "from pxr import Usd\nstage = Usd.Stage.CreateInMemory()\nstage.DefinePrim('/a', 'Xform')"
     assert fresh_python(code + REGISTERED + KNOWN, OURS[0].SCHEMA) == {}
 

@@ -35,7 +35,6 @@ def may_stand_beside(first: type[Config], second: type[Config]) -> bool:
 
 
 def written_by(law: type[Config]) -> list[type[Config]]:
-    """Laws whose attributes are written for one: its own, and what may stand in for it."""
     if law not in STAND_INS:
         return [law]
     kind = STAND_INS[law].kind or law.KIND

@@ -13,7 +13,6 @@ PD = PDControlConfig(20.0, 2.0)
 
 @pytest.fixture
 def stage():
-    """A pendulum whose actuator inherits from a class prim."""
     made = pendulum().stage
     add_actuator(ROOT, "hinge", "hinge", PD, stage=made).GetInherits().AddInherit(SCOPE.AppendChild("_motor"))
     made.CreateClassPrim(SCOPE.AppendChild("_motor"))
@@ -44,7 +43,6 @@ def test_a_prim_of_a_robot_that_is_referred_to_cannot_be_replaced(stage) -> None
 
 
 def test_only_classes_that_nobody_needs_are_dropped(stage) -> None:
-    """Not those of an inactive prim, and no prim that is more than a class."""
     shared, other = SCOPE.AppendChild("_motor"), SCOPE.AppendChild("other")
     hinge(stage).SetActive(False)
     stage.DefinePrim(other)

@@ -47,7 +47,6 @@ def test_name_of_a_million_signs_takes_no_time() -> None:
     "name", ["plain", "with blank", "tab\t", "back\\slash", "\u200b", "caf\u00e9", "\U0001f916", "\n"]
 )
 def test_visible_name_is_one_word_and_comes_back(name) -> None:
-    """Printable ASCII without spaces."""
     shown = escaped(name)
     assert shown.isascii() and shown.isprintable() and " " not in shown and unescaped(shown) == name
 

@@ -24,7 +24,6 @@ PLAIN = '#usda 1.0\ndef Xform "World"\n{\n    def Xform "A"\n    {\n    }\n    d
 
 @pytest.fixture
 def file(tmp_path) -> Path:
-    """A good USD file."""
     path = tmp_path / "plain.usda"
     path.write_text(PLAIN)
     return path
@@ -91,7 +90,6 @@ def "A" (
 @pytest.mark.parametrize("ending", BROKEN)
 @pytest.mark.parametrize("arc", ["reference", "payload", "sublayer", "variant"])
 def test_broken_part_is_named(arc, ending, file, capfd):
-    """In one line, for each composition arc."""
     text = SELECTED.format("gripper") if arc == "variant" else f"#usda 1.0\n{ARCS[arc][0]}\n"
     file.write_text(text.replace("b.usda", f"broken.{ending}"))
     broken = file.with_name(f"broken.{ending}")
@@ -103,7 +101,6 @@ def test_broken_part_is_named(arc, ending, file, capfd):
 
 @pytest.mark.parametrize("part", ["broken", "missing"])
 def test_part_of_another_variant_is_not_read(part, file):
-    """USD opens the layers of selected variants only."""
     file.with_name("broken.usda").write_bytes(BROKEN["usda"])
     file.write_text(SELECTED.format("none").replace("b.usda", f"{part}.usda"))
     assert open_stage(file).GetPrimAtPath("/A").GetVariantSet("hand").GetVariantNames() == ["gripper", "none"]
@@ -148,7 +145,6 @@ def test_missing_file_is_named(tmp_path):
     ("no_suffix", PLAIN.encode()),
 )
 def test_unreadable_file_is_named(tmp_path, name, content):
-    """Refuse what USD cannot read with one ValueError that names the file and a remedy."""
     path = tmp_path / name
     path.write_bytes(content)
     text = refused(ValueError, lambda: open_stage(path))
@@ -209,7 +205,6 @@ def test_edit_is_noticed(stage, edit):
 
 
 def test_clear_forgets_the_edits(stage):
-    """Report nothing after `clear`, until the next edit."""
     edits = StageEdits(stage)
     seen = []
     for _ in range(2):

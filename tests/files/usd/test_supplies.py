@@ -115,7 +115,6 @@ def test_wrong_values_and_two_supplies_are_refused(tmp_path) -> None:
 
 
 def test_inactive_actuators_are_left_out(tmp_path) -> None:
-    """A supply may name one: the file is the same when it is active again."""
     stage = authored(tmp_path, BATTERY, BATTERY)
     stage.GetPrimAtPath(OF_EXTENSION).SetActive(False)
     assert supplies(stage) == {SHOULDER: BATTERY}

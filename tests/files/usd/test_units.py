@@ -43,7 +43,6 @@ def stage(length: float | None = None, mass: float | None = None) -> Usd.Stage:
     ],
 )
 def test_units_are_those_authored_or_si(length, mass, units) -> None:
-    """USD's own fallback is the centimeter."""
     assert units_of(stage(length, mass)) == units
     assert units.si is (units == StageUnits(1.0, 1.0))
 
@@ -157,7 +156,6 @@ def test_every_parameter_has_a_dimension_that_fits_its_unit() -> None:
 
 
 def robot(length: float, mass: float, kind: str) -> Usd.Stage:
-    """A pendulum in these units, whose numbers are not converted."""
     made = pendulum(kind=kind).stage
     UsdGeom.SetStageMetersPerUnit(made, length)
     UsdPhysics.SetStageKilogramsPerUnit(made, mass)
@@ -225,7 +223,6 @@ def same(first: float, second: float) -> bool:
 @pytest.mark.parametrize("units", [*STAGES, (1000.0, 1000.0)])
 @pytest.mark.parametrize("geared", [False, True])
 def test_what_add_motors_accepts_reading_accepts(geared, units) -> None:
-    """Numbers at the ends of their ranges come back, or are refused before they are written."""
     empty, accepted = robot(*units, "Revolute"), 0
     for config_type in (
         configs.ElasticTransmissionConfig,

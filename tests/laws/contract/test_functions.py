@@ -40,7 +40,6 @@ pytestmark = pytest.mark.usefixtures("optimized_kernels")
 
 
 def arguments_of(name: str) -> int:
-    """How many numbers a function takes."""
     return len(ALL[name].input_types)
 
 

@@ -36,7 +36,6 @@ NAMES, ROBOTS, DT = ["hip", "knee"], 3, 0.01
 
 
 def theirs(name: str):
-    """newton's class of that name, or of its later one."""
     later = {"Controller": "DriveBase", "Clamping": "ClampingBase"}.get(name, name.replace("Controller", "Drive"))
     return vars(newton).get(later) or vars(newton)[name]
 
@@ -210,22 +209,16 @@ class Halving(theirs("Clamping")):
 
 
 class Late(theirs("Delay")):
-    """newton's delay, called by its own methods."""
-
     def get_delayed_targets(self, *arguments):
         return super().get_delayed_targets(*arguments)
 
 
 class LatePID(theirs("ControllerPID")):
-    """newton's PID, called by its own methods."""
-
     def compute(self, *arguments, **named) -> None:
         super().compute(*arguments, **named)
 
 
 class LateTable(theirs("ClampingPositionBased")):
-    """newton's table, called by its own methods."""
-
     def modify_forces(self, *arguments, **named) -> None:
         super().modify_forces(*arguments, **named)
 
@@ -276,7 +269,6 @@ def test_newtons_own_methods_give_the_same(steps) -> None:
 
 
 def test_saved_state_of_newtons_delay_goes_on(host) -> None:
-    """It writes one row of its ring a step and relies on the others, which a restored state has."""
     config = ActuatorConfig(theirs("ControllerPD")(full(1.0), full(0.0)), [], Late(full(4, wp.int32), 4))
     with wrapped((config, "hip")) as wrapper:
 
@@ -331,8 +323,6 @@ def test_method_put_on_an_object_is_called(host) -> None:
 
 
 class Asking(theirs("Controller")):
-    """A law that wants an array of the control object."""
-
     custom_inputs = ("wind",)
 
     def is_stateful(self) -> bool:
@@ -426,8 +416,6 @@ def test_networks_of_torch_run_as_newton_runs_them(tmp_path) -> None:
 
 
 class OwnNetwork(theirs("ControllerNeuralMLP")):
-    """A network of newton's that reads no file."""
-
     def __init__(self) -> None: ...
 
     def finalize(self, device, num_actuators: int) -> None: ...
@@ -517,7 +505,6 @@ def whole(law: str, count: int = ROBOTS, peer=None):
 
 @pytest.mark.parametrize("law", LAWS)
 def test_whole_actuators_stand_for_their_components(law) -> None:
-    """newton's and ours; they stay what they were and go on where they came from."""
     expected = run(ActuatorConfig(*LAWS[law](lambda name: getattr(ours, name))))
     for given in (whole(law), whole(law, peer=ours)):
         assert run(given) == expected
@@ -721,8 +708,6 @@ def test_newtons_own_actuator_still_takes_them(host) -> None:
     tuple(map(int, version("newton").split(".")[:2])) < (1, 8), reason="the embedded physics needs newton 1.8"
 )
 def test_embedded_physics_is_driven(robots) -> None:
-    """One arm with newton's components and one with ours go the same way."""
-
     def positions(get: Callable[[str], Any]) -> list[float]:
         one = [wp.full(1, value, dtype=wp.float32, device="cpu") for value in (60.0, 4.0, 30.0)]
         config = ActuatorConfig(get("ControllerPD")(*one[:2]), [get("ClampingMaxEffort")(one[2])])

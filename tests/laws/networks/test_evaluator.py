@@ -122,7 +122,6 @@ def between_layers() -> Network:
 
 
 def by_a_part_of_itself() -> Network:
-    """A value whose last reading, by one operation, is whole and in part."""
     draw = Draw()
     return Network(6, (draw.linear(0, 6, 4), Slice(1, 2, 3), Binary("mul", 1, 2), draw.linear(3, 4, 1)))
 
@@ -256,7 +255,6 @@ def test_a_bad_row_gets_nan_keeps_its_state_and_touches_no_other(name, value, en
     ("clamp", (-0.3, 0.6)),
 )
 def test_extreme_inputs_saturate(function, limits, engine) -> None:
-    """Functions are saturated at both ends; the smallest numbers give the result of zero, or themselves."""
     given = Rows(engine, Network(1, (Unary(function, 0, NUMBERS.get(function, ())),)), 4)
     low, high, tiny, zero = given.step(np.float32([[-1e30], [1e30], [1e-42], [0]]))
     np.testing.assert_allclose([low, high], limits, rtol=1e-6, atol=1e-37)
@@ -276,7 +274,6 @@ def test_extreme_inputs_leave_recurrent_layers_bounded(kind, engine) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_functions_of_numbers_everywhere(engine) -> None:
-    """Errors are relative to each number: near zero, at the ends, and where functions are not defined."""
     x = np.concatenate([np.linspace(-12, 12, 997), np.logspace(-30, 1, 100), -np.logspace(-30, 1, 100)])
     x = x.astype(np.float32)
     tolerances = {"erf": 2e-6, "log": 1e-6, "tanh": 2e-6, "elu": 2e-6}
@@ -305,7 +302,6 @@ def test_powers_of_all_kinds() -> None:
 @pytest.mark.parametrize("exponent", ["add", "sub"])
 @pytest.mark.parametrize("inverse", [False, True])
 def test_powers_of_what_is_not_finite(base, exponent, inverse) -> None:
-    """Logarithms in the network produce infinities and NaN; the reciprocal detects an infinite result."""
     operations = [
         *(Unary("log", 0), *(Slice(1, at, at + 1) for at in (2, 3)), *(Slice(0, at, at + 1) for at in (0, 1))),
         *(Binary(base, 4, 2), Binary(exponent, 5, 3), Binary("pow", 6, 7), Unary("reciprocal", 8)),
@@ -372,7 +368,6 @@ def test_arrays_that_do_not_fit_are_refused(engine) -> None:
 @native_only
 @pytest.mark.parametrize("name", ["relu", "between", "lstm (2, 8, 2)", "gru (2, 8, 2)"])
 def test_the_core_refuses_lines_that_lead_out_of_their_network(name) -> None:
-    """Every column and width of every instruction is checked against values that are too small and too large."""
     program = Program(NETWORKS[name])
     lines = [astuple(one) for one in program.instructions]
     sizes = program.inputs, program.columns, program.output, program.num_layers, program.hidden_size

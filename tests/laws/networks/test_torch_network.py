@@ -29,7 +29,6 @@ IDX = {"input_idx": [0, 1, 2]}
 
 @pytest.fixture(autouse=True)
 def _seeded():
-    """Ignore Torch's recommendations of other formats."""
     torch.manual_seed(7)
     # more threads slow small networks down
     torch.set_num_threads(1)
@@ -413,8 +412,6 @@ class PlainGRU(PlainLSTM):
 
 
 class Branches(Plain):
-    """Its operations depend on the numbers, and one row on others."""
-
     def forward(self, x):
         return super().forward(x) if float(x.abs().max()) < 100.0 else super().forward(-x)
 

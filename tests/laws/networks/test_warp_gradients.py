@@ -45,7 +45,6 @@ def test_outputs_and_states_are_those_of_the_evaluator(name) -> None:
 
 
 def slopes(network: Network, points) -> np.ndarray:
-    """Gradients of a network by its inputs, `(rows, inputs)`."""
     x = floats(np.reshape(points, (-1, network.inputs)))
     rows = len(x)
     evaluator, by_x = DifferentiableEvaluator(network, rows, "cpu"), wp.zeros_like(x)

@@ -55,7 +55,6 @@ def test_default_callbacks(kind, before) -> None:
 @every_kind
 @pytest.mark.slow
 def test_every_pair_of_events(kind) -> None:
-    """Keep every promise whatever two things happen to a wrapper at work."""
     for pair in itertools.product(actions_of(kind), repeat=2):
         check_life(kind, ["wrap", "play", "frame", *pair, "play", "frame"])
 

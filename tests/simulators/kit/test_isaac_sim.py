@@ -168,7 +168,6 @@ def test_explicit_step_after_deletion_says_what_to_do(world) -> None:
 
 
 def test_warm_up_never_reaches_actuators(world) -> None:
-    """Step with physics, not with the two steps Isaac Sim makes before it is ready."""
     wrapper = aa.ArticulationActuators(ROBOTS)
     steps: list[float] = []
     subscription = current_host().bus.on_pre_step(lambda dt, _context: steps.append(dt))
@@ -365,7 +364,6 @@ def test_kit_does_not_keep_the_host_alive(world) -> None:
 
 
 def test_wrapper_made_in_a_ready_callback_attaches(world) -> None:
-    """Work where scripts set their scene up: in their own ready callback."""
     made: list[aa.ArticulationActuators] = []
     current_host()
     register = world.simulation_manager.register_callback

@@ -239,7 +239,6 @@ def test_view_that_cannot_be_created_is_logged_once(world, monkeypatch) -> None:
 
 
 def test_device_is_the_views(playing) -> None:
-    """Compute where the arrays are; on the CPU while there are none."""
     robots = aa.Articulation(ROBOTS)
     assert robots.device == "cpu"
     playing.stop()
@@ -276,7 +275,6 @@ def test_pause_makes_nothing_ready_again(playing) -> None:
 
 
 def test_error_of_one_wrapper_leaves_the_others_stepping(playing) -> None:
-    """Call all listeners of a step even if one of them fails."""
     first = aa.ArticulationActuators("/World/Robot_0")
     second_pair = (aa.ActuatorConfig(aa.ControllerPD(ones(1), ones(1))), "hip")
     second = aa.ArticulationActuators.from_actuators("/World/Robot_1", [second_pair])

@@ -84,7 +84,6 @@ def test_an_arm_whose_friction_withstands_gravity_stays(name, path, dt) -> None:
 
 @pytest.mark.parametrize("hardness", [SOFT, hard(DT)], ids=["soft", "hard"])
 def test_velocity_of_creep_is_that_of_the_formula(tmp_path, hardness) -> None:
-    """On top of the file, for both kinds of hardness, to a percent."""
     (_, most), (first, last, *_) = hardness["solref"], hardness["solimp"]
     sizes = " ".join(map(str, hardness["solimp"]))
     joint = f'frictionloss="8" solreffriction="{hardness["solref"][0]} {most}" solimpfriction="{sizes}"'

@@ -237,7 +237,6 @@ def test_a_file_is_found_by_its_kind_of_name_and_needs_no_play(tmp_path) -> None
 
 
 def test_many_environments(tmp_path) -> None:
-    """Copies are named as those of `MujocoSimulation`, and move independently."""
     with aa.Simulation(leg(tmp_path), num_envs=3) as sim:
         sim.play()
         robots = aa.Articulation("/leg")
@@ -289,7 +288,6 @@ def test_default_gains_are_those_of_the_file_whoever_took_them_before(tmp_path) 
 
 
 def test_motors_of_the_file_move_it_as_its_actuators_do() -> None:
-    """`motors_of` a simulation is what `from_configs` takes."""
     model = mujoco.MjModel.from_xml_path(str(ARM))
     data = mujoco.MjData(model)
     data.ctrl[:] = GOAL
@@ -433,7 +431,6 @@ def test_what_no_drive_stands_for_stays_with_a_warning(tmp_path) -> None:
 
 
 def test_constant_effort_acts_once(tmp_path) -> None:
-    """It is the drive's, or that of the motor which drives the joint in its place, and the drive's again after it."""
     text = """<mujoco><option gravity="0 0 0"/><worldbody><body name="leg"><joint name="shin" damping="0.5"/>
     <geom size="0.1" pos="0.1 0 0"/></body></worldbody><actuator>
     <general name="held" joint="shin" biastype="affine" gainprm="90" biasprm="7 -90 -9"/></actuator></mujoco>"""
@@ -482,7 +479,6 @@ def with_shin(tmp_path: Path, *actuators: str) -> Path:
 
 
 def opened(path: Path, **options) -> aa.Simulation:
-    """The simulation of a file that has actuators without a drive."""
     with pytest.warns(UserWarning, match="actuators that no joint drive stands for"):
         return aa.Simulation(path, 0.002, **options)
 
@@ -502,7 +498,6 @@ def settings_of(sim: aa.Simulation) -> list[tuple[bytes | int, ...]]:
 @since_4
 @pytest.mark.parametrize("kind", OTHERS)
 def test_actuator_of_the_file_is_silent_while_its_motor_runs(tmp_path, kind) -> None:
-    """The joint moves as with the motor alone, on a model of one's own; afterwards the actuator is back to the bit."""
     path = with_shin(tmp_path, OTHERS[kind])
     model = mujoco.MjModel.from_xml_path(str(path))
     data, expected = mujoco.MjData(model), []
@@ -629,7 +624,6 @@ def test_actuators_of_the_file_stay_silent_in_simulations_that_are_rebuilt(tmp_p
 
 @since_4
 def test_targets_reach_drives_beside_actuators_with_several_controls(tmp_path) -> None:
-    """A PID has two, and its number is not that of its control."""
     path = with_shin(tmp_path, '<pid joint="toe" kp="1" ki="1" kv="1"/><position joint="shin" kp="30" kv="9"/>')
     with opened(path) as sim:
         sim.play()
@@ -681,7 +675,6 @@ def test_groups_are_made_before_play_too(tmp_path) -> None:
 
 
 def test_groups_randomization_and_dynamics(tmp_path) -> None:
-    """The rest of the host works as on USD."""
     with aa.Simulation(leg(tmp_path), num_envs=2) as sim:
         sim.play()
         groups = {
@@ -705,7 +698,6 @@ def test_groups_randomization_and_dynamics(tmp_path) -> None:
 
 
 def test_contacts_beside_sensors_of_the_file(tmp_path) -> None:
-    """Contact forces are those of the links, whatever else is measured."""
     text = """
     <mujoco><worldbody><geom type="plane" size="1 1 1"/>
       <body name="crate" pos="0 0 0.1"><freejoint/><geom type="box" size="0.1 0.1 0.1" mass="2"/>
@@ -743,7 +735,6 @@ BROKEN = {
 
 @pytest.mark.parametrize("case", BROKEN)
 def test_what_cannot_be_opened_says_where(tmp_path, case) -> None:
-    """In one line: the file, the element, the reason, what to do."""
     text, said = BROKEN[case]
     path = written(tmp_path, text)
     message = refused(ValueError, lambda: aa.Simulation(path), said)
@@ -791,7 +782,6 @@ except Exception as error:
 
 
 def test_dofs_are_in_one_order_however_a_robot_is_opened(tmp_path) -> None:
-    """Breadth-first, from URDF as from USD."""
     path = quadruped(tmp_path)
     with aa.Simulation(quadruped_stage()) as stage:
         names = stage.articulation("/quadruped").dof_names
@@ -824,7 +814,6 @@ def test_targets_move_the_joints_that_names_say(tmp_path) -> None:
 
 
 def test_links_of_fixed_joints_come_by_the_names_of_these(tmp_path) -> None:
-    """A URDF file has them, and what hangs on the links follows."""
     path = tmp_path / "arms.urdf"
     inertial = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
     links = "".join(f'<link name="{name}">{inertial}</link>' for name in ("base", "one", "two", "left", "right"))

@@ -121,7 +121,6 @@ def of_model(model, qpos: np.ndarray, qvel: np.ndarray) -> dict[str, np.ndarray]
 
 
 def test_data_of_ones_own_tell_the_same(own_data) -> None:
-    """At once, after steps those of the state before them, and after a reset those of the state now."""
     model, data, count = own_data
     names = ("inertia", "coupled_inertia", "load")
     with aa.MujocoSimulation(model, data) as sim:

@@ -139,7 +139,6 @@ def _times_mass_matrix(model, data, vector: np.ndarray) -> np.ndarray:
 @pytest.mark.filterwarnings("ignore:links are authored where their joints")
 @pytest.mark.parametrize("name", ["arm", "franka", "anymal", "gimbal"])
 def test_joints_are_in_breadth_first_order(name) -> None:
-    """As in PhysX: level by level from the root, each by path."""
     stage = STAGES[name]()
     robot = MujocoHost(stage, DT, 1).robots()[0]
     expected = [path for path, kind in Dynamics(stage).coordinates if kind != "free"]
@@ -200,7 +199,6 @@ def test_friction_of_the_joint_holds_below_its_effort(effort, moves) -> None:
     [((-30, 60), -30, 60), ((None, 45), -360000, 45), ((-45, None), -45, 360000), ((10, 20), 10, 20)],
 )
 def test_limits_stop_the_joint(limits, lower, upper) -> None:
-    """Pushed towards either end, it rests there; an open end does not stop it."""
     stage = pendulum(limits=limits).stage
     host = running(stage)
     robot = host.articulation("/World/Robot")
@@ -314,7 +312,6 @@ SHAPES = {
 
 
 def dropped(add, up: str = "Z", start: float = 0.6) -> SmallStage:
-    """A body with a shape above a ground plane."""
     made = SmallStage(up)
     made.ground()
     made.body("/World/thing", (0, start, 0) if up == "Y" else (0, 0, start), inertia=(0.02, 0.02, 0.02))
@@ -443,7 +440,6 @@ def test_bodies_touch_unless_filtered(filtered, rest) -> None:
 
 @pytest.mark.parametrize("together", [False, True])
 def test_neighbours_touch_only_when_their_joint_says_so(together) -> None:
-    """`physics:collisionEnabled` of the joint."""
     made = pendulum()
     for link in ("base", "bob"):
         made.shape(f"/World/Robot/{link}/g", "Sphere", radius=0.2)
@@ -453,7 +449,6 @@ def test_neighbours_touch_only_when_their_joint_says_so(together) -> None:
 
 @pytest.mark.parametrize("allowed", [False, True])
 def test_links_collide_with_themselves_unless_told_not_to(allowed) -> None:
-    """`newton:selfCollisionEnabled`: grandchild and base overlap."""
     made = pendulum()
     made.body("/World/Robot/tip", com=(0, 0, -0.5))
     made.joint("/World/Robot/tip_hinge", "Revolute", "/World/Robot/bob", "/World/Robot/tip")

@@ -268,7 +268,6 @@ def test_pid_commands_the_effort_that_the_actuator_did(actuator, gear, is_full) 
 
 
 def test_what_a_dc_motor_becomes() -> None:
-    """Controller, winding and heat before the gear, the rest at the joint; what motors have not is named."""
     model = swing(
         """
         <dcmotor name="x" joint="a" motorconst="0.1" resistance="0.5" gear="2" inductance="0.001" input="pos vel"
@@ -431,7 +430,6 @@ def model_of(tendons: str, actuators: str) -> mujoco.MjModel:
 
 
 def test_efforts_are_those_of_the_tendons(rng: np.random.Generator) -> None:
-    """Stiffness, damping, gear and limit of both, at random states and targets of the joints."""
     model = model_of(LEFT + RIGHT, BOTH)
     motors = motors_of_model(model)
     assert set(motors) == {"pitch", "roll"}
@@ -608,7 +606,6 @@ def test_spatial_tendons_that_are_no_tables_are_named(limited: str, other: str, 
     ('stiffness="2"', '<motor joint="finger"/>', set()),
 )
 def test_joints_that_a_tendon_moves_need_no_motor(tendon: str, actuator: str, led: set[str]) -> None:
-    """Of a model and of a file: those of an actuator on the tendon, or of one at another joint where it holds."""
     fixed = f'<fixed name="t" {tendon}><joint joint="pitch" coef="1"/><joint joint="roll" coef="2"/></fixed>'
     text = WRIST.format(tendons=fixed, actuators=actuator)
     assert model_actuators.followers_of_model(mujoco.MjModel.from_xml_string(text)) == led

@@ -49,7 +49,6 @@ def arm() -> mujoco.MjModel:
 
 
 def mixed() -> mujoco.MjModel:
-    """Several bodies in one model, joints of all kinds."""
     return mujoco.MjModel.from_xml_string(MIXED)
 
 
@@ -124,7 +123,6 @@ def test_a_model_that_is_bit_for_bit_that_of_simulation_moves_bit_for_bit_alike(
 
 @pytest.mark.parametrize("kind", ["list", pytest.param("batch", marks=needs_mujoco_4)])
 def test_environments_do_not_know_each_other(kind) -> None:
-    """Each of several data, or simulations of a batch, moves as one alone does to the same target."""
     goals = np.linspace(0.0, 0.6, 4)
 
     def run(model: mujoco.MjModel, data, wanted: np.ndarray) -> np.ndarray:
@@ -253,7 +251,6 @@ def test_models_actuators_are_silent_meanwhile(end) -> None:
 
 @needs_mujoco_4
 def test_batch_is_given_back_as_it_was() -> None:
-    """Its simulations have models of their own: one may be driven alone."""
     model = arm()
     batch = Batch(model, 2, 1)
     batch.bind("ctrl")[:] = 0.1

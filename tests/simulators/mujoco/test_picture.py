@@ -34,7 +34,6 @@ def drawing_of(tmp_path: Path, geoms: str) -> Drawing:
 
 
 def volume(vertices: np.ndarray, faces: np.ndarray) -> float:
-    """Enclosed volume; negative where triangles are oriented inwards."""
     a, b, c = (vertices[faces[:, corner]].astype(float) for corner in range(3))
     return float((a * np.cross(b, c)).sum() / 6)
 
@@ -95,8 +94,6 @@ def test_bodies_are_where_mujoco_puts_them() -> None:
 
 
 class Viewer:
-    """As `mujoco.viewer.launch_passive` gives, without a window."""
-
     def __init__(self, model: Any, data: Any, *, key_callback: Any, show_left_ui: bool, show_right_ui: bool) -> None:
         self.model, self.data, self.press = model, data, key_callback
         self.lock = contextlib.nullcontext

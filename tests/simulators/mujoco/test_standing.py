@@ -33,7 +33,6 @@ HOPPER = """
 
 
 def hopper(folder: Path, *, floats: bool = False, shape: str = "cylinder", ground: str = "") -> Path:
-    """A trunk with a leg and a toe, and two keyframes."""
     path = folder / "hopper.xml"
     base, free, fast = ("<freejoint/>", "0 0 2 1 0 0 0", "1 0 0 0 0 4") if floats else ("", "", "")
     path.write_text(HOPPER.format(base=base, free=free, fast=fast, shape=shape, ground=ground))
@@ -41,7 +40,6 @@ def hopper(folder: Path, *, floats: bool = False, shape: str = "cylinder", groun
 
 
 def lowest(sim: aa.Simulation) -> float:
-    """Distance of the robot from the ground [m], by MuJoCo."""
     model, data = sim.model, sim.data()
     ground = [geom for geom in range(model.ngeom) if model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_PLANE]
     others = [geom for geom in range(model.ngeom) if geom not in ground]
@@ -124,7 +122,6 @@ def test_initial_positions_are_stronger_than_a_keyframe(tmp_path) -> None:
 
 
 def test_initial_positions_of_a_stage() -> None:
-    """They are stronger than what is authored, and count again after a stop."""
     with aa.Simulation(ROBOTS / "arm_2dof.usda", initial_positions={"should.*": 0.4}) as sim:
         for _ in range(2):
             sim.play()

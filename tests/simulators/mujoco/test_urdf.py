@@ -114,7 +114,6 @@ def test_joints_of_all_kinds(tmp_path) -> None:
 
 
 def test_a_floating_base(tmp_path) -> None:
-    """A joint that floats on the root frees what it carries; one inside a robot is refused by name."""
     text = link("ground", box=False) + joint("free", "floating", "ground", "base") + ARM
     with aa.Simulation(urdf(tmp_path, text)) as sim:
         sim.play()
@@ -128,7 +127,6 @@ def test_a_floating_base(tmp_path) -> None:
 
 
 def test_mimics_follow(tmp_path) -> None:
-    """Offset and multiplier hold; a follower has no motor; on a fixed joint there is nothing to follow."""
     follow = '<mimic joint="shoulder" multiplier="-2" offset="0.1"/>'
     text = ARM.replace("</joint>", follow + "</joint>").replace(follow, "", 1)
     with aa.Simulation(urdf(tmp_path, text)) as sim:
@@ -146,7 +144,6 @@ def test_mimics_follow(tmp_path) -> None:
 
 
 def test_meshes_of_packages(tmp_path) -> None:
-    """Packages are found above the file; meshes of one name in two folders stay two, with their scales."""
     root = tmp_path / "share" / "arm_description"
     stl(root / "meshes/visual/part.stl", 0.1)
     stl(root / "meshes/collision/part.stl", 0.2, ascii_form=True)
@@ -229,7 +226,6 @@ def test_links_that_have_no_mass(tmp_path) -> None:
 
 @pytest.mark.parametrize("kind", ["fixed", "continuous"])
 def test_inertia_of_a_link_without_mass_is_an_inertia(tmp_path, kind) -> None:
-    """A link with a joint of its own gets a mass too, with a warning: MuJoCo has none without."""
     massless = BODY.replace('value="1"', 'value="0"').format(ixx=0.02)
     text = ARM + link("hand").replace(BODY.format(ixx=0.01), massless) + joint("glue", kind, "tool", "hand")
     with warnings.catch_warnings(record=True) as caught:
@@ -254,7 +250,6 @@ def test_what_other_programs_wrote(tmp_path) -> None:
 
 
 def test_shapes_without_size(tmp_path) -> None:
-    """They are left out, for there is nothing to see or to touch."""
     empty = '<visual name="a"><geometry><box size="0 0 0"/></geometry></visual>'
     empty += '<collision name="a"><geometry><cylinder radius="0.1" length="0"/></geometry></collision>'
     with aa.Simulation(urdf(tmp_path, ARM.replace("</link>", empty + "</link>", 1))) as sim:
@@ -287,7 +282,6 @@ def link_urdf_transmissions(name: str) -> str:
 
 
 def joint_urdf_transmissions(name: str, parent: str, child: str) -> str:
-    """A hinge about y with an effort limit."""
     ends = f'<parent link="{parent}"/><child link="{child}"/><axis xyz="0 1 0"/>'
     return f'<joint name="{name}" type="revolute">{ends}<limit lower="-9" upper="9" effort="5" velocity="2"/></joint>'
 

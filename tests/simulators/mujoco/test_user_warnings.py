@@ -10,7 +10,6 @@ SLIDE = """
 
 
 def diverge() -> None:
-    """Let MuJoCo warn of a position that is no number."""
     model = mujoco.MjModel.from_xml_string(SLIDE)
     data = mujoco.MjData(model)
     data.qpos[0] = float("nan")
@@ -18,7 +17,6 @@ def diverge() -> None:
 
 
 def test_a_handler_hears_what_comes_meanwhile(heard) -> None:
-    """And nothing else; the former handler receives the rest."""
     mine: list[str] = []
     with warnings_to(mine.append):
         diverge()

@@ -155,7 +155,6 @@ def test_steps_at_once_are_single_steps() -> None:
 
 
 def test_without_limits_nothing_is_done() -> None:
-    """Neither is there anything to call, nor is MuJoCo stopped after each step."""
     at = AxisAddress(*(np.arange(2),) * 3)
     state = np.zeros((3, 2)), np.zeros((3, 2))
     for none in (math.inf, float(np.finfo(np.float32).max)):
@@ -184,7 +183,6 @@ def counted(sim: Simulation, calls: list[int]) -> None:
 
 
 def test_groups_set_limits_and_give_them_back() -> None:
-    """`velocity_limit_sim` holds as long as the actuators are there."""
     cfg = ImplicitActuatorCfg(
         joint_names_expr=["panda_joint[1-3]"], stiffness=0.0, damping=0.0, joint_velocity_limit=0.5, armature=0.1
     )

@@ -35,7 +35,6 @@ def positions(source, engine: str, steps: int, armature: float | None = None, go
 
 @pytest.mark.parametrize("armature", [None, 5.0])
 def test_motion_is_that_of_mujoco(armature) -> None:
-    """With the package's actuators; a property that is set while it runs acts."""
     pytest.importorskip("mujoco_warp")
     arm = ROBOTS / "arm_2dof.usda"
     expected = positions(arm, "mujoco", 120, armature)
@@ -46,7 +45,6 @@ def test_motion_is_that_of_mujoco(armature) -> None:
 
 
 def playing_arms(actuators: str, folder: Path):
-    """The arm with actuators that no joint drive stands for as it plays, on MuJoCo and then on mujoco_warp."""
     pytest.importorskip("mujoco_warp")
     file = folder / "arm.xml"
     file.write_text(
@@ -62,7 +60,6 @@ def playing_arms(actuators: str, folder: Path):
 
 
 def test_activations_outlast_a_property_and_end_with_a_reset(tmp_path) -> None:
-    """Those of actuators of a file, as in MuJoCo; the model changes with the property."""
     integrator = '<general joint="a" dyntype="integrator" gainprm="2" biastype="affine" biasprm="0.1 -1 -1"/>'
     lowpass = '<general joint="a" dyntype="filterexact" dynprm="0.05" gainprm="2"/>'
     found = []
@@ -97,7 +94,6 @@ def test_drives_act_and_tell_their_effort() -> None:
 
 
 def test_robots_fall_on_the_ground_as_in_mujoco() -> None:
-    """A floating base, and contacts that arise while it runs; without them it falls through."""
     pytest.importorskip("mujoco_warp")
     heights = []
     for engine, contacts in (("mujoco", True), (ENGINE, True), (ENGINE, False)):
@@ -131,7 +127,6 @@ def test_a_missing_library_is_told_with_the_command(monkeypatch) -> None:
     '<dcmotor joint="a" motorconst="0.1" resistance="0.5" gear="20" inductance="0.002" cogging="0.5 3 0.4"/>',
 )
 def test_actuators_of_a_file_are_silent_while_their_motors_run(actuator, tmp_path) -> None:
-    """As in MuJoCo, and act after that; mujoco_warp has no disabled groups."""
     found = []
     for sim in playing_arms(actuator, tmp_path):
         robot = sim.articulation("/arm")

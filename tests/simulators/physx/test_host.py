@@ -166,7 +166,6 @@ def test_two_simulations_run_side_by_side(swing) -> None:
 
 
 def test_play_starts_in_the_authored_state() -> None:
-    """Positions, velocities and targets, per degree in the file and per radian here."""
     made = pendulum()
     made.state(HINGE, position=30.0, velocity=-45.0)
     made.drive(HINGE, targetPosition=10.0, targetVelocity=20.0)
@@ -178,7 +177,6 @@ def test_play_starts_in_the_authored_state() -> None:
 
 @pytest.mark.parametrize("free", [True, False])
 def test_world_pose_is_that_of_the_root_body(free: bool) -> None:
-    """Quaternions are (w, x, y, z), whether the base is fixed or not."""
     made = weightless(SmallStage())
     made.root(ROOT)
     made.body("/World/Robot/base", (1, 2, 3), turn=((0, 0, 1), 90), com=(0.1, 0, 0))
@@ -333,7 +331,6 @@ STAGES = {name: functools.partial(lifted, name) for name in ROOTS} | {"many_axes
 
 @pytest.fixture(params=STAGES)
 def both(request) -> Iterator[list[tuple[aa.Simulation, aa.Articulation]]]:
-    """A robot on MuJoCo and on PhysX, playing, in the air."""
     pairs = []
     for engine in ("mujoco", "physx"):
         sim = aa.Simulation(STAGES[request.param](), 1e-4, engine=engine)
@@ -397,7 +394,6 @@ def test_gravity_efforts_are_those_of_the_pose_set(arm) -> None:
 
 @pytest.mark.parametrize("drive", [None, {}, {"stiffness": 5.0, "damping": 1.0}])
 def test_gains_can_be_set_while_running(drive: dict | None) -> None:
-    """Whatever the stage has: no drive, one without gains, or others."""
     made = weightless(pendulum())
     if drive is not None:
         made.drive(HINGE, **drive)
@@ -541,7 +537,6 @@ def test_joint_that_begins_outside_its_limits_is_named(limits: tuple[float | Non
 
 
 def test_tree_without_an_articulation_root_belongs_to_no_robot() -> None:
-    """Its joint is named; those between links of a robot, those that are excluded or disabled are not."""
     made = pendulum()
     for name in ("a", "b"):
         made.body(f"/World/Door/{name}")
@@ -657,7 +652,6 @@ def test_axes_are_those_of_the_sessions(zoo: Simulation, column: str, monkeypatc
 
 @pytest.mark.parametrize("columns", LINKS)
 def test_links_are_those_of_the_sessions(zoo: Simulation, columns: tuple[str, str], monkeypatch) -> None:
-    """To the bit, for each robot, whatever the number of its links."""
     scene = zoo._host._scene
     counts = [len(robot.links) for robot in scene.robots]
     read = [scene.of_links(np.array([robot]), count, columns) for robot, count in enumerate(counts)]
@@ -668,7 +662,6 @@ def test_links_are_those_of_the_sessions(zoo: Simulation, columns: tuple[str, st
 
 @pytest.mark.parametrize("column", WRITTEN)
 def test_what_is_written_is_there(zoo: Simulation, column: str, monkeypatch, rng: np.random.Generator) -> None:
-    """Each at its axis, for sessions too; what is infinite, as the largest number."""
     scene = zoo._host._scene
     values = rng.uniform(1, 3, len(scene.joints)).astype(np.float32)
     values[5] = np.inf

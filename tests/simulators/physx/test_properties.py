@@ -30,7 +30,6 @@ def running(stage: Usd.Stage, path: str = ROOT) -> tuple[Simulation, Articulatio
 
 
 def authored(schema: str | None = None, **attributes: float) -> SmallStage:
-    """A pendulum whose hinge has attributes, `__` for `:`."""
     made = pendulum()
     if schema is not None:
         made.stage.GetPrimAtPath(HINGE).AddAppliedSchema(schema)

@@ -109,7 +109,6 @@ def test_rounding_is_not_told() -> None:
 
 @pytest.mark.parametrize("joint", ["Fixed", "Revolute"])
 def test_inertia_of_a_link_without_mass_is_an_inertia(joint) -> None:
-    """A link with a joint of its own gets a mass too, with a warning: MuJoCo has none without."""
     made = pendulum()
     made.body("/World/Robot/tool", mass=0.0, inertia=(0.1, 0.2, 0.25))
     made.joint("/World/Robot/weld", joint, BOB, "/World/Robot/tool")

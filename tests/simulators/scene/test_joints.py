@@ -28,7 +28,6 @@ def the_axis(made: SmallStage) -> Axis:
 
 
 def hinges(*joints: dict) -> Scene:
-    """A base and a link with several hinges between them."""
     made = pendulum()
     made.stage.RemovePrim(HINGE)
     for number, values in enumerate(joints):
@@ -38,7 +37,6 @@ def hinges(*joints: dict) -> Scene:
 
 
 def named(scene: Scene) -> tuple[list[str], list[str]]:
-    """Names of the axes in the tree, and of the joints that close loops."""
     return [axis.name for axis in scene.articulations[0].axes], [loop.joint.rpartition("/")[2] for loop in scene.loops]
 
 
@@ -83,13 +81,11 @@ def test_joint_between_a_body_and_itself_is_nothing() -> None:
 
 
 def test_two_hinges_of_a_door_are_a_loop() -> None:
-    """They turn about the same axis: the second is one hinge too many."""
     scene = hinges({"axis": "Z"}, {"axis": "Z", "at": (0, 0, 1), "in_child": (0, 0, 1)})
     assert named(scene) == (["h0"], ["h1"])
 
 
 def test_hinges_about_three_axes_are_one_behind_the_other() -> None:
-    """In the order of the stage, not of their names: a hip of three."""
     scene = hinges(*({"axis": axis, "path": f"/World/Robot/{name}"} for axis, name in zip("ZXY", "bca", strict=True)))
     assert named(scene) == (["b", "c", "a"], [])
     directions = [axis.direction for axis in scene.articulations[0].axes]
@@ -170,7 +166,6 @@ def body(joint: UsdPhysics.Joint, side: int) -> Usd.Relationship:
 
 
 def local(joint: UsdPhysics.Joint, side: int) -> Gf.Matrix4d:
-    """The frame of a joint in one of its bodies, for rows from the left."""
     place, turn = (joint.GetPrim().GetAttribute(f"physics:local{what}{side}").Get() for what in ("Pos", "Rot"))
     return Gf.Matrix4d(Gf.Rotation(Gf.Quatd(turn).GetNormalized()), Gf.Vec3d(place))
 
@@ -183,7 +178,6 @@ def world(data: mujoco.MjData, path: str) -> Gf.Matrix4d:
 @pytest.mark.parametrize("linear", [False, True])
 @pytest.mark.parametrize("seed", range(20))
 def test_position_is_found_back(linear, seed) -> None:
-    """On any axis through any point; and how far a body is beside it."""
     rng = np.random.default_rng(seed)
     direction, anchor = rng.normal(size=3), rng.normal(size=3)
     direction /= np.linalg.norm(direction)
@@ -281,7 +275,6 @@ def test_attribute_of_mujoco_is_read(attribute, value, field, angular, unit, kin
 
 
 def test_spring_pulls_to_its_rest() -> None:
-    """In MuJoCo: k (rest − q)."""
     made = pendulum()
     made.attribute(HINGE, "mjc:stiffness", 5.0)
     made.attribute(HINGE, "mjc:springref", 30.0)
@@ -454,7 +447,6 @@ def coupled(
 
 
 def author(made: SmallStage, **values: float) -> None:
-    """Attributes of the follower, with `__` for a colon."""
     for name, value in values.items():
         made.attribute(FOLLOWER, name.replace("__", ":"), value)
 
@@ -487,7 +479,6 @@ def test_follower_takes_the_polynomial(kind: str) -> None:
 
 
 def test_older_converters_name_the_leader_otherwise() -> None:
-    """`mjc:target`, with coefficients in radians."""
     made = coupled("MjcEqualityJointAPI", "mjc:target")
     author(made, mjc__coef0=0.1, mjc__coef1=2.0)
     (mimic,) = mimics(made)

@@ -131,7 +131,6 @@ class Randomly:
         binding.Bind(material, UsdShade.Tokens.weakerThanDescendants, "physics")
 
     def expected(self) -> tuple[float, np.ndarray, np.ndarray]:
-        """Mass, center of mass and inertia by USD, in SI."""
         api = UsdPhysics.RigidBodyAPI(self.body)
         mass, moments, com, axes = api.ComputeMassProperties(lambda prim: self.solids[str(prim.GetPath())])
         turn = matrix(axes)

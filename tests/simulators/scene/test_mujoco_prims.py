@@ -39,7 +39,6 @@ def robot(**hinge: object) -> SmallStage:
 
 
 def tendon(made: SmallStage, targets: list[str], **values: object) -> None:
-    """A tendon with attributes of MuJoCo, `_` for `:`; integers are tuples."""
     prim = made.stage.DefinePrim(TENDON, "MjcTendon")
     prim.CreateRelationship("mjc:path").SetTargets(targets)
     for name, value in values.items():
@@ -82,7 +81,6 @@ def test_fixed_tendon_is_a_sum_of_positions() -> None:
 
 
 def test_what_a_tendon_has_by_default() -> None:
-    """As in MuJoCo: no limits, no spring, and that slack at its own length."""
     made = robot()
     fixed(made)
     found = only(made)
@@ -169,7 +167,6 @@ def left_out() -> dict[str, SmallStage]:
     "why", ["coefficients", "elsewhere", "no site", "not there", "segments", "pulley", "none", "axes"]
 )
 def test_other_tendons_are_left_out_by_name(why) -> None:
-    """Such as those that wrap around shapes, or act on a joint of several axes."""
     with pytest.warns(UserWarning, match=rf"MjcTendon prims .* are left out: {re.escape(f'<{TENDON}>')}\. Open"):
         assert read_scene(left_out()[why].stage).tendons == []
 

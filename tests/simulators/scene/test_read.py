@@ -29,7 +29,6 @@ HINGE = "/World/Robot/hinge"
 
 
 def asset(name: str) -> Usd.Stage:
-    """A USD file of newton's wheel."""
     import newton
 
     return Usd.Stage.Open(str(Path(newton.__file__).parent / "examples" / "assets" / name))
@@ -161,7 +160,6 @@ def test_drive_is_read_in_si(kind: str, drive: str, per: float) -> None:
 
 
 def test_drive_without_limit_is_unlimited() -> None:
-    """USD's default is infinite."""
     made = pendulum()
     made.drive(HINGE, stiffness=3.0)
     assert hinge_of(made).drive_limit == math.inf
@@ -174,7 +172,6 @@ def test_joint_without_drive_has_zero_gains() -> None:
 
 @pytest.mark.parametrize(("kind", "state", "per"), [("Revolute", "angular", PER_DEGREE), ("Prismatic", "linear", 1.0)])
 def test_initial_state_is_read_in_si(kind: str, state: str, per: float) -> None:
-    """`state:angular:physics:position` is in degrees."""
     made = pendulum(kind=kind)
     made.state(HINGE, state, position=30.0, velocity=-12.0)
     axis = hinge_of(made)
@@ -294,7 +291,6 @@ def test_free_velocity_is_that_of_the_origin() -> None:
 
 
 def test_free_velocity_turns_with_the_body() -> None:
-    """newton reads authored velocities in the body's frame; MuJoCo's linear velocity is in the world."""
     made = SmallStage()
     prim = made.body("/World/ball", turn=((0, 0, 1), 90))
     rigid = UsdPhysics.RigidBodyAPI(prim)
@@ -385,7 +381,6 @@ def test_other_units_are_converted(length: float, mass: float) -> None:
 
 
 def test_unit_that_is_not_authored_is_the_metre() -> None:
-    """USD's own default is the centimeter."""
     made = pendulum()
     made.stage.ClearMetadata("metersPerUnit")
     assert len(read_scene(made.stage).articulations) == 1
@@ -425,7 +420,6 @@ def test_prismatic_joint_cannot_close_a_loop() -> None:
 
 
 def test_four_bar_linkage_is_closed() -> None:
-    """The one of newton's wheel: of four hinges, three are axes."""
     scene = read_scene(asset("boxes_fourbar.usda"))
     assert [loop.kind for loop in scene.loops] == ["hinge"]
     assert sum(len(body.axes) for body in scene.bodies) == 3
@@ -445,7 +439,6 @@ def test_joint_between_loose_bodies_is_simulated(beside: bool, robots: list[str]
 
 
 def test_joint_against_the_tree_turns_the_other_way() -> None:
-    """From the link to its parent: its position is that of the parent, as seen from the link."""
     made, turned = pendulum(limits=(-20, 70)), pendulum()
     turned.stage.RemovePrim(HINGE)
     turned.joint(HINGE, "Revolute", "/World/Robot/bob", "/World/Robot/base", limits=(-20, 70))
@@ -496,7 +489,6 @@ def test_crossed_limits_are_refused_by_name(kind: str) -> None:
 
 
 def test_axis_without_a_limit_is_free() -> None:
-    """In USD, a joint that locks the five others is a hinge."""
     made = pendulum(kind="")
     for axis in ("transX", "transY", "transZ", "rotX", "rotY"):
         limit = UsdPhysics.LimitAPI.Apply(made.stage.GetPrimAtPath(HINGE), axis)
@@ -507,7 +499,6 @@ def test_axis_without_a_limit_is_free() -> None:
 
 
 def test_colors_are_encoded_for_display() -> None:
-    """USD's are linear."""
     made = SmallStage()
     UsdGeom.Gprim(made.shape("/World/ball", "Sphere")).CreateDisplayColorAttr([Gf.Vec3f(0.25, 0.5, 0.75)])
     (shape,) = with_drawn(made.stage, read_scene(made.stage)).shapes
@@ -676,7 +667,6 @@ def heap() -> SmallStage:
 
 
 def touching(scene: Scene) -> set[str]:
-    """Pairs of colliders that MuJoCo finds in contact."""
     model, _ = build_model(scene, 0.001)
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)

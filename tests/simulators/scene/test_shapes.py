@@ -200,7 +200,6 @@ def test_turned_collider_stands_where_it_is() -> None:
 
 @pytest.mark.parametrize("mirror", [(-1, 1, 1), (1, -1, 1), (1, 1, -1), (-1, -1, -1)])
 def test_mirrored_collider_keeps_its_axes(mirror) -> None:
-    """Turned, its edges point along the same lines, if the other way."""
     made = SmallStage()
     made.body("/World/body")
     xform, turn = UsdGeom.Xformable(made.shape(PATH, "Cube", size=0.2)), quaternion((1, 2, 3), 40)

@@ -90,14 +90,12 @@ def test_joint_of_a_lower_rank_stays_in_the_tree() -> None:
 
 
 def test_strong_joint_goes_before_a_weak_one() -> None:
-    """Even before one of lower rank."""
     branches, loops = grow(2, [edge("/a", 0, 1, weak=True, rank=0), edge("/b", 0, 1)], [0], [0, 0], one)
     assert [str(edge.path) for edge in loops] == ["/a"]
     assert [str(edge.path) for edge in branches[1].joints] == ["/b"]
 
 
 def test_robot_starts_at_its_root() -> None:
-    """Unless a joint ties it to the world; loose bodies are in the order of their numbers."""
     branches, _ = grow(4, [edge("/a", 0, 1), edge("/b", 1, 2)], [2], [0, 0, 0, None], one)
     assert [(branch.body, branch.parent) for branch in branches] == [(2, -1), (3, -1), (1, 2), (0, 1)]
 

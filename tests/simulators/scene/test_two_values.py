@@ -15,7 +15,6 @@ AXES = [(HINGE, "angular")]
 
 
 def synonyms() -> list[tuple[str, str, str]]:
-    """Each property with its first attribute and every other one that means the same."""
     found = []
     for name, one in PROPERTIES.items():
         first, *others = one.on("angular")[0]
@@ -62,7 +61,6 @@ def test_friction_of_other_programs_may_be_either_of_two() -> None:
     ("kp", "words"), [(100.0, ""), (50.0, "differ. "), (100.0 / math.degrees(1.0), "57.3 = 180/π")]
 )
 def test_drive_beside_an_actuator_of_mujoco(kp, words, length) -> None:
-    """A drive has gains per degree on the stage; one that was converted twice, or not, is told as such."""
     made = pendulum()
     UsdGeom.SetStageMetersPerUnit(made.stage, length)
     unit = math.radians(1.0) / length**2
@@ -117,7 +115,6 @@ def test_couplings(schema, first, second, same, other) -> None:
 
 @pytest.mark.parametrize("length", [1.0, 0.01])
 def test_inertias_of_a_link(length) -> None:
-    """The compact one of newton, and that of USD in its principal axes."""
     made = pendulum()
     UsdGeom.SetStageMetersPerUnit(made.stage, length)
     link = made.stage.GetPrimAtPath("/World/Robot/bob")

@@ -51,7 +51,6 @@ PACKAGES = {
 
 
 def link(name: str, parent: str, inertia: str = "0.01") -> str:
-    """A link of a URDF file and the joint that carries it."""
     return f"""
   <link name="{name}"><inertial><origin xyz="0.1 0 0.05" rpy="0.1 0.2 0.3"/><mass value="1.5"/>
     <inertia ixx="{inertia}" iyy="0.02" izz="0.015" ixy="0.001" ixz="-0.002" iyz="0"/></inertial></link>

@@ -39,7 +39,6 @@ LEG = """
     *((name, "njnt") for name in ("jnt_range", "jnt_limited", "jnt_stiffness", "jnt_actfrcrange", "qpos_spring")),
 )
 def test_a_model_of_the_stage_has_what_that_of_the_file_has(tmp_path, field, size) -> None:
-    """The joints have one order here, for each link carries one."""
     (tmp_path / "leg.xml").write_text(LEG)
     with converted(tmp_path / "leg.xml", tmp_path) as (before, after, _):
         rows = slice(2 if field == "dof_solref" else None)
@@ -110,7 +109,6 @@ def _lines(model) -> dict[frozenset[str], list[float]]:
 
 
 def test_constraints_close_loops(tmp_path) -> None:
-    """Without violation, as in the file."""
     (tmp_path / "leg.xml").write_text(LEG.replace('<joint joint1="knee" joint2="hip" polycoef="0.3 2 0.5 0 0"/>', ""))
     with converted(tmp_path / "leg.xml", tmp_path) as (before, after, _):
         assert sorted(after.eq_type) == sorted(before.eq_type)
@@ -120,7 +118,6 @@ def test_constraints_close_loops(tmp_path) -> None:
 
 
 def test_a_velocity_limit_is_carried(tmp_path) -> None:
-    """That of a URDF file, with its effort."""
     text = """<robot name="one"><link name="base"/><link name="arm"><inertial><mass value="1"/>
       <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
       <joint name="turn" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/>

@@ -28,11 +28,9 @@ class ActionGraphs:
         ]
 
     def node(self, path: str) -> Node:
-        """`og.Controller.node`."""
         return self._nodes[path]
 
     def frame(self) -> None:
-        """Pulse what is wired to *On Playback Tick*."""
         stage = self._world.usd_context.get_stage()
         for path in self._nodes:
             for wire in stage.GetPrimAtPath(path).GetAttribute("inputs:execIn").GetConnections():

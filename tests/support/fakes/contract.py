@@ -91,7 +91,6 @@ class Foreign:
         ]
 
     def on_step(self, dt: float, context=None) -> None:
-        """Give every joint a target, before actuators step."""
         self.steps += 1
         if self.world.physics.is_loaded:
             self.world.physics.arrays["position_targets"][:] = TARGET
@@ -259,7 +258,6 @@ class Life:
         self.is_ready = self.is_attached = False
 
     def initialize(self) -> None:
-        """By hand, in mid-session or before play."""
         if self.world.usd_context.get_stage() is None:
             return
         self._warms_up(again=True)
@@ -307,7 +305,6 @@ class Life:
             self.errors += self.has_failed
 
     def _is_told(self) -> bool:
-        """Whether Isaac Sim tells the articulation that physics is ready."""
         for event, callback, _ in self.world.simulation_manager._callbacks.values():
             if event is IsaacEvents.PHYSICS_READY:
                 with contextlib.suppress(ReferenceError):

@@ -27,8 +27,6 @@ _OURS = ("extension.entry", "simulators.kit.events", "simulators.kit.plain_kit",
 
 
 class App:
-    """`omni.kit.app.get_app()`."""
-
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
         self.manager = ExtensionManager()
@@ -205,7 +203,6 @@ class KitWorld:
                 self.physics.simulate(dt)
 
     def delete(self, path: str) -> None:
-        """Delete a prim, the robot of a running simulation too."""
         self.usd_context.get_stage().RemovePrim(path)
         self.physics.delete(path)
         if self.simulation_manager is not None:

@@ -82,7 +82,6 @@ class Physics:
         self.session += 1
 
     def delete(self, path: str) -> None:
-        """A prim has gone, and the robots below it."""
         self.deleted |= {robot for robot in self.robots if (robot + "/").startswith(path + "/")}
 
     def rows(self, paths: list[str]) -> list[int]:
@@ -119,7 +118,6 @@ class Physics:
 
 
 def articulations(stage: Usd.Stage) -> list[Robot]:
-    """Roots in stage order, the joints below each in reverse."""
     found = []
     for prim in stage.Traverse():
         if prim.HasAPI(UsdPhysics.ArticulationRootAPI):
@@ -139,7 +137,6 @@ def read_joint(joint: Usd.Prim, name: str) -> np.float32:
 
 
 def write_joint(joint: Usd.Prim, name: str, value: float) -> None:
-    """Let the stage say something of a joint, given in radians."""
     attribute, factor, _ = _on_stage(joint, name)
     if attribute.startswith("drive:"):
         UsdPhysics.DriveAPI.Apply(joint, attribute.split(":")[1])

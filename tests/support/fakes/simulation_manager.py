@@ -232,7 +232,6 @@ class SimulationManager:
 
     @classmethod
     def prim_deleted(cls, path: str) -> None:
-        """What the USD notice handler does."""
         for callback in tuple(cls._deletion_callbacks.values()):
             with contextlib.suppress(ReferenceError):
                 callback(path)

@@ -31,7 +31,6 @@ def leg(folder: Path, *joints: str) -> Path:
 
 
 def test_a_file_becomes_usd_with_motors(tmp_path, capsys) -> None:
-    """The DOFs are listed in their order."""
     target = tmp_path / "arm.usda"
     assert main(["convert", FILE, str(target), "--motors", motors(tmp_path, "shoulder"), "--json", "--lossy"]) == 0
     said = capsys.readouterr()
@@ -45,7 +44,6 @@ def test_a_file_becomes_usd_with_motors(tmp_path, capsys) -> None:
 
 
 def test_what_is_lost_is_exit_code_1(tmp_path, capsys) -> None:
-    """The file is written; nothing is lost of a plain URDF file."""
     target = tmp_path / "arm.usda"
     assert main(["convert", FILE, str(target)]) == 1
     assert "USD has no place for" in capsys.readouterr().out.splitlines()[-1]

@@ -52,7 +52,6 @@ def with_library(folder: Path, content: str, name: str, monkeypatch: pytest.Monk
     ("import os; os._exit(139)", "its import ends Python with code 139."),
 )
 def test_broken_library_is_named_with_its_repair(content, said, tmp_path, monkeypatch) -> None:
-    """Too old, with modules of another wheel, with a binary that does not fit, and one that ends Python."""
     with_library(tmp_path, content, "mujoco", monkeypatch)
     monkeypatch.setattr(doctor, "find_spec", lambda name: name in ("mujoco", "pxr", "newton_usd_schemas") or None)
     answer = doctor.answer(Doctor())

@@ -10,7 +10,6 @@ ARM = str(ROBOTS / "arm_2dof.usda")
 
 
 def test_a_file_is_written_and_losses_are_notes(tmp_path, capsys) -> None:
-    """The table has the joints in DOF order."""
     out = tmp_path / "motors.xml"
     assert main(["export", ARM, "--to", "mjcf", "-o", str(out), "--json"]) == 0
     said = json.loads(capsys.readouterr().out)

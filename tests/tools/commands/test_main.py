@@ -34,7 +34,6 @@ def test_tables_show_numbers_units_and_brackets(capsys) -> None:
 
 
 def test_json_holds_the_same(capsys) -> None:
-    """All digits, and only numbers that JSON has."""
     show_json(Answer([_TABLE], ["Two joints."], is_wrong=True))
     said = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
     assert said["joints"][0] == {"joint": "knee[0]", "effort": 1.23456, "limits": ["-inf", 2.0], "driven": True}
@@ -117,7 +116,6 @@ def test_module_and_script_are_the_command() -> None:
 
 
 def test_version_is_said(capsys) -> None:
-    """One line, for scripts and reports."""
     assert main.main(["--version"]) == 0
     assert capsys.readouterr().out == f"actuators {__version__}\n"
 

@@ -16,7 +16,6 @@ ROBOTS = REPOSITORY / "data" / "robots"
 
 
 def drawn(capsys: pytest.CaptureFixture[str], folder: Path, *arguments: str):
-    """The JSON output; the plot is saved."""
     picture = folder / "out.png"
     assert main(["plot", *arguments, "-o", str(picture), "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
@@ -38,7 +37,6 @@ def test_envelope_says_the_delay(tmp_path, capsys) -> None:
 
 @pytest.mark.slow
 def test_step_of_a_knee(tmp_path, capsys) -> None:
-    """Its limit makes it slower than an ideal drive."""
     said = drawn(capsys, tmp_path, "step", str(ROBOTS / "anymal_c.usda"), "LF_KFE", "--seconds", "1")
     actuator, ideal = said["step"]
     assert actuator["largest_effort"] == pytest.approx(80.0) and ideal["largest_effort"] > 150

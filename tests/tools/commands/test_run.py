@@ -20,7 +20,6 @@ PENDULUM = str(ROBOTS / "pendulum.usda")
 
 
 def ran(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0):
-    """The JSON output; there are no warnings."""
     assert main(["run", *arguments, "--json"]) == code
     shown = capsys.readouterr()
     assert shown.err == ""
@@ -237,7 +236,6 @@ def test_full_disk_is_one_line(option, tmp_path, capsys) -> None:
 
 
 def test_missing_reference_is_one_line(tmp_path, capfd) -> None:
-    """The error has no text of USD."""
     file = tmp_path / "scene.usda"
     file.write_text('#usda 1.0\ndef "World" (references = @./robot.usda@) {}\n')
     for command in ("run", "inspect", "lint"):
@@ -322,7 +320,6 @@ def test_view_of_a_held_robot_moves_it(monkeypatch, capsys) -> None:
 
 
 def test_config_stands_in_for_what_the_file_lacks(tmp_path, capsys) -> None:
-    """MJCF and URDF have no actuators of ours; a file of motors has."""
     motors = tmp_path / "motors.yaml"
     motors.write_text(
         "'.*':\n  controller: {law: pd, kp: 80.0, kd: 4.0}\n  clamping: [{law: max_effort, max_effort: 20.0}]\n"

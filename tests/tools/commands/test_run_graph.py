@@ -26,7 +26,6 @@ def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def broken(folder: Path, text: str = "", robot: str = "pendulum") -> str:
-    """A file whose controller finds no robot, or with another graph."""
     nodes = node("T", TICK) + node("C", "isaacsim.core.nodes.IsaacArticulationController", pulse("T.outputs:tick"))
     path = folder / "broken.usda"
     stage_with(text or graph(nodes), robot=robot).Export(str(path))
@@ -129,7 +128,6 @@ def test_module_is_the_command() -> None:
 
 @pytest.fixture
 def unrecognised(tmp_path: Path) -> str:
-    """A file whose hinge has a network for Torch only."""
     path = tmp_path / "robot" / "world.usda"
     path.parent.mkdir()
     Usd.Stage.Open(MANUAL).Flatten().Export(str(path))
@@ -146,7 +144,6 @@ def unrecognised(tmp_path: Path) -> str:
 
 
 def test_network_that_is_not_recognised_needs_trust(unrecognised, run_by_torch, capsys) -> None:
-    """By file or folder, for this run only; other trusted files do not count."""
     folder = str(Path(unrecognised).parent)
     for options in ([], ["--trust", str(REPOSITORY / "data")], [], ["--trust", unrecognised]):
         assert main(["run", unrecognised, "--steps", "4", *options]) == 1

@@ -74,7 +74,6 @@ def test_a_cause_is_found_and_put_equal(change) -> None:
 
 
 def test_friction_of_a_stage_and_of_the_simulator() -> None:
-    """The same level in two places differs, and becomes that of the first side."""
     of_stage, of_joint = good_motors(), good_motors()
     shoulder = of_stage["shoulder"]
     shoulder.friction = shoulder.viscous_friction = None

@@ -32,7 +32,6 @@ ALONE = ("kp per degree", "kd in degrees")
 
 
 def compared(first: Side, second: Side, *, most: int | None = None) -> Comparison:
-    """The comparison of two sides over a short motion."""
     first, second, _ = both_driven_alike(first, second)
     return compare(first, second, plan_of(first, second, seconds=1.5), most=most)
 
@@ -114,7 +113,6 @@ def test_another_mass(tmp_path) -> None:
 
 @pytest.mark.slow
 def test_drives_of_a_file_against_other_gains() -> None:
-    """A motor against a drive: the drive counts as a motor with its gains, at the end of the step."""
     motors = {
         "shoulder": MotorConfig(PDControlConfig(100.0, 20.0)),
         "extension": MotorConfig(PDControlConfig(2e3, 1e2)),
@@ -183,7 +181,6 @@ def test_newton_reads_a_robot_as_we_do(robot) -> None:
     ("float newton:friction = 4", None),
 )
 def test_what_newton_leaves_out_of_a_joint_is_named(written, cause, tmp_path) -> None:
-    """Attributes of others, which it ignores, and limits that its solver lacks; its own are read, and agree."""
     text = Path(ARM).read_text("utf-8")
     file, at = tmp_path / "arm.usda", "float physics:lowerLimit = 0\n"
     assert at in text

@@ -78,8 +78,6 @@ def compared(first: Side, second: Side) -> Comparison:
 
 
 def by_groups(groups: dict, side: Side, plan: Plan, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """The same motion of the robot with `from_groups`."""
-
     @contextmanager
     def opened(_: Side):
         with warnings.catch_warnings(), aa.Simulation(side.file, side.dt, engine=side.engine) as simulation:

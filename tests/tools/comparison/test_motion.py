@@ -11,7 +11,6 @@ def motion(positions: np.ndarray, dt: float = 0.1) -> Motion:
 
 
 def test_where_motions_part() -> None:
-    """The first sample beyond the tolerance, and the joint that is farthest off there."""
     first = np.zeros((5, 2))
     second = first + [[0, 0], [0, 5e-4], [2e-3, 3e-3], [9e-3, 0], [0, 0]]
     found = difference(motion(first), motion(second))

@@ -47,7 +47,6 @@ def test_what_no_cause_explains_is_named_by_what_it_changes(tmp_path_factory: py
 
 
 def test_motors_that_the_other_file_cannot_hold_come_first(tmp_path: Path) -> None:
-    """Also where both sides are given them; a file of USD can hold all, and so can the same file."""
     motors = {".*": [PDControlConfig(200.0, 20.0), FrictionConfig(0.5, 0.25, motor_load=0.1)]}
     curve = "Stribeck, load and curve parts of law passive friction of 2 joints (motor_load 0.1): shoulder, extension."
     export(read_robot(ARM_XML, motors), "mjcf", exported := tmp_path / "exported.xml", lossy=True)

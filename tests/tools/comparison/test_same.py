@@ -76,7 +76,6 @@ def values(side: Side) -> Values:
 
 
 def test_names_that_are_exchanged_in_a_file(tmp_path: Path) -> None:
-    """Told by how the joints move the robot, and put right by moving the other joint."""
     first, second = side_of(ARM_XML), side_of(exchanged_names(tmp_path))
     assert exchanged_places(values(first), values(second)) == SWAPPED
     right = with_order(second, SWAPPED)
@@ -120,7 +119,6 @@ def test_joints_of_their_own_names_are_an_order(tmp_path: Path) -> None:
 
 
 def test_order_of_joints_is_named_before_contact(tmp_path: Path) -> None:
-    """Which falls away too if contacts are switched off, as most that robots do on the ground."""
     first, second, _ = both_driven_alike(side_of(ROBOTS / "anymal_c.usda"), by_leg(tmp_path / "by_leg.usda"))
     found = compare(first, second, plan_of(first, second, seconds=0.3), most=1)
     assert [one.cause for one in found.blames] == ["joint order"]

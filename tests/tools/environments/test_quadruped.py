@@ -56,7 +56,6 @@ def test_it_is_what_gymnasium_makes_of_single_ones() -> None:
 
 
 def test_resets_in_the_same_step_are_those_of_single_robots() -> None:
-    """Observations before and after the reset, as gymnasium's own vector in that mode has them."""
     mode = gymnasium.vector.AutoresetMode.SAME_STEP
     ours = Quadrupeds(3, 0.3, vary={}, autoreset=mode)
     theirs = gymnasium.vector.SyncVectorEnv([partial(Quadruped, seconds=0.3, vary={})] * 3, autoreset_mode=mode)

@@ -19,7 +19,6 @@ from learning.search import SHAPE, act
 
 @pytest.fixture
 def robots() -> Iterator[Quadrupeds]:
-    """Three of them, whose episodes last ten steps."""
     made = Quadrupeds(3, 0.2)
     yield made
     made.close()

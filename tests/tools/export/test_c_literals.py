@@ -28,7 +28,6 @@ def test_numbers_keep_their_bits() -> None:
 
 
 def test_strings() -> None:
-    """Quotes, blanks, trigraphs, the sign for the prefix and other alphabets are octal numbers."""
     assert c_string('a"b ?@é\\') == '"a\\042b\\040\\077\\100\\303\\251\\134"'
 
 

@@ -35,7 +35,6 @@ def test_a_joint_without_a_motor_is_named() -> None:
 
 
 def test_a_position_limit_on_one_side_is_named(tmp_path) -> None:
-    """URDF and ROS have both or none; nothing is written in its place."""
     text = (ROBOTS / "arm_2dof.usda").read_text()
     (file := tmp_path / "arm.usda").write_text(re.sub(r"float physics:lowerLimit = -143.*\n", "", text))
     robot = read_robot(file)

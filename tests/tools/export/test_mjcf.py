@@ -51,7 +51,6 @@ def test_mujoco_computes_the_same_efforts(tmp_path) -> None:
 
 
 def test_our_own_reader_finds_the_same_motors(tmp_path) -> None:
-    """`motors_of_model` reads gains and limit back."""
     found = aa.motors_of_model(model(tmp_path))
     assert found["shoulder"].controller == aa.PDControlConfig(80.0, pytest.approx(2.1), pytest.approx(0.3))
     assert found["shoulder"].clamping == MOTORS["shoulder"].clamping
@@ -86,7 +85,6 @@ def test_a_whole_model_has_the_motors(robot, tmp_path) -> None:
 
 
 def test_mujoco_steps_a_whole_model_with_the_efforts_of_the_motors(tmp_path) -> None:
-    """As it moves, within the limit and beyond; the model is that of the file, in all else."""
     export(read_robot(ROBOTS / "arm_2dof.xml", MOTORS), "mjcf", tmp_path / "arm.xml")
     loaded = mujoco.MjModel.from_xml_path(str(tmp_path / "arm.xml"))
     source = mujoco.MjModel.from_xml_path(str(ROBOTS / "arm_2dof.xml"))

@@ -30,7 +30,6 @@ def names(model) -> list[str]:
 
 
 def test_names_order_sensors_and_keyframes_stay(tmp_path) -> None:
-    """An actuator is put in place of the one of its joint; that of another tendon acts on."""
     more = '<sensor><actuatorfrc name="s" actuator="last"/></sensor><keyframe><key ctrl="1 2 3"/></keyframe>'
     model, said = whole(tmp_path, BODIES + ACTUATORS + more)
     assert names(model) == ["first", "", "last"] and model.nsensor == 1
@@ -43,7 +42,6 @@ def test_names_order_sensors_and_keyframes_stay(tmp_path) -> None:
 
 
 def test_a_joint_has_one_actuator(tmp_path) -> None:
-    """Its others are left out, with their sensors, and with controls of keyframes, whose number was another."""
     actuators = ACTUATORS.replace("</actuator>", '<damper name="more" joint="a" kv="1" ctrlrange="0 1"/></actuator>')
     sensors = '<sensor><actuatorfrc name="s" actuator="more"/><jointpos name="q" joint="a"/></sensor>'
     model, said = whole(
@@ -73,7 +71,6 @@ def test_joints_without_an_actuator_get_one(tmp_path) -> None:
 
 
 def test_defaults_of_the_model_do_not_act_on_motors(tmp_path) -> None:
-    """Those of all actuators, and those of a class; a smaller limit of a joint does not cut the motor's."""
     defaults = """<default><general gear="7" ctrlrange="-1 1" dyntype="integrator" forcerange="-2 2"/>
     <default class="x"><position kp="3" forcerange="-1 1"/></default></default>"""
     placed = ACTUATORS.replace('<position name="last"', '<position class="x" name="last"')

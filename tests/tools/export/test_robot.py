@@ -25,7 +25,6 @@ ARM = ROBOTS / "arm_2dof.usda"
 
 
 def test_motors_of_the_file() -> None:
-    """Joints come in DOF order, with units of their kind."""
     shoulder, extension = read_robot(ARM).joints
     assert (shoulder.name, shoulder.is_linear, extension.name, extension.is_linear) == (
         *("shoulder", False),
@@ -100,7 +99,6 @@ def test_each_attribute_is_a_feature() -> None:
 
 
 def test_each_other_stage_is_a_law() -> None:
-    """Which is lost by name: a stage that is added to the catalogue cannot be forgotten."""
     # the kind of a foreign stage is that of its registration; a slewed PID has the features of a PID, and its rate; a
     # lag of commands is one
     left = {law.config.__name__ for law in LAWS} - BASES.keys()
@@ -164,7 +162,6 @@ def test_a_joint_without_a_motor_stays_in_the_list() -> None:
 
 
 def test_friction_of_a_stage_replaces_that_of_the_joint() -> None:
-    """The motor can be written and read: it has one friction."""
     motor = aa.MotorConfig(aa.PDControlConfig(1.0, 0.1), others=[aa.FrictionConfig(0.3)])
     joints = read_robot(ROBOTS / "unitree_go1.usda", {".*": motor}).joints
     assert all(joint.laws == () and joint.zeros == ("viscous_friction",) for joint in joints)

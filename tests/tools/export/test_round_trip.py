@@ -60,7 +60,6 @@ def numbers(*configs) -> dict:
 
 
 def unnamed(joint: ExportedJoint, back: MotorConfig | None, named: list[Loss]) -> dict:
-    """Parameters of a motor whose number is neither in what is read back nor named; numbers tell them apart."""
     assert joint.motor is not None
     kept = [back, *back.stages] if back else []
     sizes = (one.sizes.values() for one in named if one.joint is joint)

@@ -33,7 +33,6 @@ MOTOR = MotorConfig(PDControlConfig(40.3, 1.1), [MaxEffortClampingConfig(17.3)],
 
 
 def urdf(folder: Path, text: str = ARM) -> Path:
-    """A URDF file with a text."""
     (file := folder / "arm.urdf").write_text(text)
     return file
 
@@ -45,7 +44,6 @@ def values(joint: ElementTree.Element, name: str) -> dict[str, float]:
 
 
 def test_limits_and_friction_are_those_of_the_robot() -> None:
-    """The joint turns or slides as in the robot, in SI."""
     motor = MotorConfig(PDControlConfig(1.0, 0.1), [MaxEffortClampingConfig(17.3)], friction=0.2, viscous_friction=0.1)
     root = ElementTree.fromstring(urdf_text(read_robot(ROBOTS / "arm_2dof.usda", {".*": motor}), ["a -- loss"]))
     shoulder, extension = root.findall("joint")

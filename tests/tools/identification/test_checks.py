@@ -43,7 +43,6 @@ def test_healthy_log_has_no_problems(limits, lag) -> None:
     *((1.7e9, 1e9, "ns"), (1.7e9, 1.0, None), (0.0, 1.0, None)),
 )
 def test_time_in_other_units(start, factor, unit) -> None:
-    """The only problem, for all others follow from it; stamps in seconds are no problem."""
     log = following(duration=20.0)
     problems = check_log(changed(log, time=(start + log.time) * factor), LIMITS)
     if unit is None:
@@ -129,7 +128,6 @@ def test_joints_in_another_order() -> None:
 
 @pytest.mark.parametrize("signal", ["command", "position"])
 def test_joint_that_never_moved(signal) -> None:
-    """The remaining signal is noise, which has no sign and no order; the log tells of the others."""
     log = following()
     values = np.array(log.signals[signal])
     values[:, 1] = np.linspace(0.0, 5e-5, len(values))

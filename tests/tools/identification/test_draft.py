@@ -8,7 +8,6 @@ PLAN = ExcitationPlan(seconds=24.0, rate=100.0)
 
 
 def limits(start: tuple[float, float] = (0.0, 0.0), speed: float = 5.0) -> Limits:
-    """A hip with limits, which begins anywhere, and a knee without."""
     ends = np.array([1.0, np.inf])
     full = np.full(2, speed)
     return Limits(("hip", "knee"), np.array(start), -ends, ends, full, 10.0 * full, np.ones(2, bool))

@@ -16,7 +16,6 @@ NAMES = {name for effect in EFFECTS for name in effect.names}
 
 
 def identified(true: aa.MotorConfig, noise: float = 1e-4) -> Identified:
-    """What two logs of a motor tell, of which its gains are known."""
     logs = [hidden_log(PENDULUM, {"hinge": true}, ["hinge"], seed=seed, noise=noise) for seed in (0, 1)]
     return identify(PENDULUM, logs, {"hinge": known_motor()}, FitOptions(models=["Coulomb friction"]))
 

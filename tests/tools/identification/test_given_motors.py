@@ -24,7 +24,6 @@ def test_a_joint_without_a_control_law_is_refused() -> None:
 
 
 def test_a_motor_of_several_joints_is_refused() -> None:
-    """Of the joints in the logs alone: another joint's motor may have a linkage."""
     tendon = MotorConfig(PDControlConfig(9.0, 1.0), others=[LinkageConfig.tendon({"shoulder": 1.0, "extension": 2.0})])
     with pytest.raises(ValueError, match="shoulder: motors move several joints, by a linkage"):
         given_motors(ARM, {"shoulder": tendon}, ["shoulder"])

@@ -138,7 +138,6 @@ def made_up(generator: np.random.Generator, sittings: int) -> tuple[dict[str, fl
 @pytest.mark.slow
 @pytest.mark.skipif(core is None, reason="the native core is not built")
 def test_intervals_have_the_truth() -> None:
-    """Of nine values in ten, about; standard errors of the noise have few."""
     links, is_in = Links(PENDULUM, ["hinge"]), {"interval": list[bool](), "noise": list[bool]()}
     options = FitOptions(gains=False, parameters=["kp"])
     try:

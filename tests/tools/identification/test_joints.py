@@ -64,7 +64,6 @@ def test_a_supply_is_fitted_for_a_single_joint_with_a_winding() -> None:
 
 @pytest.mark.slow
 def test_the_resistance_of_a_supply_is_found() -> None:
-    """A servo whose voltage sags, which no friction explains; the supply of the winding stays apart."""
     friction = aa.FrictionConfig(coulomb=0.1, viscous=0.05)
     true = servo(aa.SupplyConfig(12.0, resistance=1.5), friction, *hidden_motor(bias=0.0).others[1:])
     logs = [hidden_log(PENDULUM, {"hinge": true}, ["hinge"], seed=seed) for seed in (0, 1)]
@@ -119,7 +118,6 @@ def test_a_column_that_some_logs_lack_is_fitted_and_named() -> None:
 
 @pytest.mark.slow
 def test_a_friction_of_another_law_stays() -> None:
-    """What else is fitted is fitted beside it."""
     friction = aa.LuGreFrictionConfig(2000.0, 20.0, viscous=0.2, coulomb=0.4, static=0.5)
     true, known = hidden_motor(bias=0.0), replace(known_motor(), others=[friction])
     true.others = [friction, *true.others[1:]]

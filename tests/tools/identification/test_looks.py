@@ -44,7 +44,6 @@ def late(positions: np.ndarray) -> np.ndarray:
 
 
 def sticking(positions: np.ndarray) -> np.ndarray:
-    """Return the positions of a joint that rests at another place each time."""
     place = np.repeat(np.random.default_rng(1).normal(0.0, 0.01, 10), 200)
     return positions + np.concatenate([np.where(np.arange(2000) % 200 > 60, place, 0.0), np.zeros(2000)])
 

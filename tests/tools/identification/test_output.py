@@ -36,7 +36,6 @@ def test_layer_is_the_robot_with_the_motors(tmp_path, ending, capfd) -> None:
     ("robot", "out"), [("a.usda", "motors.usda"), ("a.URDF", "motors.yaml"), ("a.xml", "motors.yaml")]
 )
 def test_the_default_fits_the_robot(robot, out) -> None:
-    """A layer can lie over USD only."""
     assert output.default_output(robot) == Path(out)
     output.require_output(robot, output.default_output(robot))
 
@@ -53,7 +52,6 @@ def _position(robot: Path | Usd.Stage) -> float:
 
 @pytest.mark.parametrize("ending", [".yaml", ".toml", ".json"])
 def test_motor_file_is_read_again(tmp_path, ending) -> None:
-    """Comments stand on top; JSON has none. No other file remains."""
     found, file = made_up(), tmp_path / f"identified{ending}"
     output.save_identified(found, file)
     assert aa.load_motors(file) == found.motors

@@ -50,7 +50,6 @@ JOINTS = ["extension", "shoulder"]
 
 
 def test_the_motors_that_made_a_log_repeat_it() -> None:
-    """Columns of the log are in another order than the joints of the robot."""
     motors = {"shoulder": hidden_motor(bias=0.03), "extension": hidden_motor(bias=-0.01)}
     log = hidden_log(ARM, motors, JOINTS, seconds=3.0, noise=0.0)
     found = replay(ARM, motors, log, held_out=True)
@@ -72,7 +71,6 @@ def test_a_part_of_a_log_begins_in_motion() -> None:
 
 
 def test_errors_are_those_of_physx(tmp_path) -> None:
-    """Of motors reopened from USD that are not quite those of the log."""
     installed("physx")
     gains = {"kp": 800.0, "kd": 20.0, "armature": 0.2}
     true = {name: hidden_motor(coulomb=8.0, bias=0.01, **gains) for name in JOINTS}

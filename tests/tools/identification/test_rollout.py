@@ -15,7 +15,6 @@ NAMES = ("viscous", "coulomb", "armature", "delay", "encoder_bias")
 
 
 def case(dt: float = 0.002, samples: int = 400) -> Decoupled:
-    """A log of one joint with an inertia and a load that vary."""
     time = np.arange(samples) * dt
     position = 0.3 * np.sin(6 * time)[:, None]
     command = (0.3 * np.sin(6 * time + 0.4) + 0.1)[:, None]
@@ -78,7 +77,6 @@ def test_a_second_run_has_its_own_parameters() -> None:
 
 
 def test_many_variants_are_those_one_by_one() -> None:
-    """More than the core computes at once."""
     one = case(samples=50)
     values = [dict.fromkeys(NAMES, 0.01) | {"coulomb": 0.5 * k / 3000} for k in range(3000)]
     found = Rollout("hinge", MOTOR, NAMES, len(values)).run([one], 0, values)[0][0]

@@ -35,7 +35,6 @@ def servos(supply: aa.SupplyConfig, *, hidden: bool) -> dict[str, aa.MotorConfig
 
 @pytest.mark.slow
 def test_volts_tell_the_supply_of_two_joints() -> None:
-    """And the joints fit better than with a supply that does not sag."""
     true = servos(aa.SupplyConfig(24.0, resistance=0.15), hidden=True)
     known = servos(aa.SupplyConfig(22.0), hidden=False)
     options = FitOptions(models=["Coulomb friction"])

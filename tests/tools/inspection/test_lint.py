@@ -28,7 +28,6 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 
 
 def test_files_without_robots(tmp_path: Path) -> None:
-    """No robot is a finding: a converter may have omitted the schema."""
     Usd.Stage.CreateNew(str(tmp_path / "empty.usda")).Save()
     (finding,) = lint(tmp_path / "empty.usda")
     assert finding.rule == "no-robot"
@@ -65,7 +64,6 @@ def test_a_joint_of_an_unusable_actuator_is_told_once(tmp_path: Path) -> None:
 
 
 def test_remarks_on_a_file_are_told_once(tmp_path: Path) -> None:
-    """A remark on the file appears once, for any number of robots."""
     inertia = '<inertial mass="1" pos="0 0 0" diaginertia="1 1 1"/>'
     body = f'<body name="{{0}}">{inertia}<joint name="{{0}}" range="-90 90"/></body>'
     servo = '<intvelocity name="servo_{0}" joint="{0}" kp="5" actrange="-1 1"/>'

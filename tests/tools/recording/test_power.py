@@ -141,7 +141,6 @@ def test_velocity_that_is_not_finite_is_none_after_the_step_before() -> None:
 
 @pytest.mark.parametrize("way", ["npz", "csv", "pickle"])
 def test_power_is_kept_with_the_resets(tmp_path, way) -> None:
-    """Users of a recording do not see resets."""
     log = pushed(reset=lambda arm: arm.reset(indices=[1]))
     if way == "pickle":
         back = pickle.loads(pickle.dumps(log))

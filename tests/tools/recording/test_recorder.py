@@ -108,7 +108,6 @@ def test_a_pendulum_is_recorded_as_it_swings(way) -> None:
 
 
 def test_a_ring_keeps_the_last_steps(way) -> None:
-    """Before it is full it keeps all rows; time starts at the first kept step."""
     leg = Leg()
     with leg.actuated.record(["positions", "limited_by", "faults"], capacity=4) as log, leg.actuated.record() as whole:
         for count in range(1, 11):
@@ -228,8 +227,6 @@ def test_two_record_at_once_and_end_one_after_the_other(way) -> None:
 
 
 class Broken(aa.Controller):
-    """A controller that computes arrays, and raises on request."""
-
     SHARED_PARAMS: ClassVar[set[str]] = set()
     raises = False
 
@@ -245,7 +242,6 @@ class Broken(aa.Controller):
 
 
 def test_a_step_that_raises_is_not_noted() -> None:
-    """No part of it is recorded, and recording continues; an error that leaves the block ends it."""
     count = ROBOTS
     delay = aa.Delay(wp.full(count, 2, dtype=wp.int32, device="cpu"), 2)
     clamp = aa.ClampingMaxEffort(wp.full(count, 2.0, dtype=wp.float32, device="cpu"))

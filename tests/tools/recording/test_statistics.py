@@ -92,7 +92,6 @@ def test_viscous_friction_does_not_hold_a_joint() -> None:
 
 
 def test_a_reversing_joint_does_not_stick() -> None:
-    """It is slow in no more than one of two velocities."""
     leg = aa.ActuatedArrays(["hip"], {"hip": [*MOTOR, FRICTION]})
     q, qd = np.zeros((2, 1, 1), np.float32)
     with leg.record() as log:
@@ -145,7 +144,6 @@ def test_table_of_friction() -> None:
     ([True, False], "largest effort  ", ["2 N·m", "3 N"]),
 )
 def test_table_has_the_unit_of_each_joint(turns: list[bool], heading: str, cells: list[str]) -> None:
-    """In the heading if all joints share it, else behind the effort."""
     rows = [
         JointFriction("r", "j", 0.5, 1.0, effort, 4.0, kind) for effort, kind in zip((2.0, 3.0), turns, strict=True)
     ]
@@ -168,7 +166,6 @@ def test_files_keep_it(extension: str, tmp_path: Path) -> None:
 
 
 def test_table_that_a_spreadsheet_saved(tmp_path: Path) -> None:
-    """It writes TRUE and FALSE."""
     log, _ = moved()
     log.save(path := tmp_path / "log.csv")
     path.write_text(path.read_text().replace("True", "TRUE").replace("False", "FALSE"))
@@ -187,7 +184,6 @@ def test_reset_between_two_steps_is_no_rest() -> None:
 
 
 def test_arm_in_mujoco_sticks_where_its_targets_leave_it() -> None:
-    """The inertia comes from the simulator; the energy that friction takes is positive for each joint."""
     with aa.Simulation(ROBOTS / "arm_2dof.usda", dt=DT) as sim:
         sim.play()
         motor = [

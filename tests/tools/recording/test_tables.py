@@ -77,7 +77,6 @@ def test_order_of_lines_does_not_matter(tmp_path, extension, order) -> None:
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_table_of_an_earlier_version_is_sorted_by_names(tmp_path, order) -> None:
-    """Without numbers, robots and joints have the order of their first lines, each with its own values."""
     back, log = Recording.load(rewritten(tmp_path / "log.csv", ORDERS[order], without=NUMBERS)), recorded()
     assert sorted(back.robots) == log.robots and sorted(back.joints) == sorted(log.joints)
     rows, columns = [back.robots.index(name) for name in log.robots], [back.joints.index(name) for name in log.joints]
@@ -92,8 +91,6 @@ def test_robots_of_one_name_stay_apart(tmp_path) -> None:
 
 
 def test_part_of_a_table_is_a_recording(tmp_path) -> None:
-    """Some steps of a joint, filtered by a spreadsheet; integers may have become decimals."""
-
     def filtered(rows: list[Row]) -> list[Row]:
         rows = [row for row in rows if row["joint"] == "hip" and int(row["step"]) > 6]
         return [{**row, **{name: f"{row[name]}.0" for name in NUMBERS}} for row in rows]

@@ -10,7 +10,6 @@ ROWS = {"wide": ((50_000,), np.dtype(np.float32)), "number": ((), np.dtype(np.fl
 
 
 def written(count: int, capacity: int | None = None) -> Tape:
-    """A tape with some rows, each filled with its number."""
     tape = Tape(ROWS, capacity)
     for number in range(count):
         row = tape.next_row()

@@ -40,7 +40,6 @@ def test_shafts_turn_as_their_gears_make_them() -> None:
 
 
 def test_table_of_the_joint_bounds_the_shaft() -> None:
-    """Behind the gear: the least of both limits holds."""
     log = moved([*PD, aa.PositionBasedClampingConfig([-9.0, 9.0], [3.0, 3.0]), aa.TransmissionConfig(RATIO)])
     assert np.abs(log.motor_efforts[..., 0]).max() == 3.0
     np.testing.assert_allclose(np.abs(log.shaft_efforts[..., 0]).max(), 0.25, rtol=1e-6)
@@ -60,7 +59,6 @@ def test_they_are_recorded_where_there_are_gears(tmp_path) -> None:
 
 @wp.func
 def own_effort(effort: float, position: float, velocity: float, ratio: float, offset: float, of_motor: float):
-    """Return the effort behind a transmission of the user's own."""
     return ratio * effort
 
 

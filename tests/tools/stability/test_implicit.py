@@ -151,7 +151,6 @@ def test_text_and_json_have_the_effort_mode() -> None:
 
 
 def test_sensor_makes_a_joint_explicit() -> None:
-    """It is named, and has the margin that it has without the effort mode; it cannot be mended by one."""
     encoder = aa.EncoderConfig(latency=0.012)
     for late in ({"stages": [encoder]}, {"latency": [0.012, 0.0]}):
         stages = list(late.get("stages", []))

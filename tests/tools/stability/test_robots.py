@@ -33,7 +33,6 @@ PANDA_GAINS, PANDA_ARMATURE = (400.0, 40.0), {60: 0.5, 120: 0.2, 240: 0.1, 480: 
 
 
 def weightless(name: str) -> Usd.Stage:
-    """A shipped robot without effects of gravity."""
     stage = Usd.Stage.Open(Usd.Stage.Open(str(ROBOTS / f"{name}.usda")).Flatten())
     UsdPhysics.Scene(stage.GetPrimAtPath("/World/physicsScene")).CreateGravityMagnitudeAttr(0.0)
     return stage
@@ -266,7 +265,6 @@ def panda() -> Iterator[Any]:
 @pytest.mark.filterwarnings("ignore:.*will vibrate")
 @pytest.mark.slow
 def test_panda_needs_the_armature_that_it_was_measured_to_need(panda: Any, rate: int) -> None:
-    """The smallest ones of the measurements in `docs/tutorials/tips.md`."""
     verdicts = {
         armature: panda(1 / rate, armature).stability().stable for armature in (0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
     }
@@ -349,7 +347,6 @@ def test_quiet_robots_are_not_spoken_of() -> None:
 
 
 def test_integral_that_swings_up_is_shown_and_not_warned_of() -> None:
-    """Neither an armature nor a smaller step helps, and friction may hold it."""
     sim = aa.Simulation(ROBOTS / "pendulum.usda")
     motor = {"hinge": [aa.PIDControlConfig(100.0, 10.0, 0.0)]}
     actuators = aa.ArticulationActuators.from_configs("/World/Pendulum", motor)
@@ -527,7 +524,6 @@ def test_stability_of_joints_that_are_tied(
     (aa.EncoderConfig(velocity="register", latency=0.004, side="motor"), 4.8),
 )
 def test_loops_have_the_spring_of_an_elastic_gear(encoder, factor) -> None:
-    """A pendulum behind a spring swings down or up as fast as the eigenvalues of its loop say."""
     gear = aa.ElasticTransmissionConfig(1.0, rotor_inertia=0.05, stiffness=100.0, damping=0.2)
     law = aa.PDControlConfig(60.0 * factor, 2.0 * factor)
     with aa.Simulation(ROBOTS / "pendulum.usda", 1 / 240) as sim:

@@ -53,7 +53,6 @@ def test_damping_ratio_is_that_of_the_step() -> None:
 
 
 def test_table_has_a_line_for_it() -> None:
-    """As text and as JSON."""
     table = found(0.005, 4000.0)
     line = "not resolved: hinge has a spring of 4000 with h·ω = 1.54 at dt = 0.005 s, which damps its oscillation with "
     line += "a ratio of 0.42 instead of 0, resolved up to 0.000809 s"

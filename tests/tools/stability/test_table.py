@@ -90,7 +90,6 @@ def test_columns_of_what_no_joint_has_are_left_out() -> None:
 
 
 def test_json_holds_everything() -> None:
-    """Infinity is text, as JSON has no such number."""
     read = json.loads(stability_of(MATRIX, 0.01, 0.0, 0.0, robot="/R").to_json())
     assert read["stable"] is True and read["dt"] == 0.01
     whole = {"robot": "/R", "margin": "inf", "spectral_radius": 0.0, "largest_step": "inf", "velocity_weight": 1.0}

@@ -89,7 +89,6 @@ def test_latency_in_seconds_is_one_of_steps() -> None:
 
 
 def test_largest_step_with_a_latency_in_seconds_and_in_steps() -> None:
-    """Steps become shorter with the step, seconds do not: a shorter step does not make up for them."""
     kp, kd = 100.0, 6.0
     stable = aa.stability_of([[0.25]], DT, kp, kd, latency=0.02).joints[0]
     assert stable.margin > 1.0 and stable.largest_step > DT
@@ -126,7 +125,6 @@ def test_smallest_armature_counts_the_latency() -> None:
 @pytest.mark.parametrize("frequency", [125.0, 200.0, 333.0])
 @pytest.mark.slow
 def test_rate_in_hertz_is_kept_on_average(frequency) -> None:
-    """Between those of the decimations next to it; one that physics steps divide is one of them."""
     periods = 1 / (frequency * DT)
 
     def margin(rate: aa.RateConfig) -> float:

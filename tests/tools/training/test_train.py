@@ -84,7 +84,6 @@ def test_nothing_is_learned_from_the_last_part(kind, torch) -> None:
 
 
 def test_ends_when_nothing_gets_better(torch) -> None:
-    """A random effort is soon overfitted; the weights are those of the best epoch."""
     log = pd_log(1, 300, 1)
     noise = np.random.default_rng(0).normal(size=log.effort.shape)
     noisy = ActuatorLog(DT, log.position, log.velocity, log.position_target, noise)

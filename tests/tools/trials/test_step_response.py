@@ -13,7 +13,6 @@ TIME = np.arange(-0.1, 4.0, 0.001)
 
 
 def swing(frequency: float = 2.0, damping: float = 0.3) -> Response:
-    """A system of second order, with known characteristics."""
     after = np.maximum(TIME, 0.0)
     natural = 2 * np.pi * frequency
     turned = natural * np.sqrt(1 - damping**2)

@@ -17,8 +17,6 @@ ARM = ROBOTS / "arm_2dof.usda"
 
 
 class Nobody:
-    """A screen without a user, which counts frames."""
-
     url: str | None = None
 
     def __init__(self, live: Live, ask: Callable[..., None]) -> None:
@@ -116,7 +114,6 @@ def test_requests_without_end_do_not_hold_the_loop(view, monkeypatch) -> None:
 
 
 def test_it_shows_thirty_times_a_second_at_most(sim, view) -> None:
-    """For any number of calls of `sync`."""
     begin = time.monotonic()
     while time.monotonic() - begin < 0.5:
         view.sync()
@@ -146,7 +143,6 @@ def test_pause_ends_when_nobody_looks_any_more(sim, view) -> None:
 
 
 def test_step_button_steps_once(sim, view) -> None:
-    """In `run`, independent of the clock."""
     screen_of(view).ask("step")
     threading.Timer(0.3, view.close).start()
     view.run()

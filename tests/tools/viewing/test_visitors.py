@@ -28,7 +28,6 @@ OWN, ALLOWED = "Robot.lan", {"proxy.example"}
     ("127.0.0.1:8080", "https://proxy.example:8443"),
 )
 def test_own_page_and_allowed_hosts_may_connect(host, origin) -> None:
-    """Also programs other than browsers."""
     assert refusal([host], [] if origin is None else [origin], OWN, ALLOWED) is None
 
 

@@ -131,7 +131,6 @@ def test_joints_of_both_kinds_have_their_own_units(sim) -> None:
 
 
 def test_temperature_is_red_where_it_derates() -> None:
-    """Joints without a thermal law have none, and a robot without any has no room for them."""
     motor = [aa.PDControlConfig(200.0, 20.0), aa.MaxEffortClampingConfig(60.0)]
     heat = {"winding_resistance": 1.0, "motor_constant": 0.5, "derating_start": 30.0, "max_temperature": 90.0}
     warm = [*motor, aa.ThermalConfig(winding_capacity=1e9, ambient=40.0, **heat)]
@@ -159,7 +158,6 @@ def test_paused_simulation_is_continued_by_the_button_that_paused_it(sim) -> Non
 
 
 def test_camera_sees_all_robots_above_the_panel_of_a_phone() -> None:
-    """Its angle is as wide for a narrow picture as for a square one, and their middle is in the upper half."""
     from isaacsim.core.experimental.actuators.tools.viewing.web import _camera
 
     middle, fov = np.array([0.0, 0.0, 0.5]), 1.2
@@ -219,7 +217,6 @@ class Browser(threading.Thread):
 
 
 def run_with(view: aa.View, act: Callable) -> None:
-    """Run a simulation until all actions on its page are done."""
     assert view.url is not None
     browser = Browser(view.url, act)
     browser.start()
@@ -233,7 +230,6 @@ def run_with(view: aa.View, act: Callable) -> None:
 
 
 def wait_for(holds: Callable, page) -> None:
-    """Wait until a condition holds; fail after a timeout."""
     begin = time.monotonic()
     while not holds():
         assert time.monotonic() - begin < 30, "it never happens"
@@ -401,7 +397,6 @@ def test_what_somebody_gives_is_kept_until_it_is_heard() -> None:
 
 
 def settled(view: aa.View | None, holds: Callable) -> bool:
-    """Wait until a condition holds, and sync a view meanwhile."""
     begin = time.monotonic()
     while not (is_so := holds()) and time.monotonic() - begin < 20:
         if view is not None:

@@ -82,7 +82,6 @@ def graph():
 
 
 def test_first_pulse_takes_the_drives(graph) -> None:
-    """Before it the robot is left alone; after it the actuated joints have no drive."""
     db = graph.node()
     assert not db.per_instance_state.initialized and graph.arrays.stiffnesses.tolist() == GAINS
     assert db.evaluate("execIn"), errors(db)
@@ -254,7 +253,6 @@ def test_wrong_path_is_an_error_until_corrected(graph, path) -> None:
 
 
 def test_another_path_releases_the_robot_of_before() -> None:
-    """The first robot gets its drives back, the second one loses them; one callback is left."""
     graph = Graph(robots=2)
     with aa.use_host(graph.host):
         graph.host.play()
@@ -379,7 +377,6 @@ def test_error_shows_what_and_where(graph, monkeypatch) -> None:
 
 
 def test_same_error_is_told_once(graph) -> None:
-    """The node says the same words at each failing pulse, which OmniGraph prints once."""
     db = graph.node(robotPath="/World/Nothing")
     known = []
     for _ in range(3):
@@ -405,7 +402,6 @@ def test_without_a_simulation_the_error_says_how_to_open_one() -> None:
 
 
 def test_deleted_node_gives_the_robot_back(graph) -> None:
-    """Drives and efforts as without the node, no callback left, and the state is another one."""
     db = graph.node(feedforwardCommand=[1.0])
     db.evaluate("execIn")
     graph.host.step(DT)
@@ -489,7 +485,6 @@ def test_forgotten_state_closes_by_itself(graph) -> None:
 
 
 def test_node_drives_a_real_arm(robots) -> None:
-    """On MuJoCo the Panda goes where its targets say, and the outputs are those of its actuators."""
     with aa.Simulation(robots / "franka_panda.usda") as sim:
         db = database.node_database(OgnArticulationActuators)(database.Node("/World/Graph/node"))
         db.write("inputs:robotPath", "/World/Panda")
@@ -554,7 +549,6 @@ def test_built_node_has_the_same_state() -> None:
 
 
 def test_documented_name_leads_to_the_state() -> None:
-    """Once the node is loaded, as it is in Kit, scripts for the documented extension import its state."""
     from isaacsim.core.experimental.actuators.ogn.python.nodes.OgnArticulationActuators import (
         OgnArticulationActuatorsInternalState,
     )

@@ -26,7 +26,6 @@ EXT_ID = f"isaacsim.core.experimental.actuators-{__version__}"
 
 @pytest.fixture
 def graph(monkeypatch: pytest.MonkeyPatch):
-    """OmniGraph, and nothing of ours left in it."""
     made = omni_graph.install(monkeypatch)
     yield made
     release_all()
@@ -90,14 +89,12 @@ def test_registered_text_has_its_category(graph) -> None:
 
 
 def test_registered_node_has_its_icon(graph) -> None:
-    """From text alone the generator finds no picture; the node type receives its path."""
     registration.register_if_missing(EXT_ID)
     icon = graph.get_node_type(registration.NODE_TYPE).get_metadata(omni_graph.MetadataKeys.ICON_PATH)
     assert icon is not None and Path(icon).is_absolute() and Path(icon).suffix == ".svg" and Path(icon).is_file()
 
 
 def test_registered_node_runs(graph, host) -> None:
-    """With Kit's execution states, path objects and arrays of text."""
     registration.register_if_missing(EXT_ID)
     db = graph.registered[registration.NODE_TYPE](database.Node("/World/Graph/node"))
     for name, value in {"targetPrim": ["/World/Leg"], "feedforwardCommand": [2.0], "dofNames": ["knee"]}.items():

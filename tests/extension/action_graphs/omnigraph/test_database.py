@@ -16,8 +16,6 @@ from refusals import cases
 
 
 class Recorder:
-    """A node class that does what its test says, and remembers that it ended."""
-
     ended: list[tuple[Any, int]]
 
     @staticmethod
@@ -59,7 +57,6 @@ def test_inputs_have_their_defaults(recorder) -> None:
 
 
 def test_input_arrays_are_read_only(recorder) -> None:
-    """Writing an element raises, as in Kit."""
     with pytest.raises(ValueError, match="read-only"):
         recorder(database.Node("/G/n")).inputs.values[0] = 3.0
 
@@ -99,7 +96,6 @@ def test_wrong_value_names_node_and_port(recorder) -> None:
 
 
 def test_pulse_lasts_for_one_run(recorder, monkeypatch) -> None:
-    """An execution input is enabled in the run it caused, an output until the next run."""
     db, seen = recorder(database.Node("/G/n")), []
 
     def compute(db) -> bool:

@@ -48,7 +48,6 @@ def test_execution_goes_depth_first(runs) -> None:
 
 
 def test_sequence_finishes_one_output_before_the_next(runs) -> None:
-    """In the order of the outputs, not of the nodes behind them; those that the graph adds come last."""
     evaluate(
         node("T", TICK),
         record("C", "S.outputs:c"),
@@ -86,7 +85,6 @@ def test_each_event_is_asked_once(runs) -> None:
 
 
 def test_long_chain_runs(runs) -> None:
-    """Longer than Python's recursion limit."""
     chain = [record("N0", "T.outputs:tick"), *(record(f"N{i}", f"N{i - 1}.outputs:execOut") for i in range(1, 1500))]
     evaluate(node("T", TICK), *chain)
     assert len(runs) == 1500
@@ -147,7 +145,6 @@ def test_pure_node_computes_once_a_pulse(runs) -> None:
 
 
 def test_pure_node_computes_again_when_its_source_ran(runs) -> None:
-    """Inputs are never older than the last outputs of their sources."""
     made = loaded(
         node("T", TICK),
         record("B", "T.outputs:tick", wire("token inputs:value", "P.outputs:value")),
@@ -160,7 +157,6 @@ def test_pure_node_computes_again_when_its_source_ran(runs) -> None:
 
 
 def test_pure_node_that_nobody_reached_does_not_compute(runs) -> None:
-    """Laziness: what is behind the other output of a branch costs nothing."""
     evaluate(
         node("T", TICK),
         node("Branch", "omni.graph.action.Branch", pulse("T.outputs:tick"), "custom bool inputs:condition = 1"),

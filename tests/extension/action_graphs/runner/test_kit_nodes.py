@@ -146,7 +146,6 @@ def test_array_is_made_of_its_inputs(runs, ports, expected) -> None:
     ("array_type", "dtype"), [("auto", np.float64), ("float[]", np.float32), ("half[]", np.float16)]
 )
 def test_array_has_its_type(runs, array_type, dtype) -> None:
-    """As named, else as the first value is."""
     ports = [f"custom token inputs:arrayType = '{array_type}'", "custom double inputs:input0 = 0.1"]
     assert shown(runs, ARRAY, "outputs:array", *ports).dtype == dtype
 
@@ -228,7 +227,6 @@ def test_controller_sets_each_kind_of_command(arm) -> None:
     "custom int[] inputs:jointIndices = [0]\n custom token[] inputs:jointNames = ['extension']",
 )
 def test_controller_sets_the_joints_it_names(arm, joints) -> None:
-    """By name, else by index; the others, and what has no command, keep theirs."""
     arm.set_dof_position_targets([0.5, 0.25])
     arm.set_dof_velocity_targets([1, 2])
     assert control(ROBOT, joints, "custom double[] inputs:positionCommand = [0.125]").errors == []

@@ -127,7 +127,6 @@ def test_saved_outputs_and_state_do_not_count(port) -> None:
 
 
 def wired(port: str, source: str) -> str:
-    """A graph with a wire to an actuator node, and what it may come from."""
     sources = node("T", TICK) + node("D", CONSTANT) + node("S", "omni.graph.nodes.ConstantToken")
     return sources + node("M", ACTUATORS, wire(port, source))
 
@@ -304,7 +303,6 @@ def test_graph_that_is_too_deep_is_refused(what, tmp_path) -> None:
 
 @pytest.mark.usefixtures("runs")
 def test_long_chain_of_wires_is_no_deep_one() -> None:
-    """Each node computes after all before it, and only who asks for them has a list of them."""
     chain = node("N0", PURE) + "".join(
         node(f"N{at}", PURE, wire("double inputs:value", f"N{at - 1}.outputs:value")) for at in range(1, 1200)
     )

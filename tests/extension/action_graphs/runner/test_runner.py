@@ -64,7 +64,6 @@ def test_frames_come_before_the_first_of_their_steps(runs) -> None:
 
 
 def test_times_are_those_of_the_simulation(runs) -> None:
-    """At the start of the step that follows, exactly."""
     with simulation(TICKING, STEPPING) as sim, GraphRunner(sim, 120.0) as runner:
         sim.play()
         runner.run(4)
@@ -216,7 +215,6 @@ def test_error_in_automatic_steps_stops_the_run(monkeypatch) -> None:
     ("/World" * 5000, "has 30000 characters, must have at most 10000"),
 )
 def test_hostile_robot_path_is_an_error_of_its_node(path, said) -> None:
-    """It is neither tried for ever nor too deep for Python, and the graph goes on."""
     robot = f"custom string inputs:robotPath = '{path}'"
     with simulation(graph(node("T", TICK) + node("M", ACTUATORS, pulse("T.outputs:tick"), robot))) as sim:
         with GraphRunner(sim) as runner:

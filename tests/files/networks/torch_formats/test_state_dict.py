@@ -147,7 +147,6 @@ def test_metadata_may_be_in_a_json_file_beside(bare) -> None:
 
 
 def test_metadata_may_be_given_to_the_class_of_the_controller(bare) -> None:
-    """They go before those of files; they are refused for a network that is read already."""
     path, expected = bare
     path.with_suffix(".json").write_text('{"activation": "tanh", "effort_scale": 2.0}')
     law = aa.ControllerNeuralMLP(path, metadata={"activation": "elu", "effort_scale": 1.0})

@@ -48,7 +48,6 @@ def test_units_are_these() -> None:
 
 
 def test_one_joint(tmp_path) -> None:
-    """The example of the help; what stood under a name of a log is not read, and told."""
     table = {"t_ms": [0, 10, 20], "pos_deg": [0, 90, 180], "goal_deg": [0, 180, 90], "position": [7, 7, 7]}
     with pytest.warns(UserWarning, match=r"log\.csv: position: not read"):
         log = read(written(tmp_path, table), ["hip"], "time=t_ms:ms", "position=pos_deg:deg", "command=goal_deg:deg")

@@ -70,7 +70,6 @@ def require_log(log: MotorLog) -> None:
 @pytest.mark.parametrize("storage", ["mcap", "sqlite3"])
 @pytest.mark.parametrize("commands", [by_states, by_trajectories, by_arrays])
 def test_bag(tmp_path, storage, commands) -> None:
-    """As a folder and as its file; efforts that the driver leaves open are left out."""
     with BagWriter(tmp_path / "bag", storage) as bag:
         states(bag)
         commands(bag)
@@ -91,7 +90,6 @@ def test_state_of_a_controller(tmp_path, reference) -> None:
 
 
 def test_clock_of_the_headers(tmp_path) -> None:
-    """Where all have stamps, in whatever order they were recorded; two with one time are one."""
     with BagWriter(tmp_path / "bag") as bag:
         for time, stamp, position in ((7.0, 1.2, 3.0), (7.1, 1.0, 1.0), (7.2, 1.1, 2.0), (7.3, 1.1, 9.0)):
             bag.state(STATES, time, ["hip"], [position], stamp=stamp)

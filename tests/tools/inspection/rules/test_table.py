@@ -40,7 +40,6 @@ _GEARED = motor("shoulder", aa.GearedPDControlConfig(8.0, 0.8, 5.0), aa.MaxEffor
 
 
 def armature_of(value: float) -> tuple[Edit, Edit]:
-    """The shoulder has an armature, for PhysX and for newton."""
     both = ("physxJointAxis:angular:armature", "newton:armature")
     first, second = (number(SHOULDER, name, value) for name in both)
     return first, second
