@@ -15,7 +15,7 @@ from isaacsim.core.experimental.actuators.simulators.arrays import ArraysHost
 from pxr import Sdf
 from refusals import cases, refused
 from small_stages import SmallStage
-from warp_arrays import floats
+from warp_arrays import listed
 
 ROBOTS, DT = 3, 0.01
 
@@ -57,7 +57,7 @@ class OneSided(aa.Clamping):
 
 def parts() -> tuple[aa.Controller, aa.Clamping, aa.Delay]:
     lags = wp.array([0, 1, 3], dtype=wp.int32, device="cpu")
-    return FilteredPD(floats(20, 30, 40), rate=floats(5, 50, 500)), OneSided(floats(9, 8, 7)), aa.Delay(lags, 3)
+    return FilteredPD(listed(20, 30, 40), rate=listed(5, 50, 500)), OneSided(listed(9, 8, 7)), aa.Delay(lags, 3)
 
 
 class Bench:
@@ -66,9 +66,9 @@ class Bench:
     def __init__(self, own: ActuatorEntry | None = None) -> None:
         controller, clamp, delay = parts()
         own = own or ActuatorEntry(
-            "/A/own", ("own",), controller, [clamp, aa.ClampingMaxEffort(floats(5, 5, 5))], delay
+            "/A/own", ("own",), controller, [clamp, aa.ClampingMaxEffort(listed(5, 5, 5))], delay
         )
-        known = ActuatorEntry("/A/known", ("known",), aa.ControllerPD(floats(1, 2, 3), floats(4, 5, 6)), [], None)
+        known = ActuatorEntry("/A/known", ("known",), aa.ControllerPD(listed(1, 2, 3), listed(4, 5, 6)), [], None)
         self.entries = [own, known]
         self.engine = Assembly(self.entries, ROBOTS, "cpu")
         self.inputs = [np.zeros((ROBOTS, 2), np.float32) for _ in range(5)]
@@ -115,7 +115,7 @@ def test_own_laws_agree_with_their_float64_twin(rng) -> None:
 
 def test_plan_runs_them() -> None:
     assert "custom" not in Bench().engine.name
-    assert bench_of(FilteredPD(floats(1, 1, 1), floats(1, 1, 1)), [OneSided(floats(1, 1, 1))]).engine.name != "custom"
+    assert bench_of(FilteredPD(listed(1, 1, 1), listed(1, 1, 1)), [OneSided(listed(1, 1, 1))]).engine.name != "custom"
 
 
 def bench_of(controller: aa.Controller, clamps: list[aa.Clamping]) -> Bench:
@@ -126,14 +126,14 @@ def test_by_itself_a_law_gives_the_same_bits(rng) -> None:
     """A public `Actuator` of the same components, stepped alone, agrees with the plan in every bit."""
     bench, (controller, clamp, delay) = Bench(), parts()
     every = wp.array(np.arange(ROBOTS), dtype=wp.uint32, device="cpu")
-    alone = aa.Actuator(every, controller, delay, [clamp, aa.ClampingMaxEffort(floats(5, 5, 5))])
+    alone = aa.Actuator(every, controller, delay, [clamp, aa.ClampingMaxEffort(listed(5, 5, 5))])
     now, after = alone.state(), alone.state()
     assert now is not None and after is not None
     for _ in range(12):
         expected = bench.step(rng)[:, 0]
-        q, qd, q_target, qd_target, ff = (floats(*values[:, 0]) for values in bench.inputs)
+        q, qd, q_target, qd_target, ff = (listed(*values[:, 0]) for values in bench.inputs)
         control = SimpleNamespace(
-            joint_target_pos=q_target, joint_target_vel=qd_target, joint_act=ff, joint_f=floats(0, 0, 0)
+            joint_target_pos=q_target, joint_target_vel=qd_target, joint_act=ff, joint_f=listed(0, 0, 0)
         )
         alone.step(SimpleNamespace(joint_q=q, joint_qd=qd), control, now, after, DT)
         np.testing.assert_array_equal(control.joint_f.numpy(), expected)
@@ -161,7 +161,7 @@ def test_parameter_that_becomes_nan_stops_its_joint_only(which, rng) -> None:
 
 
 def test_state_that_is_not_finite_is_a_fault(rng) -> None:
-    bench = bench_of(Overflowing(floats(1, 1, 1)), [])
+    bench = bench_of(Overflowing(listed(1, 1, 1)), [])
     for step in range(3):
         efforts = bench.step(rng)
         assert efforts[0, 0] == (1.0 if step < 1 else 0.0)
@@ -198,7 +198,7 @@ class OverridingPD(aa.ControllerPD):
 
 
 def test_a_subclass_that_overrides_the_computation_is_obeyed(rng) -> None:
-    bench = bench_of(OverridingPD(floats(1, 1, 1), floats(1, 1, 1)), [])
+    bench = bench_of(OverridingPD(listed(1, 1, 1), listed(1, 1, 1)), [])
     assert bench.step(rng)[:, 0].tolist() == [2.5] * ROBOTS
 
 
@@ -207,9 +207,9 @@ class StiffPD(aa.ControllerPD):
 
 
 def test_a_subclass_keeps_the_rules_of_its_base() -> None:
-    refused(ValueError, lambda: bench_of(StiffPD(floats(1, -1, 1), floats(1, 1, 1)), []), r"kp = -1.*>= 0")
+    refused(ValueError, lambda: bench_of(StiffPD(listed(1, -1, 1), listed(1, 1, 1)), []), r"kp = -1.*>= 0")
     with pytest.raises(ValueError, match=r"rate = nan: must be a number"):
-        bench_of(FilteredPD(floats(1, 1, 1), floats(1, np.nan, 1)), [])
+        bench_of(FilteredPD(listed(1, 1, 1), listed(1, np.nan, 1)), [])
 
 
 def constant_controller(value: float) -> aa.Controller:
@@ -220,7 +220,7 @@ def constant_controller(value: float) -> aa.Controller:
     def law(q: float, qd: float, q_target: float, qd_target: float, ff: float, dt: float, gain: float):
         return gain * number
 
-    return type("Same", (aa.Controller,), {"PARAMETERS": ("gain",), "LAW": law})(floats(1, 1, 1))
+    return type("Same", (aa.Controller,), {"PARAMETERS": ("gain",), "LAW": law})(listed(1, 1, 1))
 
 
 @pytest.mark.slow
@@ -243,7 +243,7 @@ def returns_nothing(effort: float, q: float, qd: float, most: float):
 
 
 def broken(law) -> aa.Clamping:
-    return type("Broken", (aa.Clamping,), {"PARAMETERS": ("most",), "LAW": law})(floats(1, 1, 1))
+    return type("Broken", (aa.Clamping,), {"PARAMETERS": ("most",), "LAW": law})(listed(1, 1, 1))
 
 
 @cases(
@@ -253,18 +253,18 @@ def broken(law) -> aa.Clamping:
     (returns_nothing, ["Broken", "do not compile"]),
 )
 def test_a_law_that_cannot_run_is_refused_at_once(law: Any, words: list[str]) -> None:
-    text = refused(TypeError, lambda: bench_of(aa.ControllerPD(*[floats(1, 1, 1)] * 2), [broken(law)]))
+    text = refused(TypeError, lambda: bench_of(aa.ControllerPD(*[listed(1, 1, 1)] * 2), [broken(law)]))
     assert all(word in text for word in words), text
 
 
 @pytest.mark.parametrize(("values", "named"), [((), {}), ((1, 2, 3), {}), ((1,), {"kp": 2}), ((1,), {"speed": 2})])
 def test_the_inherited_constructor_takes_each_parameter_once(values, named) -> None:
     with pytest.raises(TypeError, match="FilteredPD takes the arrays"):
-        FilteredPD(*(floats(value) for value in values), **{name: floats(value) for name, value in named.items()})
+        FilteredPD(*(listed(value) for value in values), **{name: listed(value) for name, value in named.items()})
 
 
 def test_the_inherited_constructor_checks_shapes() -> None:
-    refused(ValueError, lambda: FilteredPD(floats(1, 2), floats(1)), r"rate has shape \(1,\).*kp, \(2,\)")
+    refused(ValueError, lambda: FilteredPD(listed(1, 2), listed(1)), r"rate has shape \(1,\).*kp, \(2,\)")
 
 
 def test_arguments_without_defaults_are_required() -> None:
@@ -329,7 +329,7 @@ class Narrowing(curved_laws.Tabled, aa.Clamping):
 
 def test_curves_by_themselves_give_the_same_bits(rng) -> None:
     """A controller and a limit that are called alone, with and without `finalize`, and the same in a plan."""
-    gains, shares = floats(3, 4, 5), floats(0.5, 1, 2)
+    gains, shares = listed(3, 4, 5), listed(0.5, 1, 2)
     controller = curved_laws.ControllerCurved(gains, stiffness=curved_laws.STIFF, droop=curved_laws.DROOP)
     limit = Narrowing(shares, most=curved_laws.LONG, fade=curved_laws.FADE)
     bench = bench_of(controller, [limit])
@@ -343,8 +343,8 @@ def test_curves_by_themselves_give_the_same_bits(rng) -> None:
         if number == 3:
             for one in alone:
                 one.finalize("cpu", ROBOTS)
-        q, qd, q_target, qd_target, ff = (floats(*values[:, 0]) for values in bench.inputs)
-        efforts, limited = floats(0, 0, 0), floats(0, 0, 0)
+        q, qd, q_target, qd_target, ff = (listed(*values[:, 0]) for values in bench.inputs)
+        efforts, limited = listed(0, 0, 0), listed(0, 0, 0)
         alone[0].compute(q, qd, q_target, qd_target, ff, *[every] * 4, efforts, None, DT)
         alone[1].modify_forces(efforts, limited, q, qd, every, every)
         np.testing.assert_array_equal(limited.numpy(), expected)
@@ -352,8 +352,8 @@ def test_curves_by_themselves_give_the_same_bits(rng) -> None:
 
 def test_a_limit_that_is_prepared_for_the_step_runs_in_a_plan_only() -> None:
     limit, efforts = (
-        curved_laws.ClampingCurved(floats(1, 1, 1), share=curved_laws.ONE, fade=curved_laws.DROOP),
-        floats(1, 1, 1),
+        curved_laws.ClampingCurved(listed(1, 1, 1), share=curved_laws.ONE, fade=curved_laws.DROOP),
+        listed(1, 1, 1),
     )
     with pytest.raises(NotImplementedError, match=r"ClampingCurved is prepared for the physics step, .*a plan only"):
         limit.modify_forces(efforts, efforts, efforts, efforts, None, None)
@@ -382,15 +382,15 @@ def test_curves_over_something_else_are_refused(curves) -> None:
     (([0.0, 1.0], [1.0, np.nan]), "must be numbers"),
 )
 def test_what_is_no_curve_is_refused(given, words) -> None:
-    odd = Narrowing(floats(1, 1, 1), most=curved_laws.ONE, fade=given)
+    odd = Narrowing(listed(1, 1, 1), most=curved_laws.ONE, fade=given)
     with pytest.raises(ValueError, match=r"Narrowing.curve\('fade'\) .*" + words):
-        bench_of(aa.ControllerPD(*[floats(1, 1, 1)] * 2), [odd])
+        bench_of(aa.ControllerPD(*[listed(1, 1, 1)] * 2), [odd])
 
 
 @pytest.mark.parametrize(("x", "expected"), [(-9.0, 1.5), (0.25, 1.5), (9.0, 1.5)])
 def test_a_curve_of_one_row_is_a_number(x, expected) -> None:
     bench = bench_of(
-        aa.ControllerPD(*[floats(0, 0, 0)] * 2), [Narrowing(floats(1, 1, 1), most=([0.0], [2.0]), fade=([1.0], [0.5]))]
+        aa.ControllerPD(*[listed(0, 0, 0)] * 2), [Narrowing(listed(1, 1, 1), most=([0.0], [2.0]), fade=([1.0], [0.5]))]
     )
     bench.inputs[0][:], bench.inputs[1][:], bench.inputs[4][:] = x, x, 100
     bench.engine.step(DT)
@@ -412,8 +412,8 @@ def kept_as_it_is(effort: float, q: float, qd: float, product: float):
 
 def test_a_parameter_may_be_called_dt() -> None:
     kept = {"PARAMETERS": ("first", "dt"), "PREPARE": of_two, "LAW": kept_as_it_is}
-    parameter = type("Product", (Passive,), kept)(floats(2, 2, 2), floats(5, 5, 5))
-    step = type("Step", (Passive,), kept | {"PARAMETERS": ("first",)})(floats(2, 2, 2))
+    parameter = type("Product", (Passive,), kept)(listed(2, 2, 2), listed(5, 5, 5))
+    step = type("Step", (Passive,), kept | {"PARAMETERS": ("first",)})(listed(2, 2, 2))
     for law, expected in ((parameter, 10.0), (step, 0.02)):
         bench = Bench(ActuatorEntry("/A/own", ("own",), None, [], None, others=[law]))
         bench.engine.step(DT)

@@ -10,3 +10,7 @@ def floats(values) -> wp.array:
 
 def indices(values) -> wp.array:
     return wp.array(np.asarray(values), dtype=wp.uint32, device="cpu")
+
+
+def listed(*values: float) -> wp.array:
+    return floats(values)
