@@ -520,10 +520,8 @@ class Life(stateful.RuleBasedStateMachine):
 
     def wrappers_can_be_asked(self) -> None:
         for one in self.wrappers:
-            assert one.wrapper is not None
-            assert one.wrapper.actuated_dof_indices == one.columns
-            assert one.wrapper.faults == []
-            assert "ArticulationActuators of /" in repr(one.wrapper)
+            assert one.wrapper is not None and one.wrapper.actuated_dof_indices == one.columns
+            assert one.wrapper.faults == [] and "ArticulationActuators of /" in repr(one.wrapper)
 
 
 class overlaps:

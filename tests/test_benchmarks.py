@@ -82,8 +82,7 @@ def test_smallest_run(tmp_path) -> None:
     command = ["-m", "benchmarks", *what, "--json", figures, "--plot", picture]
     done = warm_python().run(command, cwd=REPOSITORY, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "Targets" in done.stdout
-    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert "Targets" in done.stdout and picture.read_bytes().startswith(b"\x89PNG")
     found = json.loads(figures.read_text())
     assert {"processor", "cores", "threads", "load", "versions", "engine"} <= set(found["machine"])
     assert all({"text", "goal", "value", "where", "reached"} == set(target) for target in found["targets"])
@@ -178,8 +177,7 @@ def test_wrong_candidate_is_reported_and_not_timed(monkeypatch) -> None:
     measure(case, rounds=1, block_seconds=1e-5)
     wrong = case.outcomes["NumPy"]
     assert wrong.failed and wrong.seconds is None and "error nan" in wrong.reason
-    assert case.outcomes[candidates.Known.OURS].ratio == 1
-    assert case.outcomes["newton one object"].seconds
+    assert case.outcomes[candidates.Known.OURS].ratio == 1 and case.outcomes["newton one object"].seconds
 
 
 def test_every_block_runs_in_every_round() -> None:
@@ -194,8 +192,7 @@ def test_every_block_runs_in_every_round() -> None:
 
     times = interleave({"slow": block("slow", 1e-2), "fast": block("fast", 1e-4)}, rounds=3, block_seconds=2e-3)
     assert {name: values.tolist() for name, values in times.items()} == {"slow": [1e-2] * 3, "fast": [1e-4] * 3}
-    assert counts["slow"][-3:] == [1] * 3
-    assert counts["fast"][-3:] == [20] * 3
+    assert counts["slow"][-3:] == [1] * 3 and counts["fast"][-3:] == [20] * 3
 
 
 def with_ratio(ratio: float, pipeline: str, name: str = "newton one object", size: int = 1024) -> Case:
@@ -304,8 +301,7 @@ def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]
 def test_environment_is_made_once(commands) -> None:
     assert environment.run_with_peers(["--quick"]) == 0
     assert [command[2] for command in commands] == ["venv", "pip", "benchmarks"]
-    assert environment.run_with_peers(["--quick"]) == 0
-    assert len(commands) == 4
+    assert environment.run_with_peers(["--quick"]) == 0 and len(commands) == 4
     assert commands[3][1:] == ["-m", "benchmarks", "--here", "--quick"]
 
 
@@ -317,9 +313,7 @@ def test_failed_installation_is_told_and_tried_again(commands, monkeypatch, caps
         raise subprocess.CalledProcessError(2, command)
 
     monkeypatch.setattr(environment.subprocess, "run", fail)
-    assert environment.run_with_peers([]) == 1
-    assert "--here" in capsys.readouterr().err
-    assert len(commands) == 1
+    assert environment.run_with_peers([]) == 1 and "--here" in capsys.readouterr().err and len(commands) == 1
     monkeypatch.setattr(environment.subprocess, "run", works)
     assert environment.run_with_peers([]) == 0
     assert [command[2] for command in commands[1:]] == ["venv", "pip", "benchmarks"]
@@ -405,8 +399,7 @@ def test_hidden_motors_are_found_and_errors_are_told(capsys, tmp_path) -> None:
     assert identification.main(["--legs", "1", "--seconds", "6"]) == 0
     printed = capsys.readouterr().out
     rows = {line.split()[0]: line.split()[1:] for line in printed.splitlines() if line.strip()}
-    assert float(rows["coulomb"][0]) < 5.0
-    assert float(rows["encoder_bias"][2]) < 10.0
+    assert float(rows["coulomb"][0]) < 5.0 and float(rows["encoder_bias"][2]) < 10.0
     robot = identification.hidden_robot(tmp_path, 1, 1.0, 0)
     assert (robot.log.position == identification.hidden_robot(tmp_path, 1, 1.0, 0).log.position).all()
     assert set(robot.hidden) == {*identification.HIDDEN, "delay"}

@@ -205,8 +205,7 @@ def test_readme_snippet_prints_the_targets(capsys) -> None:
 
 def test_readme_snippets_fit_twelve_lines() -> None:
     snippets = re.findall(r"^```python\n(.*?)^```", PAGES[0].read_text(), re.DOTALL | re.MULTILINE)
-    assert len(snippets) == 3
-    assert all(len(code.splitlines()) <= 12 for code in snippets)
+    assert len(snippets) == 3 and all(len(code.splitlines()) <= 12 for code in snippets)
 
 
 @pytest.mark.filterwarnings("ignore:.*USD has no place for")
@@ -251,8 +250,7 @@ def test_page_of_the_shell_lists_every_command(command) -> None:
 def test_table_of_places_names_real_files() -> None:
     rows = re.findall(r"^\| (?:the|what) [^|]+ \| (.+) \|$", (REPOSITORY / "CONTRIBUTING.md").read_text(), re.MULTILINE)
     files = [file for row in rows for file in re.findall(r"`([\w/]+(?:\.\w+|/schemas))`", row) if "()" not in file]
-    assert len(rows) >= 28 and len(files) >= len(rows)
-    assert not_there(files) == []
+    assert len(rows) >= 28 and len(files) >= len(rows) and not_there(files) == []
 
 
 def not_there(files: list[str]) -> list[str]:
@@ -263,8 +261,7 @@ def not_there(files: list[str]) -> list[str]:
 def test_way_of_a_step_names_real_files() -> None:
     text = (REPOSITORY / "docs" / "How_a_step_works.md").read_text()
     files = re.findall(r"`((?:[\w]+/)*\w+\.(?:py|h|cpp|md))`", text)
-    assert len(files) > 30 and not_there(files) == []
-    assert len(text.splitlines()) <= 120
+    assert len(files) > 30 and not_there(files) == [] and len(text.splitlines()) <= 120
 
 
 @pytest.mark.parametrize("page", PAGES[1:], ids=lambda page: page.name)

@@ -123,8 +123,7 @@ def test_efforts_agree_with_the_oracle(delay, limit, engine_kind, tmp_path, rng)
             limited += int((np.abs(expected) > limit).sum())
             expected = np.clip(expected, -limit, limit)
         np.testing.assert_allclose(found, expected, atol=3e-5 * 20.0, rtol=0)
-    assert (limited > 100) is (limit is not None)
-    assert not bench.wrapper.faults
+    assert (limited > 100) is (limit is not None) and not bench.wrapper.faults
 
 
 @pytest.mark.parametrize("signal", range(4), ids=["position", "velocity", "position target", "velocity target"])

@@ -110,8 +110,7 @@ def test_finaliser_may_use_what_it_likes(arm, what) -> None:
 
     arm.sim.bus.on_pre_step(collect, order=-1)
     arm.sim.step(3)
-    assert called == [what]
-    assert arm.sim.step_count == 6 + (what == "step") and np.isfinite(arm.efforts()).all()
+    assert called == [what] and arm.sim.step_count == 6 + (what == "step") and np.isfinite(arm.efforts()).all()
 
 
 def test_object_that_steps_as_it_dies_steps(arm) -> None:

@@ -204,5 +204,4 @@ def test_actuator_that_cannot_be_is_refused(make, words, host) -> None:
     host.arrays().stiffnesses[:] = 3.0
     with refused(*words):
         wrap(host, make())
-    assert (host.arrays().stiffnesses == 3.0).all()
-    assert host.bus.num_callbacks == 0
+    assert (host.arrays().stiffnesses == 3.0).all() and host.bus.num_callbacks == 0

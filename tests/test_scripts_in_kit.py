@@ -97,13 +97,11 @@ def kind(request: pytest.FixtureRequest) -> str:
 def require_good(done: Done, kind: str) -> dict[str, np.ndarray]:
     """It ended with its check and a picture, on the engine and by the extension it should; nothing was logged."""
     assert done.process.returncode == 0, done.output
-    assert "ok:" in done.process.stdout
-    assert (done.folder / "picture.png").read_bytes().startswith(b"\x89PNG")
+    assert "ok:" in done.process.stdout and (done.folder / "picture.png").read_bytes().startswith(b"\x89PNG")
     recording = done.recording()
     assert recording["engine"] == kind.removeprefix("isaac-")
     extension, root = recording["extension"].tolist()
-    assert extension == EXTENSION_ID and Path(root).name == NAME
-    assert recording["logged"].tolist() == []
+    assert extension == EXTENSION_ID and Path(root).name == NAME and recording["logged"].tolist() == []
     return recording
 
 
@@ -198,8 +196,7 @@ def test_launch_without_the_version_starts_the_bundled_one(extension, tmp_path) 
     assert 'f"{NAME}-{version}"' in text
     world.write_text(text.replace('f"{NAME}-{version}"', "NAME"))
     done = Done(tmp_path, script_in(extension, "drive_from_python"), kind="isaac-physx")
-    assert done.process.returncode == 1
-    assert f"{BUNDLED} runs, of which there is no stand-in" in done.output
+    assert done.process.returncode == 1 and f"{BUNDLED} runs, of which there is no stand-in" in done.output
 
 
 def test_clone_of_another_name_gets_a_link(tmp_path) -> None:

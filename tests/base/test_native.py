@@ -71,8 +71,7 @@ def test_a_broken_core_is_told(package, content) -> None:
     place = package / f"core{SUFFIX}"
     place.write_bytes(content)
     found, line = seen(package.parent)
-    assert found == "False"
-    assert line.startswith(f"RuntimeWarning native core = {place}: cannot be loaded (")
+    assert found == "False" and line.startswith(f"RuntimeWarning native core = {place}: cannot be loaded (")
     assert "Warp runs on the CPU instead" in line and "build_ext --inplace --force" in line
     assert "ACTUATORS_CORE=off does without it." in line
 
@@ -103,7 +102,6 @@ def test_a_core_that_fails_while_loading_is_told(package, before, body, reason) 
 
 def test_a_core_that_loads_is_taken_without_a_word(package) -> None:
     compiled(package / f"core{SUFFIX}")
-    assert seen(package.parent) == ["True"]
-    assert seen(package.parent, ACTUATORS_CORE="off") == ["False"]
+    assert seen(package.parent) == ["True"] and seen(package.parent, ACTUATORS_CORE="off") == ["False"]
     (package / f"core{SUFFIX}").write_bytes(b"")
     assert seen(package.parent, ACTUATORS_CORE="off") == ["False"]

@@ -435,8 +435,7 @@ def test_network_of_a_file(order, tmp_path, rng) -> None:
         np.testing.assert_allclose(control.joint_f.numpy(), np.clip(expected, -limit, limit), atol=2e-4)
         limited += (np.abs(expected) > limit).sum()
         now, after = after, now
-    assert 0 < limited < 50 * N
-    assert tuple(now.pos_error_history.shape) == tuple(now.vel_history.shape) == (4, N)
+    assert 0 < limited < 50 * N and tuple(now.pos_error_history.shape) == tuple(now.vel_history.shape) == (4, N)
 
 
 def test_lstm_of_a_file(tmp_path, rng) -> None:

@@ -82,8 +82,7 @@ def written(folder: Path, robot: str, edit: Callable) -> Path:
 
 def require_same(file: Path, joints: int) -> None:
     found = compare_with_newton(file)
-    assert found.newtons == found.ours and len(found.ours) == joints
-    assert found.efforts.min() > 1.0
+    assert found.newtons == found.ours and len(found.ours) == joints and found.efforts.min() > 1.0
     assert found.difference <= TOLERANCE
 
 
@@ -188,8 +187,7 @@ def test_a_file_that_newton_refuses(tmp_path) -> None:
     assert {one.rule for one in corrected} == {"no-stand-in", "earlier-name"} and {one.severity for one in left} == {
         "note"
     }
-    assert aa.motors_of(fixed) == aa.motors_of(file)
-    assert Theirs(fixed, JOINTS).driven == JOINTS
+    assert aa.motors_of(fixed) == aa.motors_of(file) and Theirs(fixed, JOINTS).driven == JOINTS
     stage = open_stage(fixed)
     stage.GetAttributeAtPath(f"{ARM}/Actuators/shoulder.actuator:geared:kp").Set(4.0)
     stage.GetRootLayer().Export(str(tmp_path / "retuned.usda"))

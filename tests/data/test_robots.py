@@ -116,8 +116,7 @@ def test_total_mass_is_the_published_one(robot):
 def test_inertias_are_possible(robot):
     for link in links(open_robot(robot)):
         moments = sorted(link.GetDiagonalInertiaAttr().Get())
-        assert moments[0] > 0.0
-        assert moments[2] < moments[0] + moments[1]
+        assert moments[0] > 0.0 and moments[2] < moments[0] + moments[1]
 
 
 @pytest.mark.parametrize("robot", [*POSES, *IMPORTED])

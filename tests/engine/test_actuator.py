@@ -157,8 +157,7 @@ def test_computed_effort_is_the_one_before_the_clamps(rng) -> None:
     state, control = frame(rng)
     control.computed = floats(np.zeros(N))
     actuator.step(state, control)
-    assert (np.abs(control.joint_f.numpy()) == 0.5).all()
-    assert (np.abs(control.computed.numpy()) > 0.5).all()
+    assert (np.abs(control.joint_f.numpy()) == 0.5).all() and (np.abs(control.computed.numpy()) > 0.5).all()
 
 
 def test_index_arrays_pick_and_place(rng) -> None:
@@ -342,8 +341,7 @@ def test_bad_input_stops_one_joint_for_one_step(name, word, value, rng) -> None:
                 getattr(control if hasattr(control, name) else state, name).numpy()[2] = value
             actuator.step(state, control, now, after, DT)
             if bad and step == 3:
-                assert control.joint_f.numpy()[2] == 0
-                assert actuator.computed_efforts.numpy()[2] == 0
+                assert control.joint_f.numpy()[2] == 0 and actuator.computed_efforts.numpy()[2] == 0
                 assert after.controller_state.integral.numpy()[2] == held
             efforts.append(control.joint_f.numpy())
             now, after = after, now
@@ -441,8 +439,7 @@ def test_wrapper_shows_actuators_that_say_where_they_stand() -> None:
     with use_host(host):
         wrapper = ArticulationActuators.from_actuators("/Robot_.*", [(ActuatorConfig(pd()), "knee")])
         (actuator,) = wrapper.actuators
-        assert actuator is wrapper.actuators[0]
-        assert actuator.indices.numpy().tolist() == [1, 4, 7, 10]
+        assert actuator is wrapper.actuators[0] and actuator.indices.numpy().tolist() == [1, 4, 7, 10]
         wrapper.close()
 
 

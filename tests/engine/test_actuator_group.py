@@ -82,8 +82,7 @@ def compare(make: Callable[[], list[aa.Actuator]], steps: int = 12, bad: bool = 
         for part in ("delay_state", "controller_state"):
             for name, array in vars(getattr(mine, part, None) or SimpleNamespace()).items():
                 np.testing.assert_array_equal(array.numpy(), getattr(getattr(after, part), name).numpy())
-    assert group.faults == [fault for one in singly for fault in one.faults]
-    assert bool(group.faults) == bad
+    assert group.faults == [fault for one in singly for fault in one.faults] and bool(group.faults) == bad
     return group
 
 
@@ -142,8 +141,7 @@ def test_component_put_in_later_acts(rng) -> None:
     halved = efforts()
     actuators[0].step(state, control)
     actuators[0].clamping.clear()
-    assert (halved[6::9] == whole[6::9] / 2).all()
-    assert (halved[7::9] == whole[7::9]).all()
+    assert (halved[6::9] == whole[6::9] / 2).all() and (halved[7::9] == whole[7::9]).all()
     np.testing.assert_array_equal(efforts(), whole)
 
 

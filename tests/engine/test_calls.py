@@ -504,8 +504,7 @@ def test_another_part_of_an_actuator_acts_at_the_next_step(rng) -> None:
     control.joint_target_pos.numpy()[2] = 8
     assert effort() == 8
     state.joint_q.numpy()[3] = np.nan
-    assert effort() == 8
-    assert [(fault.robot, fault.step) for fault in actuator.faults] == [(0, 0), (3, 8)]
+    assert effort() == 8 and [(fault.robot, fault.step) for fault in actuator.faults] == [(0, 0), (3, 8)]
 
 
 def test_what_was_bound_stays_alive(rng) -> None:
@@ -538,8 +537,7 @@ def test_nothing_is_kept_alive_for_ever(path, rng) -> None:
     gc.collect()
     # launches stay recorded with what they stand on
     most = 4 if path == "native" else 16
-    assert sum(one() is not None for one in frames) <= most
-    assert sum(one() is not None for one in pairs) <= most
+    assert sum(one() is not None for one in frames) <= most and sum(one() is not None for one in pairs) <= most
     watched = [*frames, *pairs, *map(weakref.ref, (actuator, other, group, states[0]))]
     del actuator, other, group, states
     gc.collect()
@@ -550,8 +548,7 @@ def test_unchanged_sees_every_change() -> None:
     one, two = object(), object()
     assert unchanged([({"a": one}, (one,)), ([one, two], (one, two)), contents([]), contents({"a": 1})])
     for container in ({"a": two}, {"a": one, "b": two}, {}, [two], [], [one, two]):
-        assert not unchanged([(container, (one,))])
-        assert unchanged([contents(container)])
+        assert not unchanged([(container, (one,))]) and unchanged([contents(container)])
 
 
 class OfCore:
@@ -640,11 +637,9 @@ def test_core_steps_what_it_knows_and_nothing_else() -> None:
     assert one.step(now=state) and one.control.joint_f.numpy().any()
     for dt in (None, -1.0, np.nan, np.inf):
         assert not one.step(dt, state)
-    assert not one.step(now=object())
-    assert not one.calls.step(one.state_object, {}, state, state, DT)
+    assert not one.step(now=object()) and not one.calls.step(one.state_object, {}, state, state, DT)
     one.control.joint_f = full(0)
-    assert not one.step(now=state)
-    assert one.actuator.compiled().steps == 1
+    assert not one.step(now=state) and one.actuator.compiled().steps == 1
 
 
 @pytest.mark.usefixtures("native_only")
@@ -704,8 +699,7 @@ def test_a_plan_does_not_point_to_what_its_calls_kept() -> None:
 @pytest.mark.usefixtures("native_only")
 def test_another_kind_of_container_is_a_change() -> None:
     one = object()
-    assert not native.core.unchanged([((one,), (one,))])
-    assert not native.core.unchanged([(object(), (one,))])
+    assert not native.core.unchanged([((one,), (one,))]) and not native.core.unchanged([(object(), (one,))])
 
 
 @pytest.mark.usefixtures("native_only")

@@ -167,8 +167,7 @@ def test_engines_agree_to_the_last_bit(
         np.testing.assert_array_equal(found.view(np.int32), other.view(np.int32))
         if number == 20:
             # an effort at either joint is of both motors
-            assert not found[1:3, [0, 2]].any()
-            assert found[:, 1].all() and found[[0, 3]].all()
+            assert not found[1:3, [0, 2]].any() and found[:, 1].all() and found[[0, 3]].all()
         if number == 25:
             for arrays in made:
                 arrays.reset(indices=[1])

@@ -107,8 +107,7 @@ def test_a_motor_without_controller_leaves_the_drive_in_place(host) -> None:
     with aa.ArticulationActuators.from_configs(
         ALL, {"l_.*": [aa.PDControlConfig(1.0, 0.0)], "r_.*": aa.MotorConfig()}
     ) as made:
-        assert made.actuated_dof_indices == [0, 2]
-        assert host.arrays().stiffnesses[:4].tolist() == [0, 3, 0, 3]
+        assert made.actuated_dof_indices == [0, 2] and host.arrays().stiffnesses[:4].tolist() == [0, 3, 0, 3]
 
 
 def test_every_problem_is_told_at_once(host, tmp_path) -> None:

@@ -66,8 +66,7 @@ def test_friction_of_a_tendon_is_that_of_a_rope_behind_its_motor(unilateral: boo
     pulled, speed, asked = np.transpose(found)
     # it rests with the motor's effort held in part, and moves in between
     assert np.abs(speed[1150:1200]).max() < 5e-3 < np.abs(speed).max()
-    assert np.abs(pulled - asked)[1150] > coulomb
-    assert (pulled.min() >= 0.0) == unilateral and not arrays.faults
+    assert np.abs(pulled - asked)[1150] > coulomb and (pulled.min() >= 0.0) == unilateral and not arrays.faults
 
 
 def test_inertia_of_a_shaft_is_that_of_the_mass_matrix() -> None:

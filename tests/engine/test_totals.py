@@ -77,8 +77,7 @@ def test_a_plan_keeps_what_is_read() -> None:
     assert [(name, part, slots.tolist()) for name, part, slots in plan.totals] == [("robot_power", "power", [0])]
     pd = ActuatorEntry("/A/hip", ("hip",), aa.ControllerPD(array(1), array(1)), [aa.ClampingMaxEffort(array(1))], None)
     plan = compile_plan([pd], ROBOTS)
-    assert not plan.signals and not plan.has_totals
-    assert not Assembly([pd], ROBOTS, "cpu").has_totals
+    assert not plan.signals and not plan.has_totals and not Assembly([pd], ROBOTS, "cpu").has_totals
 
 
 class Spread:
@@ -149,8 +148,7 @@ def test_a_reset_between_steps_of_a_round_counts_for_both_orders(rng) -> None:
         one.reset([1])
     both.assemblies[0].step(DT)
     hip = both.total() - before
-    assert before.all() and hip[[0, 2]].all()
-    assert both.total()[1] == 0
+    assert before.all() and hip[[0, 2]].all() and both.total()[1] == 0
     # all of them
     for one in both.assemblies:
         one.reset()

@@ -56,8 +56,7 @@ def test_components_are_the_objects_given(host) -> None:
         config.controller.kp.assign([1.0, 2.0, 3.0])
         config.clamping[0].max_effort = array(2.5)
         own.controller.kp = array(7.0)
-        assert efforts(host) == [1.0, 2.0, 2.5]
-        assert efforts(host, 1) == [7.0] * 3
+        assert efforts(host) == [1.0, 2.0, 2.5] and efforts(host, 1) == [7.0] * 3
 
 
 @pytest.mark.parametrize("law", [aa.ControllerPID, OwnController])
@@ -87,12 +86,10 @@ def test_component_of_an_open_wrapper_is_copied_with_its_values(host, own) -> No
         config.controller.kp = array([1.0, 2.0, 3.0])
         with wrapped((config, "knee"), (config, "ankle")) as second:
             held = {id(one.controller) for one in (*first.actuators, *second.actuators)}
-            assert len(held) == 3
-            assert efforts(host, 1) == efforts(host, 2) == [1.0, 2.0, 3.0]
+            assert len(held) == 3 and efforts(host, 1) == efforts(host, 2) == [1.0, 2.0, 3.0]
             second.actuators[0].controller.kp.fill_(5.0) if not own else None
             assert efforts(host, 0) == [1.0, 2.0, 3.0]
-        assert efforts(host, 0) == [1.0, 2.0, 3.0]
-        assert first.actuators[0].controller is config.controller
+        assert efforts(host, 0) == [1.0, 2.0, 3.0] and first.actuators[0].controller is config.controller
 
 
 def test_closed_wrapper_leaves_components_with_their_values(host) -> None:
@@ -139,8 +136,7 @@ def test_law_that_cannot_run_takes_no_component(host) -> None:
     good, bad = aa.ActuatorConfig(pd()), aa.ActuatorConfig(Broken(array(1.0)))
     before = good.controller.kp
     refused(TypeError, lambda: wrapped((good, "hip"), (bad, "knee")), r"Broken\.LAW takes")
-    assert vars(good.controller)["kp"] is before
-    assert "parameter_source" not in vars(good.controller)
+    assert vars(good.controller)["kp"] is before and "parameter_source" not in vars(good.controller)
 
 
 def test_arrays_go_to_the_device_of_the_articulation(monkeypatch) -> None:
@@ -160,8 +156,7 @@ def test_arrays_go_to_the_device_of_the_articulation(monkeypatch) -> None:
     monkeypatch.setattr(wp.array, "to", to)
     monkeypatch.setattr(user_components, "wp", SimpleNamespace(array=wp.array, get_device=lambda device: device))
     (entry,) = user_components.entries_from_configs([(config, "hip")], ROBOTS, "cuda:0")
-    assert moved == ["cuda:0"] * 4
-    assert entry.controller is config.controller
+    assert moved == ["cuda:0"] * 4 and entry.controller is config.controller
     assert config.controller.kp is not before
 
 

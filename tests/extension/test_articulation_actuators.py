@@ -262,8 +262,7 @@ def test_error_in_the_callback_leaves_no_effort(host, wrapper) -> None:
     host.step(DT)
     before = host.bus.num_callbacks
     refused(ValueError, lambda: host.step(-1.0), "step_dt")
-    assert not efforts(host)[:, [0, 2]].any()
-    assert host.bus.num_callbacks == before - 1
+    assert not efforts(host)[:, [0, 2]].any() and host.bus.num_callbacks == before - 1
     host.step(DT)
     assert not efforts(host).any()
     refused(ValueError, lambda: wrapper.step_actuators(DT), "step_dt")
@@ -305,8 +304,7 @@ def test_step_before_play_says_so() -> None:
 def test_empty_wrapper_is_legal(host) -> None:
     with ArticulationActuators.from_actuators("/Robot_.*", []) as wrapper:
         wrapper.step_actuators(DT)
-        assert wrapper.actuated_dof_indices == []
-        assert host.arrays().stiffnesses.all()
+        assert wrapper.actuated_dof_indices == [] and host.arrays().stiffnesses.all()
 
 
 def test_skipping_discovery_makes_an_empty_wrapper(robots) -> None:

@@ -187,8 +187,7 @@ def test_a_wrapper_is_not_copied(leg, duplicate) -> None:
             duplicate(thing)
     leg.host.arrays().position_targets[:] = 1.0
     leg.host.step(DT)
-    assert leg.host.arrays().efforts.tolist() == [0, 1, 0]
-    assert leg.gains() == [1.1, 0.0, 3.3]
+    assert leg.host.arrays().efforts.tolist() == [0, 1, 0] and leg.gains() == [1.1, 0.0, 3.3]
     wrapper.close()
 
 
@@ -359,8 +358,7 @@ def test_close_gives_back_though_the_bus_fails(leg, monkeypatch) -> None:
     with monkeypatch.context() as patch, pytest.raises(Broken) as error:
         patch.setattr(type(leg.host.bus.on_stop(leg.gains)), "close", _fail)
         wrapper.close()
-    assert len(error.value.__notes__) == 3
-    assert leg.gains() == [1.1, 2.2, 3.3]
+    assert len(error.value.__notes__) == 3 and leg.gains() == [1.1, 2.2, 3.3]
     wrapper.close()
     assert leg.host.bus.num_callbacks == before + 1
 
@@ -376,8 +374,7 @@ def test_drives_that_were_not_given_back_are_void_after_a_stop(leg, monkeypatch)
     leg.host.arrays().stiffnesses[:] = leg.host.arrays().dampings[:] = 0.0
     leg.host.arrays().efforts[:] = 5.0
     wrapper.close()
-    assert leg.gains() == [0.0, 0.0, 0.0]
-    assert leg.host.arrays().efforts.tolist() == [5.0, 5.0, 5.0]
+    assert leg.gains() == [0.0, 0.0, 0.0] and leg.host.arrays().efforts.tolist() == [5.0, 5.0, 5.0]
     assert leg.host.bus.num_callbacks == 1
 
 

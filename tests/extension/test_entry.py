@@ -152,14 +152,12 @@ def test_shutdown_gives_everything_back(world, extension) -> None:
     world.update()
     extension.on_shutdown()
     np.testing.assert_array_equal(gains(world), before)
-    assert not world.physics.arrays["actuation_forces"].any()
-    assert our_callbacks(world) == []
+    assert not world.physics.arrays["actuation_forces"].any() and our_callbacks(world) == []
 
 
 def test_shutdown_without_use_does_nothing(world, extension) -> None:
     extension.on_shutdown()
-    assert our_callbacks(world) == []
-    assert world.log.error == []
+    assert our_callbacks(world) == [] and world.log.error == []
 
 
 def test_shutdown_closes_the_others_when_one_cannot_close(world, extension) -> None:
@@ -176,8 +174,7 @@ def test_shutdown_closes_the_others_when_one_cannot_close(world, extension) -> N
     with pytest.raises(ArithmeticError, match="no gains today"):
         extension.on_shutdown()
     knee = second.articulation.dof_names.index("knee")
-    assert gains(world)[0, 1, knee] > 0
-    assert our_callbacks(world) == []
+    assert gains(world)[0, 1, knee] > 0 and our_callbacks(world) == []
 
 
 def test_reload_starts_afresh(world, extension) -> None:

@@ -156,8 +156,7 @@ def test_axis_of_a_state_array_is_declared() -> None:
         ACTUATOR_AXIS: ClassVar[dict[str, int]] = {"counts": 0}
 
     component = type("Recurrent", (Controller,), {"STATE_AXIS": 1})()
-    assert actuator_axis(component, State(), "counts") == 0
-    assert actuator_axis(component, State(), "hidden") == 1
+    assert actuator_axis(component, State(), "counts") == 0 and actuator_axis(component, State(), "hidden") == 1
     assert actuator_axis(Controller(), Controller.State(), "integral") == -1
     assert actuator_axis(object(), object(), "integral") == -1
 
@@ -189,8 +188,7 @@ def test_delay_out_of_range_is_refused(steps, wrong) -> None:
 @pytest.mark.parametrize(("longest", "depth"), [(0, 1), (1, 1), (7, 7), (np.int64(4096), 4096)])
 def test_depth_of_a_delay(longest, depth) -> None:
     delay = Delay(array([0], wp.int32), longest)
-    assert delay.buf_depth == len(delay.state(1, "cpu").buffer_pos) == depth
-    assert delay.is_stateful()
+    assert delay.buf_depth == len(delay.state(1, "cpu").buffer_pos) == depth and delay.is_stateful()
 
 
 def test_delay_has_the_names_of_newton() -> None:

@@ -134,8 +134,7 @@ def test_driver_off_leaves_the_winding_open_or_shorted() -> None:
     """Open, the joint is free; shorted, it brakes with K²·v/R and settles at any step."""
     for driver, expected in (("open", 0.0), ("shorted", -(K**2) * 3.0 / R)):
         found, state = efforts_of(config(driver=driver), np.full(1, 3.0), np.full(1, 4.0), DT, unknown(1))
-        assert found[0] == pytest.approx(expected, rel=1e-6)
-        assert state["power"][0] == 0.0
+        assert found[0] == pytest.approx(expected, rel=1e-6) and state["power"][0] == 0.0
         assert state["terminal_voltage"][0] == pytest.approx(K * 3.0 if driver == "open" else 0.0)
     plant = Plant(config(driver="shorted"), 1e-4, 0.02, velocity=10.0, told=True)
     speeds = []

@@ -64,8 +64,7 @@ def test_battery_empties_along_its_curve() -> None:
     found = solve_ivp(
         lambda _t, y: [-power / volts_of(y[0]) / 72.0], (0, 12.0), [0.9], method="LSODA", rtol=1e-10, atol=1e-12
     ).y[0, -1]
-    assert 0.05 < found < 0.2
-    assert plant.state("charge_left")[0] == pytest.approx(found, abs=1e-5)
+    assert 0.05 < found < 0.2 and plant.state("charge_left")[0] == pytest.approx(found, abs=1e-5)
     assert plant.state("supply_voltage")[0] == pytest.approx(volts_of(found), abs=3e-3)
     plant.arrays.reset()
     plant.run(1)

@@ -49,8 +49,7 @@ def test_there_is_a_robot_at_least() -> None:
 def test_it_tells_what_it_consists_of() -> None:
     actuated = aa.ActuatedArrays(NAMES, [(config(), "knee"), (config(), "hip")], ROBOTS)
     assert (actuated.dof_names, actuated.num_robots, actuated.device) == (NAMES, ROBOTS, "cpu")
-    assert [one.label for one in actuated.actuators] == NAMES
-    assert actuated.actuated_dof_indices == [0, 1]
+    assert [one.label for one in actuated.actuators] == NAMES and actuated.actuated_dof_indices == [0, 1]
     assert repr(actuated) == "<ActuatedArrays: 2 joints x 3 robots on cpu>"
 
 

@@ -106,8 +106,7 @@ def test_what_leaks_is_found() -> None:
     joints = [joint for joint in all_joints() if joint.name in ("PDControl", "PIDControl")]
     tally = Tally("(a)")
     compare(joints, Baselines(binding=Leaky), tally)
-    assert len(tally.differ) == 2
-    assert len(pair_checks.by_rows([joints[:1]], binding=Leaky).differ) == 1
+    assert len(tally.differ) == 2 and len(pair_checks.by_rows([joints[:1]], binding=Leaky).differ) == 1
     record = Baselines().of(joints[0])
     assert not record.differs_from(dataclasses.replace(record, efforts=record.efforts.copy()))
     assert record.differs_from(dataclasses.replace(record, efforts=-record.efforts))
@@ -115,8 +114,7 @@ def test_what_leaks_is_found() -> None:
 
 def test_covering_arrays_cover() -> None:
     found = pairs_in_groups(30, 7)
-    assert len({(one, two) for group in found for one in group for two in group}) == 900
-    assert len(found) < 40
+    assert len({(one, two) for group in found for one in group for two in group}) == 900 and len(found) < 40
     factors = [[f"{name}{choice}" for choice in range(3)] for name in "abcde"]
     rows, impossible = combinations_of_three(factors, lambda row: not {"a1", "b1"} <= {*row})
     threes = {(row[i], row[j], row[k]) for row in rows for i in range(5) for j in range(i) for k in range(j)}

@@ -183,8 +183,7 @@ def test_only_actuated_joints_are_set(host) -> None:
     host.legs.efforts[:, 1] = 7.0
     wrapper = wrap("ankle", "hip")
     host.bus.emit("pre_step", DT, None)
-    assert host.legs.calls == [[0, 2]]
-    assert host.legs.efforts.tolist() == [[0.0, 7.0, 0.0]] * ROBOTS
+    assert host.legs.calls == [[0, 2]] and host.legs.efforts.tolist() == [[0.0, 7.0, 0.0]] * ROBOTS
     wrapper.close()
 
 
@@ -197,15 +196,13 @@ def test_actuators_are_read_at_the_first_robot() -> None:
     with aa.use_host(host), aa.ArticulationActuators("/Leg_.*") as wrapper:
         host.legs.state["position_targets"][:] = 0.5
         host.bus.emit("pre_step", DT, None)
-        assert wrapper.actuated_dof_indices == [1]
-        assert host.legs.efforts.tolist() == [[0.0, 2.0, 0.0]] * ROBOTS
+        assert wrapper.actuated_dof_indices == [1] and host.legs.efforts.tolist() == [[0.0, 2.0, 0.0]] * ROBOTS
 
 
 def test_no_joint_at_all_is_legal(host) -> None:
     with wrap() as wrapper:
         wrapper.step_actuators(DT)
-    assert host.legs.calls == []
-    assert host.legs.gains[0].all()
+    assert host.legs.calls == [] and host.legs.gains[0].all()
 
 
 def test_drives_and_efforts_are_given_back(host) -> None:
@@ -357,8 +354,7 @@ def test_buffers_that_cannot_be_read_in_place_are_refused(name: str, array: Any,
     host = LegHost(legs)
     with aa.use_host(host), pytest.raises(HostError) as error:
         wrap("knee")
-    assert f"BoundLegs.buffers().{name} {words}" in str(error.value)
-    assert legs.gains[0].all()
+    assert f"BoundLegs.buffers().{name} {words}" in str(error.value) and legs.gains[0].all()
     assert host.bus.on == {"ready": [], "pre_step": [], "stop": []}
 
 
@@ -430,8 +426,7 @@ def test_articulation_without_a_member_is_refused(host, missing) -> None:
 
     legs, host.legs = host.legs, Lame()
     refused(HostError, lambda: wrap("knee"), rf"^Lame has no {missing}: .*use_host.*Add what is missing")
-    assert legs.gains[0].all()
-    assert host.bus.on == {"ready": [], "pre_step": [], "stop": []}
+    assert legs.gains[0].all() and host.bus.on == {"ready": [], "pre_step": [], "stop": []}
 
 
 @pytest.mark.parametrize(("file", "path"), [("franka_panda", "/World/Panda"), ("anymal_c", "/World/Anymal")])

@@ -416,8 +416,7 @@ def test_former_host_is_closed_with_the_other() -> None:
         world.enable_isaac()
         current.current_host()
         current.close_kit_host()
-        assert our_callbacks(world) == []
-        assert held.paths == ["/World/Robot_0"]
+        assert our_callbacks(world) == [] and held.paths == ["/World/Robot_0"]
 
 
 def test_former_host_ends_when_nobody_needs_it() -> None:
@@ -454,10 +453,8 @@ class Foreign(enum.Enum):
 def test_kinds_are_those_of_this_and_of_other_enumerations() -> None:
     own = SimpleNamespace(dof_types=[DofType.Rotation, DofType.Translation])
     foreign = SimpleNamespace(dof_types=list(Foreign))
-    assert turning(own) == [True, False]
-    assert turning(foreign) == [True, False, None]
+    assert turning(own) == [True, False] and turning(foreign) == [True, False, None]
 
 
 def test_articulation_without_kinds_has_none() -> None:
-    assert turning(None) is None
-    assert turning(SimpleNamespace(dof_names=["hip"])) is None
+    assert turning(None) is None and turning(SimpleNamespace(dof_names=["hip"])) is None

@@ -441,8 +441,7 @@ def test_joints_between_the_same_two_bodies_have_properties_of_their_own() -> No
     made.joint(f"{ROOT}/roll", "Revolute", f"{ROOT}/base", f"{ROOT}/bob", axis="X")
     made.attribute(HINGE, "newton:armature", 0.25)
     sim, robot = opened(made, "mujoco")
-    assert robot.dof_names == ["hinge", "roll"]
-    assert robot.get_dof_armatures().numpy().tolist() == [[0.25, 0.0]]
+    assert robot.dof_names == ["hinge", "roll"] and robot.get_dof_armatures().numpy().tolist() == [[0.25, 0.0]]
     robot.set_dof_armatures([[0.25, 0.125]])
     sim.play()
     assert robot.get_dof_armatures().numpy().tolist() == [[0.25, 0.125]]

@@ -42,12 +42,10 @@ def test_what_is_called_in_turn_is_called_before_the_transfer() -> None:
     calls: list[str] = []
     for first in ([limits.run, None], [limits.run, lambda: calls.append("python")]):
         velocities[:] = 3.0
-        assert in_turn(first, copies)() is True
-        assert copied[0, 0] == 1.0
+        assert in_turn(first, copies)() is True and copied[0, 0] == 1.0
         velocities[:] = np.nan
         assert in_turn(first, copies)() is False
-    assert calls == ["python", "python"]
-    assert in_turn([None], copies) is copies
+    assert calls == ["python", "python"] and in_turn([None], copies) is copies
 
 
 @pytest.mark.parametrize(

@@ -71,8 +71,7 @@ def test_passive_devices() -> None:
     motor, _ = motor_of(inputs=NONE, bias=(0.1, 3.0, 0.2))
     assert motor.controller == aa.PDControlConfig(0.0, 0.0) and motor.others[0].driver == "shorted"
     motor, _ = motor_of(inputs=NONE, gain=(1.0, 0.0), bias=(0.1, 3.0, 0.2), gear=-2.0)
-    assert motor.controller is None
-    assert motor.others == [aa.CoggingConfig(0.2, -6.0, 0.2 + math.pi)]
+    assert motor.controller is None and motor.others == [aa.CoggingConfig(0.2, -6.0, 0.2 + math.pi)]
     motor, lost = motor_of(inputs=NONE, gain=(1.0, 0.0), bias=(0.1, 3.0), forces=(-1.0, 1.0))
     assert motor.controller == aa.PDControlConfig(0.0, 0.0) and motor.clamping
     assert lost == ["a limit of the force that includes cogging and friction"]

@@ -81,8 +81,7 @@ def test_what_is_wrong_with_a_file_is_said(content, problem, tmp_path) -> None:
 def test_all_problems_are_said_at_once(tmp_path) -> None:
     path = written(tmp_path, {"a": {"id": 1, "drive_mode": 0}, "b": 0})
     text = refused(ValueError, lambda: load_lerobot_calibration(path))
-    assert len(text.splitlines()) == 4
-    assert f"{path}: a has no range_min: must have it." in text
+    assert len(text.splitlines()) == 4 and f"{path}: a has no range_min: must have it." in text
     path.write_text(" " * 1_000_001)
     refused(ValueError, lambda: load_lerobot_calibration(path), "1000001 bytes: must be a calibration of LeRobot")
     refused(OSError, lambda: load_lerobot_calibration(tmp_path / "none.json"))

@@ -107,8 +107,7 @@ def test_impossible_figures_are_all_told() -> None:
         MotorConfig.from_datasheet(-1.0, 0.0, math.inf, math.nan, max_torque=0.0, efficiency=1.5, kp=1.0, kd=1.0)
     lines = str(caught.value).splitlines()
     names = ["stall_torque", "no_load_speed", "gear_ratio", "rotor_inertia", "efficiency", "max_torque"]
-    assert [line.split(" = ")[0] for line in lines] == names
-    assert "> 0 and <= 1" in lines[4]
+    assert [line.split(" = ")[0] for line in lines] == names and "> 0 and <= 1" in lines[4]
     refused(ValueError, lambda: MotorConfig.from_datasheet(1.0, 1.0, kp=-1.0, kd=1.0), r"motor.controller.kp = -1.0")
 
 

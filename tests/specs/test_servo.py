@@ -93,8 +93,7 @@ def test_prims_read_back_as_written() -> None:
     config = aa.ServoControlConfig(100.0, 0.01, 12.0, 0.9, 0.1, 0.02, 5.0, 30.0, 4.0, 8.0)
     prim = aa.add_actuator("/World/Robot", "hinge", "act", config, others=[VOLTS], stage=stage)
     spec = parse_prim(prim)
-    assert spec is not None
-    assert vars(spec.controller) == pytest.approx(vars(config), rel=1e-7)
+    assert spec is not None and vars(spec.controller) == pytest.approx(vars(config), rel=1e-7)
     assert prim.GetAttribute("newton:kp").Get() == pytest.approx(0.1 * 12.0 * 0.01 * 100.0)
     assert prim.GetAttribute("newton:kd").Get() == pytest.approx(0.1 * 12.0 * 0.01 * 5.0 + 0.04)
 

@@ -34,8 +34,7 @@ PD, LIMIT, DELAY, DRAG = PDControlConfig(80.0, 2.0), MaxEffortClampingConfig(30.
 
 def test_stages_act_in_the_order_of_their_kinds() -> None:
     motor = motor_of([DRAG, LIMIT, DELAY, PD])
-    assert motor.stages == (DELAY, PD, LIMIT, DRAG)
-    assert motor.as_listed == (PD, LIMIT, DRAG, DELAY)
+    assert motor.stages == (DELAY, PD, LIMIT, DRAG) and motor.as_listed == (PD, LIMIT, DRAG, DELAY)
     assert motor.after_controller == (LIMIT, DRAG)
     assert (motor.controller, motor.clamping, motor.delay, motor.others) == (PD, [LIMIT], DELAY, [DRAG])
     assert [place for place, _ in places_of(motor)] == ["controller", "clamping[0]", "passive[0]", "delay"]

@@ -106,8 +106,7 @@ TABLE = aa.PositionBasedClampingConfig([0.0, 1.0], [2.0, 3.0])
 )
 def test_values_at_the_joint(config, expected) -> None:
     found = transmission.at_joint(config, -10.0)
-    assert plain(found) == pytest.approx(plain(expected), rel=1e-12)
-    assert type(found) is type(config)
+    assert plain(found) == pytest.approx(plain(expected), rel=1e-12) and type(found) is type(config)
 
 
 def plain(config):

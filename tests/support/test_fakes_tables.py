@@ -45,8 +45,7 @@ def test_stage_change_clears_callbacks_and_ids(world, change) -> None:
     world.open(stage_with_robots())
     world.play()
     world.stop()
-    assert heard == []
-    assert manager.register_callback(print, IsaacEvents.PHYSICS_READY) == 0
+    assert heard == [] and manager.register_callback(print, IsaacEvents.PHYSICS_READY) == 0
 
 
 def test_default_callbacks_count_from_0_and_overwrite(world) -> None:
@@ -122,8 +121,7 @@ def test_used_stage_is_one_that_the_context_does_not_know(world) -> None:
     utils, opened, used = sys.modules["isaacsim.core.experimental.utils.stage"], world.usd_context, stage_with_robots(3)
     assert utils.get_current_stage(backend="usd") is opened.get_stage()
     with utils.use_stage(used):
-        assert utils.get_current_stage(backend="usd") is used
-        assert opened.get_stage() is not used
+        assert utils.get_current_stage(backend="usd") is used and opened.get_stage() is not used
         assert len(world.articulation_class(ROBOTS)) == 3
     assert utils.get_current_stage(backend="usd") is opened.get_stage()
 
@@ -168,8 +166,7 @@ def test_callback_receives_what_its_transport_carries(world, event, transport) -
     if transport == "event":
         assert (args[0].event_name, args[0].payload) == (event.value, {})
     elif transport == "step":
-        assert args == (0.01, PhysicsStepContext())
-        assert {"scene_path", "simulation_id"} == set(vars(args[1]))
+        assert args == (0.01, PhysicsStepContext()) and {"scene_path", "simulation_id"} == set(vars(args[1]))
     elif transport == "timeline":
         kinds = sys.modules["omni.timeline"].TimelineEventType
         expected = kinds.PAUSE if event is SimulationEvent.SIMULATION_PAUSED else kinds.STOP

@@ -25,8 +25,7 @@ def gains(*configs) -> np.ndarray:
 )
 def test_gains_are_those_at_the_joint(config, expected) -> None:
     found = gains(config, aa.DelayConfig(3), aa.MaxEffortClampingConfig(5.0))
-    assert found.shape == (3, 2, 2)
-    assert (found == np.array(expected, float)[:, None, None]).all()
+    assert found.shape == (3, 2, 2) and (found == np.array(expected, float)[:, None, None]).all()
 
 
 def test_a_law_of_ones_own_has_no_gains() -> None:

@@ -50,8 +50,7 @@ def test_page_without_its_marker_is_refused() -> None:
 
 def test_overview_has_every_kind_of_stage() -> None:
     rows = re.findall(r"^\| ([a-z ]+) \| .+ \| `\w+", public_names.OVERVIEW.read_text("utf-8"), re.MULTILINE)
-    assert rows == [kind.replace("_", " ") for kind in KINDS]
-    assert list(public_names.STAGES) == list(KINDS)
+    assert rows == [kind.replace("_", " ") for kind in KINDS] and list(public_names.STAGES) == list(KINDS)
 
 
 def test_room_without_a_page_is_refused(monkeypatch) -> None:

@@ -51,8 +51,7 @@ def test_edges_are_those_of_the_limits() -> None:
         aa.MaxEffortClampingConfig(1.0),
     ]
     edges = edges_of(motor)
-    assert list(edges.positions) == [-1.0, 2.0]
-    assert sorted(edges.velocities) == [-15.0, -10.0, 10.0, 15.0]
+    assert list(edges.positions) == [-1.0, 2.0] and sorted(edges.velocities) == [-15.0, -10.0, 10.0, 15.0]
     assert edges_of([aa.DCMotorCutoffClampingConfig(60.0, 10.0, 30.0)]).velocities == edges.velocities
 
 

@@ -73,8 +73,7 @@ def test_a_law_that_fails(monkeypatch, capsys) -> None:
 def test_a_missing_peer_is_named(monkeypatch, capsys) -> None:
     in_place_of_peers(monkeypatch, name="newton")
     monkeypatch.setattr(Peer, "version", None)
-    assert main([]) == 0
-    assert re.search(r"newton +not installed +pip install it", capsys.readouterr().out)
+    assert main([]) == 0 and re.search(r"newton +not installed +pip install it", capsys.readouterr().out)
     assert main(["--peer", "newton"]) == 1
 
 
@@ -92,8 +91,7 @@ def test_json_has_all_digits_and_the_line(capsys) -> None:
 
 @pytest.mark.parametrize("option", ["--states", "--steps"])
 def test_wrong_arguments_are_told(option, capsys) -> None:
-    assert main([option, "0"]) == 1
-    assert f"{option.removeprefix('--')} = 0: must be" in capsys.readouterr().err
+    assert main([option, "0"]) == 1 and f"{option.removeprefix('--')} = 0: must be" in capsys.readouterr().err
 
 
 def rows_of_page(first: str) -> list[list[str]]:

@@ -61,8 +61,7 @@ def test_joints_begin_as_the_cfg_says(running) -> None:
         if not running:
             sim.play()
         robot = Articulation(PATH)
-        assert actuators.actuated_dof_indices == [0, 1]
-        assert state_of(robot) == begin
+        assert actuators.actuated_dof_indices == [0, 1] and state_of(robot) == begin
         sim.step(30)
         moved = state_of(robot)[0]
         sim.reset([1])
@@ -113,5 +112,4 @@ def test_a_stage_gets_the_groups() -> None:
     cfg = begun(joint_pos={"shoulder": 0.4}, pos=(0.0, 0.0, 0.6))
     lost = to_usd(cfg, stage, PATH, overwrite_existing=True)
     said = [f"ArticulationCfg: init_state.{name}: motors have no such thing" for name in ("joint_pos", "pos")]
-    assert lost[:2] == said
-    assert list(groups_of(stage, PATH)) == ["arm"]
+    assert lost[:2] == said and list(groups_of(stage, PATH)) == ["arm"]

@@ -177,8 +177,7 @@ def test_delays_are_drawn_anew_at_each_reset(host) -> None:
         for _ in range(6):
             made.reset()
             per_joint = np.array([one.delay.delay_steps.numpy() for one in made.actuators if one.delay])
-            assert per_joint.shape == (3, 4)
-            assert (per_joint == per_joint[0]).all()
+            assert per_joint.shape == (3, 4) and (per_joint == per_joint[0]).all()
             drawn.append(per_joint[0].copy())
         made.close()
         return np.array(drawn)
@@ -186,8 +185,7 @@ def test_delays_are_drawn_anew_at_each_reset(host) -> None:
     first = lags(3)
     assert set(first.ravel().tolist()) == {2, 3, 4, 5}
     np.testing.assert_array_equal(first, lags(3))
-    assert (first != lags(4)).any()
-    assert host.arrays() is not None
+    assert (first != lags(4)).any() and host.arrays() is not None
 
 
 def test_every_problem_of_groups_is_told_at_once(host) -> None:
@@ -349,8 +347,7 @@ def test_the_table_of_the_documentation(tmp_path, caplog) -> None:
         table = made.resolution_table()
         made.close()
     record = next(iter(caplog.records))
-    assert len(caplog.records) == 1
-    assert record.levelno == logging.WARNING
+    assert len(caplog.records) == 1 and record.levelno == logging.WARNING
     assert record.getMessage().startswith("ActuatorCfg-USD Value Discrepancy Resolution")
     assert record.getMessage().endswith(table.text)
     cells = ["|".join(cell.strip() for cell in line.split("|")[1:-1]) for line in table.text.splitlines()]
@@ -359,8 +356,7 @@ def test_the_table_of_the_documentation(tmp_path, caplog) -> None:
     assert written[1:] == documented_lines()
     parsed = json.loads(table.json)
     assert [row["name"] for row in parsed] == [row.name for row in table.rows]
-    assert parsed[0]["cfg_value"] is None
-    assert len(parsed) == len(written) - 1
+    assert parsed[0]["cfg_value"] is None and len(parsed) == len(written) - 1
 
 
 def test_a_wrapper_without_groups_has_no_table(host) -> None:

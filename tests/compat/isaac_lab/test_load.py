@@ -131,8 +131,7 @@ def test_networks_are_found_from_the_folder_of_the_file(tmp_path) -> None:
     )
     (found,) = isaac_lab.load_groups(file).values()
     assert isinstance(found, isaac_lab.ActuatorNetMLPCfg)
-    assert found.network_file == str(tmp_path / "nets" / "leg.pt")
-    assert found.input_idx == [0, 1, 2]
+    assert found.network_file == str(tmp_path / "nets" / "leg.pt") and found.input_idx == [0, 1, 2]
     assert found.class_type == "isaaclab.actuators:ActuatorNetMLP"
 
 
@@ -141,8 +140,7 @@ def test_cfgs_within_cfgs(tmp_path) -> None:
     motor = "BamMotorCfg(model='m1', kt=1, resistance=2, error_gain=3, friction_base=4, friction_viscous=5)"
     file.write_text(f"A = {{'a': BamActuatorCfg(joint_names_expr=['.*'], motor={motor}, kp_fw=32, vin=15)}}")
     (found,) = isaac_lab.load_groups(file).values()
-    assert isinstance(found, isaac_lab.BamActuatorCfg)
-    assert found.motor.resistance == 2
+    assert isinstance(found, isaac_lab.BamActuatorCfg) and found.motor.resistance == 2
 
 
 @cases(
@@ -277,8 +275,7 @@ def test_robots_of_isaac_lab_are_those_that_run(monkeypatch) -> None:
                     read += 1
                 except ValueError as error:
                     refused.append(f"{name}: {error}")
-    assert read >= 40
-    assert (later > 20) is (version == "3.0")
+    assert read >= 40 and (later > 20) is (version == "3.0")
     wrong = [one for one in refused if "/ActuatorNets/" not in one and "ThrusterCfg" not in one]
     # a comprehension
     wrong = [one for one in wrong if not one.startswith("DR_LEGS_IMPLICIT_PD_CFG")]

@@ -34,9 +34,7 @@ def test_ideal_pd_computes_and_clips() -> None:
     model = built(lab.IdealPDActuatorCfg(**PD, actuator_effort_limit=300.0))
     action = ArticulationActions(full(9.0), full(0.1), full(1.0))
     made = model.compute(action, full(0.0), full(0.0))
-    assert made is action
-    assert action.joint_positions is None
-    assert action.joint_velocities is None
+    assert made is action and action.joint_positions is None and action.joint_velocities is None
     np.testing.assert_allclose(np.asarray(model.computed_effort), full(1802.0), rtol=1e-6)
     np.testing.assert_array_equal(np.asarray(made.joint_efforts), full(300.0))
     np.testing.assert_array_equal(np.asarray(model.applied_effort), full(300.0))
@@ -259,8 +257,7 @@ def test_tensors_go_in_and_out_without_a_copy() -> None:
     target, q, qd = torch.full((ENVS, 2), 0.1), torch.zeros(ENVS, 2), torch.zeros(ENVS, 2)
     made = model.compute(ArticulationActions(target, None, None), q, qd)
     for tensor in (made.joint_efforts, model.computed_effort, model.applied_effort, model.stiffness):
-        assert isinstance(tensor, torch.Tensor)
-        assert tensor.shape == (ENVS, 2)
+        assert isinstance(tensor, torch.Tensor) and tensor.shape == (ENVS, 2)
     model.stiffness[torch.tensor([0, 2])] = 7.0
     made = model.compute(ArticulationActions(target, None, None), q, qd)
     torch.testing.assert_close(made.joint_efforts[:, 0], torch.tensor([0.7, 20.0, 0.7]))

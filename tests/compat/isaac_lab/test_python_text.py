@@ -77,8 +77,7 @@ else:
     )
     leg, other, third = (found[name] for name in ("LEG", "OTHER", "THIRD"))
     assert (leg.name, leg.kind) == ("other.Cfg", "Cfg")
-    assert leg.fields == {"kp": {"x": 20}, "kd": 2, "names": ["a", "c"]}
-    assert other.fields["kp"] == {"x": 21}
+    assert leg.fields == {"kp": {"x": 20}, "kd": 2, "names": ["a", "c"]} and other.fields["kp"] == {"x": 21}
     assert (third.fields["kp"], third.fields["kd"], third.fields["new"].fields["kd"]) == ({"x": 2, "y": 3}, 7, None)
     assert found["KD"] == 12
     assert (found["FOURTH"].fields["kp"], found["FOURTH"].fields["kd"]) == ({"x": 2, "y": 3}, 8)
@@ -108,8 +107,7 @@ def test_what_cannot_be_read_matters_where_it_is_used(tmp_path, text, why) -> No
     found = read(tmp_path, f"def made(x):\n    return x\nX = {text}\nY = 1")
     assert found["Y"] == 1
     unread = found["X"]
-    assert isinstance(unread, python_text.Unread)
-    assert unread.why.startswith(why)
+    assert isinstance(unread, python_text.Unread) and unread.why.startswith(why)
     assert unread.line == HEAD.count("\n") + 3
     assert f"robot.py:{unread.line}: `" in python_text.problem(tmp_path / "robot.py", unread)
 
@@ -151,8 +149,7 @@ LEG.spawn.path = "x"
 LEG.missing.path = "x"
 """,
     )
-    assert isinstance(found["KP"], python_text.Unread)
-    assert found["gone"] == python_text.Imported("missing")
+    assert isinstance(found["KP"], python_text.Unread) and found["gone"] == python_text.Imported("missing")
     assert isinstance(found["LEG"], python_text.Record)
 
 
@@ -160,8 +157,7 @@ def test_nothing_runs(tmp_path) -> None:
     mark = tmp_path / "mark"
     (tmp_path / "other.py").write_text(f"open({str(mark)!r}, 'w')")
     text = f"import other\nopen({str(mark)!r}, 'w')\nclass A:\n    open({str(mark)!r}, 'w')\nX = other.f(a=1)\n"
-    assert read(tmp_path, text)["X"].name == "other.f"
-    assert not mark.exists()
+    assert read(tmp_path, text)["X"].name == "other.f" and not mark.exists()
 
 
 @cases(

@@ -25,8 +25,7 @@ def resolved(cfg, rules: Rules = "documentation") -> Resolved:
 
 def values(cfg, name: str, rules: Rules = "documentation") -> list[float]:
     found = resolved(cfg, rules).values[name]
-    assert found.shape == (2, 3)
-    assert (found[0] == found[1]).all()
+    assert found.shape == (2, 3) and (found[0] == found[1]).all()
     return found[0].tolist()
 
 
@@ -195,8 +194,7 @@ def test_cfgs_of_orbit_and_cfgs_that_lack_fields() -> None:
 
     before = dict(vars(DCMotorCfg))
     found = resolved(DCMotorCfg())
-    assert found.model == "DCMotor"
-    assert found.values["damping"].tolist() == np.full((2, 3), 4.0).tolist()
+    assert found.model == "DCMotor" and found.values["damping"].tolist() == np.full((2, 3), 4.0).tolist()
     assert found.values["effort_limit"].tolist() == np.full((2, 3), 60.0).tolist()
     assert dict(vars(DCMotorCfg)) == before
     ours = IdealPDActuatorCfg(**PD)

@@ -44,8 +44,7 @@ def test_stages_of_a_servo() -> None:
         assert isinstance(friction, aa.FrictionConfig) and not friction.quadratic_when_opposed
         assert (friction.coulomb, friction.static, friction.viscous) == (0.01, pytest.approx(0.015), 0.02)
         assert (friction.motor_load, friction.quadratic_motor_load) == (0.1, 0.03)
-        assert friction.assumed_inertia == pytest.approx(armature)
-        assert actuator.delay is None
+        assert friction.assumed_inertia == pytest.approx(armature) and actuator.delay is None
     ((name, columns, values),) = groups.properties
     assert (name, columns) == ("armature", [0, 1])
     np.testing.assert_allclose(values, [[0.004, 0.002]], rtol=1e-6)

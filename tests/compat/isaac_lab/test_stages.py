@@ -107,8 +107,7 @@ def test_what_prims_hold() -> None:
     assert any("transmission ratios" in line for line in lost)
     motors = aa.motors_of(stage, PANDA)
     motor = motors["panda_joint6|panda_joint7"]
-    assert motor.delay is not None
-    assert motor.delay.delay_steps == 4
+    assert motor.delay is not None and motor.delay.delay_steps == 4
     (clamp,) = motor.clamping
     assert vars(clamp) == {"lookup_positions": [-1.0, 1.0], "lookup_efforts": [30.0, 50.0]}
     (clamp,) = motors["panda_joint2"].clamping

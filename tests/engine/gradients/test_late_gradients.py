@@ -105,8 +105,7 @@ def test_present_result_acts_in_part() -> None:
 
 def test_first_result_stands_for_the_past() -> None:
     acting, late = step(7.0, np.nan, [1.0, 2.0, 3.0, 4.0, 5.0], 2.5)
-    assert acting == 7.0
-    assert back(late, 8.0, [1.0] * DEPTH) == (8.0 + DEPTH, [0.0] * DEPTH, 0.0)
+    assert acting == 7.0 and back(late, 8.0, [1.0] * DEPTH) == (8.0 + DEPTH, [0.0] * DEPTH, 0.0)
 
 
 def test_delay_is_cut_to_what_is_kept() -> None:

@@ -248,8 +248,7 @@ def test_friction_of_the_actuator_acts_beside_it() -> None:
     motors = {".*": [aa.PDControlConfig(KP, KD), aa.FrictionConfig(coulomb=1.0), aa.ImplicitConfig(in_engine=True)]}
     with running("mujoco", motors) as its:
         its.sim.step(200)
-        assert np.abs(numbers(its.robot.get_dof_velocities())).max() < 1e-4
-        assert not its.actuators.faults
+        assert np.abs(numbers(its.robot.get_dof_velocities())).max() < 1e-4 and not its.actuators.faults
 
 
 def test_file_has_it() -> None:

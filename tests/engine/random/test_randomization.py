@@ -67,8 +67,7 @@ def test_values_come_from_their_distribution(given, cdf) -> None:
     """By the Kolmogorov–Smirnov test; other parameters stay unchanged."""
     actuated = made()
     actuated.randomize({"kp": {"hip": given}}, seed=3)
-    assert standing(kp(actuated, 0), cdf) < 1.95
-    assert (kp(actuated, 1) == 60.0).all()
+    assert standing(kp(actuated, 0), cdf) < 1.95 and (kp(actuated, 1) == 60.0).all()
     assert (actuated.actuators[0].controller.read("kd") == 2.0).all()
 
 
@@ -163,8 +162,7 @@ def test_strength_is_a_factor_of_the_effort() -> None:
     for _ in range(8):
         strong, found = nominal.step(q, qd, target, 0.01).copy(), weak.step(q, qd, target, 0.01)
         np.testing.assert_allclose(found[:, 0], strong[:, 0] * factors, rtol=1e-5, atol=1e-5)
-    assert 0.25 < factors.min() < 0.3
-    assert 0.7 < factors.max() < 0.75
+    assert 0.25 < factors.min() < 0.3 and 0.7 < factors.max() < 0.75
     weak.randomize({"kp": aa.Uniform(10.0, 20.0)}, seed=1)
     for _ in range(3):
         weak.reset()
@@ -310,8 +308,7 @@ def test_natively_and_in_numpy_the_same(given, operation, out_type, monkeypatch)
         Draws([draw, Draw(out[:, 2], nominal, operation, given, key_of(4, "kp"), False)], 999).draw(rows, counts, 10)
         found.append(out)
     np.testing.assert_allclose(found[0], found[1], rtol=2e-7)
-    assert (np.delete(found[0], rows, axis=0) == 7).all()
-    assert (found[0][:, 0] == 7).all()
+    assert (np.delete(found[0], rows, axis=0) == 7).all() and (found[0][:, 0] == 7).all()
     # robots that were not drawn for before have the same number either way
     assert found[0][0, 1] == found[0][0, 2]
 
@@ -344,11 +341,9 @@ def test_armature_and_friction_are_drawn_in_the_simulator_and_given_back(early) 
         sim.play()
         for _ in range(2):
             armatures, frictions = robot.get_dof_armatures().numpy(), robot.get_dof_friction_properties()[0].numpy()
-            assert (armatures[:, :3] >= 0.4).all()
-            assert (armatures[:, :3] <= 0.6).all()
+            assert (armatures[:, :3] >= 0.4).all() and (armatures[:, :3] <= 0.6).all()
             np.testing.assert_allclose(armatures[:, 3:], 0.2, rtol=1e-6)
-            assert (frictions >= 0.1).all()
-            assert (frictions <= 0.2).all()
+            assert (frictions >= 0.1).all() and (frictions <= 0.2).all()
             viscous = robot.get_dof_friction_properties()[2].numpy()
             assert ((viscous >= 0.3) & (viscous <= 0.4)).all() and len(np.unique(viscous)) == viscous.size
             assert len(np.unique(armatures[:, :3])) == 18

@@ -382,8 +382,7 @@ def test_stages_around_the_limits(kind, monkeypatch, rng) -> None:
         np.testing.assert_allclose(motor, expected, atol=2e-4, rtol=2e-5)
         seen |= {*numbers.ravel().tolist()}
     # of the laws that changed an effort, limits only are told
-    assert seen == {0, *np.flatnonzero(limits).tolist()}
-    assert core.faults() == warp.faults() != []
+    assert seen == {0, *np.flatnonzero(limits).tolist()} and core.faults() == warp.faults() != []
 
 
 @pytest.mark.usefixtures("built_in")

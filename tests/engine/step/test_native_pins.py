@@ -139,8 +139,7 @@ def test_count_of_commands_is_bounded(before, law) -> None:
         now, after = after, now
         counts.append(int(now.delay_state.num_pushes.numpy().max()))
         efforts.append(control.joint_f.numpy().tolist())
-    assert max(counts) == counts[-1] == 4
-    assert efforts[4:] == [[target] * 3 for target in range(3, 9)]
+    assert max(counts) == counts[-1] == 4 and efforts[4:] == [[target] * 3 for target in range(3, 9)]
 
 
 TABLE = [-1.0, -0.25, 0.5, 0.5, 0.5, 2.0], [3.0, 8.0, 5.0, 9.0, 1.0, 4.0]
@@ -156,8 +155,7 @@ def test_rows_of_a_table_hold_at_their_positions(joints, engine_kind) -> None:
     assert at_rows.tolist() == [3.0, 8.0, 5.0, 4.0]
     np.testing.assert_allclose(below, [3.0, 8.0, 5.0, 4.0], atol=2e-6)
     np.testing.assert_allclose(above, [3.0, 8.0, 1.0, 4.0], atol=2e-6)
-    assert outside.tolist() == [3.0, 4.0]
-    assert (efforts == efforts[:, :1]).all()
+    assert outside.tolist() == [3.0, 4.0] and (efforts == efforts[:, :1]).all()
 
 
 GUARDED = """
@@ -248,8 +246,7 @@ def test_restored_faults_stay_latched(engine_kind) -> None:
     other.wrapper.restore_state(legs.wrapper.save_state())
     other.step(velocity=np.nan)
     found = {(fault.robot, fault.dof_name): fault.step for fault in other.wrapper.faults}
-    assert found.pop((1, "joint_0")) == 1
-    assert set(found.values()) == {2} and len(found) == 5
+    assert found.pop((1, "joint_0")) == 1 and set(found.values()) == {2} and len(found) == 5
 
 
 def test_clamp_that_limited_last_is_named(engine_kind) -> None:

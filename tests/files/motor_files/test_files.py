@@ -238,8 +238,7 @@ def test_flags_and_viscous_friction_are_written(ending, tmp_path) -> None:
         "knee": aa.MotorConfig(friction=0.5, viscous_friction={"knee": 0.25}),
     }
     aa.save_motors(file, motors)
-    assert aa.load_motors(file) == motors
-    assert "true" in file.read_text() and "false" not in file.read_text()
+    assert aa.load_motors(file) == motors and "true" in file.read_text() and "false" not in file.read_text()
 
 
 PD = {"law": "pd", "kp": 1.0, "kd": 0.1}
@@ -379,8 +378,7 @@ def test_all_problems_are_told_at_once_with_their_places() -> None:
 
 def test_reading_ends_when_enough_is_wrong() -> None:
     found = problems({f"k{index}": 3 for index in range(10 * MAX_PROBLEMS)})
-    assert len(found) == MAX_PROBLEMS + 1
-    assert found[-1] == "and perhaps more: reading ended after 100 problems."
+    assert len(found) == MAX_PROBLEMS + 1 and found[-1] == "and perhaps more: reading ended after 100 problems."
 
 
 @pytest.mark.parametrize("plain", [None, [], "motors", 3])
@@ -418,8 +416,7 @@ def test_a_limit_may_be_left_to_the_joint() -> None:
     plain: Any = {".*": {"controller": {"law": "pd", "kp": 1.0, "kd": 2.0}, "clamping": [clamp]}}
     motors = motors_of(plain, "/")
     (limit,) = motors[".*"].clamping
-    assert vars(limit) == {"max_effort": {"hip": "joint", "knee": 5.0}}
-    assert plain_of(motors, "/") == plain
+    assert vars(limit) == {"max_effort": {"hip": "joint", "knee": 5.0}} and plain_of(motors, "/") == plain
     word = MotorConfig(PDControlConfig(1.0, 2.0), [MaxEffortClampingConfig("joint")])
     assert plain_of({".*": word}, "/")[".*"]["clamping"] == [{"law": "max_effort", "max_effort": "joint"}]
     plain[".*"]["controller"]["kp"] = "joint"
@@ -429,8 +426,7 @@ def test_a_limit_may_be_left_to_the_joint() -> None:
 def test_intervals_are_pairs_of_numbers() -> None:
     motor = MotorConfig(PDControlConfig(40.0, 1.0), intervals={"kp": (39.0, 42.0)})
     plain = plain_of({"a": motor}, "/")
-    assert plain["a"]["intervals"] == {"kp": [39.0, 42.0]}
-    assert motors_of(plain, "/") == {"a": motor}
+    assert plain["a"]["intervals"] == {"kp": [39.0, 42.0]} and motors_of(plain, "/") == {"a": motor}
     rule = "must be two finite numbers that do not fall. Correct it."
     assert problems({"a": {"intervals": {"kp": [2, 1], "kd": 3, "ki": [0, float("inf")]}}}) == [
         f"'a'.intervals.kp = [2, 1]: {rule}",

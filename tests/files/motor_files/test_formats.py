@@ -18,8 +18,7 @@ from refusals import cases
 def test_yaml_reads_words_and_numbers_as_yaml_1_2_does(text, value) -> None:
     """PyYAML reads 1e-3 as text, `on` as true and 1:30 as ninety."""
     found = parse(f"a: {text}", ".yaml")["a"]
-    assert found == value
-    assert type(found) is type(value)
+    assert found == value and type(found) is type(value)
     assert parse(render({"a": value}, ".yaml"), ".yaml") == {"a": value}
 
 
@@ -80,5 +79,4 @@ def test_a_missing_library_is_named_with_its_extra(ending, library, monkeypatch)
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(ImportError, match=rf"needs {library}, .*pip install .*\[files\]'"):
         render({}, ending)
-    assert parse(render({"a": 1}, ".json"), ".json") == {"a": 1}
-    assert parse("a = 1", ".toml") == {"a": 1}
+    assert parse(render({"a": 1}, ".json"), ".json") == {"a": 1} and parse("a = 1", ".toml") == {"a": 1}

@@ -352,8 +352,7 @@ def test_the_limit_of_the_joint_is_authored_as_a_number(stage) -> None:
 def test_intervals_stand_beside_the_values(stage) -> None:
     motors = {f"{side}_HAA": aa.MotorConfig(PD, intervals={"kp": (1.0, 1.5 + at)}) for at, side in enumerate("LR")}
     prims = aa.add_motors(LEG, motors, stage=stage)
-    assert prims[1].GetAttribute("interval:kp").Get() == (1.0, 2.5)
-    assert aa.motors_of(stage) == motors
+    assert prims[1].GetAttribute("interval:kp").Get() == (1.0, 2.5) and aa.motors_of(stage) == motors
     aa.add_motors(LEG, {"L_HAA": [PD]}, stage=stage, overwrite_existing=True)
     assert aa.motors_of(stage)["L_HAA"].intervals == {}
     prims[1].CreateAttribute("interval:kd", Sdf.ValueTypeNames.String).Set("wide")

@@ -212,8 +212,7 @@ def test_motors_come_with_the_variant_that_has_the_joints(tmp_path: Path) -> Non
     stage.Save()
     assert not stage.GetRootLayer().subLayerPaths and motors_in(stage) == MOTORS
     physics = Sdf.Layer.FindOrOpen(str(tmp_path / "physics.usda"))
-    assert physics.subLayerPaths == ["./motors.usda"]
-    assert physics.GetPrimAtPath(f"{ROOT}/Actuators") is None
+    assert physics.subLayerPaths == ["./motors.usda"] and physics.GetPrimAtPath(f"{ROOT}/Actuators") is None
     stage.GetPrimAtPath("/Robot").GetVariantSet("Physics").SetVariantSelection("none")
     assert actuator_paths(stage) == []
 
@@ -249,8 +248,7 @@ def test_joints_in_a_variant_of_the_file_itself(tmp_path: Path) -> None:
 def test_a_stage_in_memory_names_the_file_in_full(tmp_path: Path) -> None:
     stage: Any = pendulum().stage
     add_motors(ROOT, MOTORS, stage=stage, layer=tmp_path / "motors.usda")
-    assert stage.GetRootLayer().subLayerPaths == [str(tmp_path / "motors.usda")]
-    assert motors_in(stage) == MOTORS
+    assert stage.GetRootLayer().subLayerPaths == [str(tmp_path / "motors.usda")] and motors_in(stage) == MOTORS
 
 
 def test_an_error_leaves_nothing_behind(tmp_path: Path) -> None:
@@ -291,8 +289,7 @@ def test_motors_of_any_name_and_shared_supplies_are_replaced(tmp_path: Path, nam
     with motor_overlay(robot, file, ["shoulder"], "Other motors.") as (authored, root):
         aa.add_motors(root, {"shoulder": motor}, stage=authored)
     read = aa.motors_of(file)
-    assert read["shoulder"] == motor
-    assert read["extension"] == aa.motors_of(robot)["extension"]
+    assert read["shoulder"] == motor and read["extension"] == aa.motors_of(robot)["extension"]
     assert Usd.Stage.Open(str(file)).GetPrimAtPath(f"{scope}/{name}").IsActive() == (name == "shoulder")
 
 

@@ -24,8 +24,7 @@ def hinge(stage):
 
 
 def test_a_class_is_not_the_prim_itself(stage) -> None:
-    assert classes_of(hinge(stage)) == [SCOPE.AppendChild("_motor")]
-    assert len(hinge(stage).GetPrimStack()) == 2
+    assert classes_of(hinge(stage)) == [SCOPE.AppendChild("_motor")] and len(hinge(stage).GetPrimStack()) == 2
     assert [spec.layer for spec in own_specs(hinge(stage))] == [stage.GetRootLayer()]
     with Usd.EditContext(stage, stage.GetSessionLayer()):
         hinge(stage).SetActive(True)
@@ -57,5 +56,4 @@ def test_only_classes_that_nobody_needs_are_dropped(stage) -> None:
 
 
 def test_names_are_free(stage) -> None:
-    assert free_name(stage, SCOPE, "_knee") == "_knee"
-    assert free_name(stage, SCOPE, "_motor") == "_motor_2"
+    assert free_name(stage, SCOPE, "_knee") == "_knee" and free_name(stage, SCOPE, "_motor") == "_motor_2"

@@ -39,8 +39,7 @@ def test_far_name_means_none(name) -> None:
 def test_name_of_a_million_signs_takes_no_time() -> None:
     start = time.process_time()
     assert nearest("N" * 1_000_000, KNOWN) is None
-    assert nearest(KNOWN[0] + "\u200b" * 1_000_000, KNOWN) == KNOWN[0]
-    assert time.process_time() - start < 5.0
+    assert nearest(KNOWN[0] + "\u200b" * 1_000_000, KNOWN) == KNOWN[0] and time.process_time() - start < 5.0
 
 
 @pytest.mark.parametrize(

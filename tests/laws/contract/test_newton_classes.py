@@ -115,8 +115,7 @@ def run(config, steps: int = 100) -> tuple[list[list[float]], str]:
 @pytest.mark.parametrize("law", LAWS)
 def test_built_in_laws_run_as_ours(law) -> None:
     expected = run(ActuatorConfig(*LAWS[law](lambda name: getattr(ours, name))))
-    assert np.ptp(expected[0]) > 10
-    assert run(ActuatorConfig(*LAWS[law](theirs))) == expected
+    assert np.ptp(expected[0]) > 10 and run(ActuatorConfig(*LAWS[law](theirs))) == expected
 
 
 def test_lookup_table_of_a_file_is_read(tmp_path) -> None:
@@ -139,11 +138,9 @@ def test_objects_stay_those_given(host) -> None:
         first, second = wrapper.actuators
         held = [first.controller, *first.clamping, first.delay]
         for one, given, kind in zip(held, (controller, *clamps, delay), kinds, strict=True):
-            assert one is given
-            assert isinstance(one, kind)
+            assert one is given and isinstance(one, kind)
             assert isinstance(one, ours.Controller | ours.Clamping | ours.Delay)
-        assert second.controller is not controller
-        assert isinstance(second.controller, kinds[0])
+        assert second.controller is not controller and isinstance(second.controller, kinds[0])
         controller.ki.zero_()
         controller.kp.assign([1.0, 2.0, 3.0])
         assert efforts(host) == [1.0, 2.0, 3.0]
@@ -152,8 +149,7 @@ def test_objects_stay_those_given(host) -> None:
     assert controller.kp.numpy().tolist() == [1.0, 2.0, 3.0]
     assert clamps[0].read("max_effort").tolist() == [0.5] * 3
     with wrapped((config, "hip")) as wrapper:
-        assert wrapper.actuators[0].controller is controller
-        assert efforts(host) == [0.5] * 3
+        assert wrapper.actuators[0].controller is controller and efforts(host) == [0.5] * 3
 
 
 class Leaky(theirs("Controller")):
@@ -226,12 +222,9 @@ class LateTable(theirs("ClampingPositionBased")):
 def test_own_computation_runs_as_newton_runs_it(host) -> None:
     law, half = Leaky(full([1.0, 2.0, 4.0])), Halving()
     with wrapped((ActuatorConfig(law, [half]), "hip")) as wrapper:
-        assert wrapper.actuators[0].controller is law
-        assert wrapper.actuators[0].clamping == [half]
-        assert isinstance(law, Leaky)
-        assert "custom" in wrapper.engine
-        assert efforts(host) == [0.5, 1.0, 2.0]
-        assert efforts(host) == [0.75, 1.5, 3.0]
+        assert wrapper.actuators[0].controller is law and wrapper.actuators[0].clamping == [half]
+        assert isinstance(law, Leaky) and "custom" in wrapper.engine
+        assert efforts(host) == [0.5, 1.0, 2.0] and efforts(host) == [0.75, 1.5, 3.0]
         wrapper.reset(indices=[1])
         assert efforts(host) == [0.875, 1.0, 3.5]
         law.gain.fill_(0.0)
@@ -245,8 +238,7 @@ def test_built_in_limit_before_one_of_the_users_own(host) -> None:
     limit = theirs("ClampingMaxEffort")(full([2.0, 4.0, 9.0]))
     config = ActuatorConfig(theirs("ControllerPD")(full(5.0), full(0.0)), [limit, Halving()])
     with wrapped((config, "hip")):
-        assert efforts(host) == [1.0, 2.0, 2.5]
-        assert type(limit).kernel() is ours.ClampingMaxEffort.kernel()
+        assert efforts(host) == [1.0, 2.0, 2.5] and type(limit).kernel() is ours.ClampingMaxEffort.kernel()
 
 
 @pytest.mark.parametrize("steps", [[0, 0, 0], [1, 2, 4], [4, 4, 4]])
@@ -307,9 +299,7 @@ def test_subclass_with_newtons_computation_runs_on_the_engine(host) -> None:
     law = Named(5.0)
     with wrapped((ActuatorConfig(law), "hip")) as wrapper:
         assert wrapper.engine == run(ActuatorConfig(*LAWS["pd"](lambda name: getattr(ours, name))), 2)[1]
-        assert wrapper.actuators[0].controller is law
-        assert isinstance(law, Named)
-        assert efforts(host) == [5.0] * 3
+        assert wrapper.actuators[0].controller is law and isinstance(law, Named) and efforts(host) == [5.0] * 3
         law.soften()
         assert efforts(host) == [1.0] * 3
         assert (law.name, type(law).resolve_arguments({})) == ("soft", {"stiffness": 5.0})
@@ -491,8 +481,7 @@ def test_arrays_that_do_not_fit_are_refused_before_anything_changes(
     kinds = type(good), type(bad)
     host.arrays().stiffnesses[:] = 7.0
     refused(ValueError, lambda: wrapped((ActuatorConfig(good), "hip"), (ActuatorConfig(bad), "knee")), said)
-    assert (type(good), type(bad)) == kinds
-    assert set(host.arrays().stiffnesses) == {7.0}
+    assert (type(good), type(bad)) == kinds and set(host.arrays().stiffnesses) == {7.0}
 
 
 def whole(law: str, count: int = ROBOTS, peer=None):
@@ -620,17 +609,13 @@ def test_components_of_prims_are_instances_of_newtons(authored, there, monkeypat
     with ours.ArticulationActuators("/Robot") as wrapper:
         found = components(wrapper)
         for component, name in zip(found, EXPECTED, strict=True):
-            assert isinstance(component, getattr(ours, name))
-            assert isinstance(component, theirs(name)) is there
+            assert isinstance(component, getattr(ours, name)) and isinstance(component, theirs(name)) is there
             assert type(component).__name__ == name
         for actuator in wrapper.actuators:
-            assert isinstance(actuator, ours.Actuator)
-            assert isinstance(actuator, newton.Actuator) is there
-            assert type(actuator).__name__ == "Actuator"
-            assert actuator.drive is actuator.controller
+            assert isinstance(actuator, ours.Actuator) and isinstance(actuator, newton.Actuator) is there
+            assert type(actuator).__name__ == "Actuator" and actuator.drive is actuator.controller
         authored.step(DT)
-        assert authored.arrays().efforts.tolist() == [4.0, 3.0]
-        assert "custom" not in wrapper.engine
+        assert authored.arrays().efforts.tolist() == [4.0, 3.0] and "custom" not in wrapper.engine
 
 
 @pytest.mark.parametrize("kind", ["mlp", "lstm", "gru"])
@@ -673,8 +658,7 @@ def test_newtons_names_register_components(host) -> None:
     for schema in ("TestNamedAPI", "TestHalvingAPI"):
         prim.AddAppliedSchema(schema)
     parsed = ours.parse_actuator_prim(prim)
-    assert issubclass(parsed.controller_class, Named)
-    assert issubclass(parsed.component_specs[0][0], Halving)
+    assert issubclass(parsed.controller_class, Named) and issubclass(parsed.component_specs[0][0], Halving)
     law, half = parsed.controller_class(**parsed.controller_kwargs), parsed.component_specs[0][0]()
     with wrapped((ActuatorConfig(law, [half]), "hip")):
         assert efforts(host) == [2.5] * 3
@@ -720,5 +704,4 @@ def test_embedded_physics_is_driven(robots) -> None:
             return wrapper.articulation.get_dof_positions().numpy().ravel().tolist()
 
     expected = positions(lambda name: getattr(ours, name))
-    assert abs(expected[0]) > 0.1
-    assert positions(theirs) == expected
+    assert abs(expected[0]) > 0.1 and positions(theirs) == expected

@@ -173,8 +173,7 @@ def test_agrees_with_float64(name, engine) -> None:
         expected, hidden, cell = evaluate(network, x, hidden, cell)
         errors.append(np.abs(y - expected).max())
         largest = max(largest, np.abs(expected).max())
-    assert max(errors) <= 1e-5 * largest
-    assert largest > 0
+    assert max(errors) <= 1e-5 * largest and largest > 0
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -336,8 +335,7 @@ def test_arrays_may_be_parts_of_larger_ones(engine) -> None:
         wide_x[:, 1:3] = motion(rows, 2, step)
         given.evaluate(wide_x[:, 1:3], wide_y[:, 1], states, states)
         np.testing.assert_array_equal(wide_y[:, 1], own.step(wide_x[:, 1:3]))
-    assert all((state[:, :, 8:] == 9).all() for state in wide_state)
-    assert (wide_y[:, [0, 2]] == 9).all()
+    assert all((state[:, :, 8:] == 9).all() for state in wide_state) and (wide_y[:, [0, 2]] == 9).all()
     of_warp = wp.zeros(rows, dtype=wp.float32, device="cpu")
     given.evaluate(wp.array(wide_x[:, 1:3].copy(), dtype=wp.float32, device="cpu"), of_warp, states, states)
     np.testing.assert_array_equal(of_warp.numpy(), own.step(wide_x[:, 1:3]))
@@ -417,8 +415,7 @@ def test_a_call_takes_no_memory(name, engine) -> None:
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert kept <= 4
-    assert peak - start < 2000
+    assert kept <= 4 and peak - start < 2000
 
 
 def test_the_best_engine_is_taken() -> None:

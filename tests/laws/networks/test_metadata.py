@@ -20,8 +20,7 @@ COLUMNS = {"input_columns": ["velocity", "target_position", "position"]}
 
 
 def test_defaults() -> None:
-    assert check_metadata({}, MLP) == Metadata("mlp")
-    assert check_metadata({}, LSTM) == Metadata("lstm")
+    assert check_metadata({}, MLP) == Metadata("mlp") and check_metadata({}, LSTM) == Metadata("lstm")
     assert check_metadata({"unknown": [1]}, GRU) == Metadata("gru")
     defaults = Metadata("mlp")
     assert (defaults.input_order, defaults.input_idx) == ("pos_vel", (0,))

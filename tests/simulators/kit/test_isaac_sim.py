@@ -39,8 +39,7 @@ def break_getter(wrapper: aa.ArticulationActuators) -> None:
 
 def test_articulation_is_isaac_sims_own(world) -> None:
     robots = aa.Articulation(ROBOTS)
-    assert isinstance(robots, world.articulation_class)
-    assert robots.paths == ["/World/Robot_0", "/World/Robot_1"]
+    assert isinstance(robots, world.articulation_class) and robots.paths == ["/World/Robot_0", "/World/Robot_1"]
     world.play()
     robots.set_dof_armatures(0.1)
     assert robots.get_dof_armatures().numpy().max() == np.float32(0.1)
@@ -95,8 +94,7 @@ def test_error_is_logged_once_and_raised_by_the_next_explicit_step(world) -> Non
     world.play()
     break_getter(wrapper)
     world.update(steps=5)
-    assert len(world.log.error) == 1
-    assert world.log.error[0].startswith("no positions today\nTraceback")
+    assert len(world.log.error) == 1 and world.log.error[0].startswith("no positions today\nTraceback")
     assert not world.physics.arrays["actuation_forces"].any()
     refused(BrokenError, lambda: wrapper.step_actuators(0.01), "no positions today")
 
@@ -110,8 +108,7 @@ def test_reset_starts_over_after_an_error(world) -> None:
     wrapper.reset()
     wrapper.articulation.set_dof_position_targets(1.0)
     world.update()
-    assert world.physics.arrays["actuation_forces"].any()
-    assert len(world.log.error) == 1
+    assert world.physics.arrays["actuation_forces"].any() and len(world.log.error) == 1
 
 
 def test_wrapper_of_another_stage_stays_where_it_was(world) -> None:
@@ -137,8 +134,7 @@ def test_wrapper_of_another_stage_stays_where_it_was(world) -> None:
     wrapper.close()
     world.update()
     np.testing.assert_array_equal(world.physics.arrays["stiffnesses"], before)
-    assert not world.physics.arrays["actuation_forces"].any()
-    assert (world.log.error, world.log.warn) == ([], [])
+    assert not world.physics.arrays["actuation_forces"].any() and (world.log.error, world.log.warn) == ([], [])
 
 
 def test_wrapper_made_on_the_next_stage_drives(world) -> None:
@@ -218,8 +214,7 @@ def test_callbacks_of_ours_have_no_number(world) -> None:
     wrapper, manager = aa.ArticulationActuators(ROBOTS), world.simulation_manager
     world.play()
     owners = [callback.owner for _, callback, _ in manager._callbacks.values()]
-    assert owners == [wrapper.articulation] * 2
-    assert manager._callback_iter == 3
+    assert owners == [wrapper.articulation] * 2 and manager._callback_iter == 3
 
 
 @pytest.mark.parametrize("deprecated", [False, True])
@@ -371,8 +366,7 @@ def test_wrapper_made_in_a_ready_callback_attaches(world) -> None:
     world.play()
     made[0].articulation.set_dof_position_targets(1.0)
     world.update()
-    assert len(our_step_callbacks(world)) == 1
-    assert world.physics.arrays["actuation_forces"].any()
+    assert len(our_step_callbacks(world)) == 1 and world.physics.arrays["actuation_forces"].any()
     assert world.log.error == []
 
 

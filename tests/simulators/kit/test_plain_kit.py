@@ -80,8 +80,7 @@ def test_joints_are_known_before_play(world) -> None:
 def test_joints_are_the_engines_while_physics_runs(playing) -> None:
     """Take over its order, and leave out the columns a wide view has to spare."""
     robots = aa.Articulation(ROBOTS)
-    assert robots.dof_names == ["knee", "hip", "ankle"]
-    assert robots.get_dof_positions().shape == (2, 3)
+    assert robots.dof_names == ["knee", "hip", "ankle"] and robots.get_dof_positions().shape == (2, 3)
     assert robots.dof_paths[0] == ["/World/Robot_0/knee", "/World/Robot_0/hip", "/World/Robot_0/ankle"]
 
 
@@ -202,8 +201,7 @@ def test_articulation_of_another_stage_stays_where_it_was(playing) -> None:
     refused(HostError, robots.get_dof_positions, r"'/World/Robot_\.\*': another stage was opened since\. Make a new")
     refused(HostError, lambda: wrapper.step_actuators(0.01), r"robots are no longer there: .*another stage was opened")
     wrapper.close()
-    assert aa.Articulation(ROBOTS).valid
-    assert playing.log.error == []
+    assert aa.Articulation(ROBOTS).valid and playing.log.error == []
 
 
 def test_wrapper_made_when_a_stage_is_opened_stays(world) -> None:
@@ -286,5 +284,4 @@ def test_error_of_one_wrapper_leaves_the_others_stepping(playing) -> None:
     second.articulation.set_dof_position_targets(1.0)
     playing.update()
     hip = second.articulation.dof_names.index("hip")
-    assert second.articulation.get_dof_efforts().numpy()[0, hip] == 1.0
-    assert len(playing.log.error) == 1
+    assert second.articulation.get_dof_efforts().numpy()[0, hip] == 1.0 and len(playing.log.error) == 1

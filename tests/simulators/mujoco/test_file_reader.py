@@ -450,8 +450,7 @@ def test_constant_effort_acts_once(tmp_path) -> None:
         motors = aa.motors_of(sim)
         assert motors["shin"].controller == aa.PDControlConfig(90.0, 9.0, 7.0)
         actuators = aa.ArticulationActuators.from_configs("/leg", motors)
-        assert settled() == pytest.approx(0.3 + 7 / 90, abs=1e-5)
-        assert not sim._host.drive_efforts().any()
+        assert settled() == pytest.approx(0.3 + 7 / 90, abs=1e-5) and not sim._host.drive_efforts().any()
         actuators.close()
         assert settled() == pytest.approx(0.3 + 7 / 90, abs=1e-5)
         assert sim._host.drive_efforts() == pytest.approx([0.0], abs=1e-3)
@@ -788,8 +787,7 @@ def test_dofs_are_in_one_order_however_a_robot_is_opened(tmp_path) -> None:
         links = stage.articulation("/quadruped").link_names
     with aa.Simulation(path, initial_positions=QUADRUPED_HOME) as sim:
         robot = sim.articulation("trunk")
-        assert robot.dof_names == names == BREADTH_FIRST
-        assert robot.link_names == links
+        assert robot.dof_names == names == BREADTH_FIRST and robot.link_names == links
         # MuJoCo's own order is that of the file
         assert [sim._host.model.joint(joint).name for joint in range(12)] == DEPTH_FIRST
 
@@ -830,8 +828,7 @@ def test_links_of_fixed_joints_come_by_the_names_of_these(tmp_path) -> None:
     path.write_text(f'<robot name="arms">{links}{joints}</robot>')
     with aa.Simulation(path) as sim:
         robot = sim.articulation("base")
-        assert robot.dof_names == ["right", "left"]
-        assert robot.joint_names == ["a", "z", "right", "left"]
+        assert robot.dof_names == ["right", "left"] and robot.joint_names == ["a", "z", "right", "left"]
 
 
 # elements without names, in another order than that of the bodies they are in, and several of one

@@ -24,8 +24,7 @@ def arms(num_envs: int = 1) -> ModelRobots:
 
 def test_bodies_are_robots() -> None:
     robots = arms()
-    assert robots.joints == [1, 2, 4]
-    assert robots.other_joints == {"loose": "free", "wrist": "ball"}
+    assert robots.joints == [1, 2, 4] and robots.other_joints == {"loose": "free", "wrist": "ball"}
     found = {robot.path: (robot.dof_names, robot.axes, robot.offset) for robot in robots.find([".*"])}
     assert found == {
         "/world": (("hip", "joint_2", "shoulder"), ("angular", "linear", "angular"), 0),

@@ -191,8 +191,7 @@ def test_state_is_that_of_the_data_at_once() -> None:
         with aa.ArticulationActuators.from_actuators("left", [(aa.ActuatorConfig(law), "left_hip")]) as actuators:
             robot.set_dof_position_targets(0.75)
             actuators.step_actuators(0.002)
-            assert data.qfrc_applied[at] == 4.0
-            assert (np.delete(data.qfrc_applied, at) == 1 / 3).all()
+            assert data.qfrc_applied[at] == 4.0 and (np.delete(data.qfrc_applied, at) == 1 / 3).all()
         assert data.qfrc_applied[at] == 0.0
     assert (np.delete(data.qfrc_applied, at) == 1 / 3).all()
 
@@ -200,8 +199,7 @@ def test_state_is_that_of_the_data_at_once() -> None:
 def test_robots_are_bodies() -> None:
     model = mixed()
     with aa.MujocoSimulation(model, mujoco.MjData(model)) as sim:
-        assert current_host() is sim
-        assert sim.articulation("left").dof_names == ["left_hip", "joint_2"]
+        assert current_host() is sim and sim.articulation("left").dof_names == ["left_hip", "joint_2"]
         assert sim.articulation("body_3").dof_names == ["joint_2"]
         assert sim.articulation("/world").dof_names == ["left_hip", "joint_2", "right_hip"]
         assert sim.articulation("ri.*").dof_paths == [["/right/right_hip"]]
@@ -242,9 +240,7 @@ def test_models_actuators_are_silent_meanwhile(end) -> None:
         with pytest.raises(ZeroDivisionError), sim:
             sim.bus.on_pre_step(lambda dt, context: print(1 / 0))
             sim.step()
-    assert forces() == [5.0, 5.0]
-    assert changed(model, before) == []
-    assert not data.qfrc_applied.any()
+    assert forces() == [5.0, 5.0] and changed(model, before) == [] and not data.qfrc_applied.any()
     sim.close()
     actuators.close()
 
@@ -260,8 +256,7 @@ def test_batch_is_given_back_as_it_was() -> None:
         batch.forward()
         assert forces[0].all() and not forces[1].any()
     batch.forward()
-    assert forces.all()
-    assert batch.expand("actuator_group").tolist() == [[0, 0], [0, 0]]
+    assert forces.all() and batch.expand("actuator_group").tolist() == [[0, 0], [0, 0]]
     assert batch.expand("opt.disableactuator").tolist() == [0, 0]
 
 
@@ -287,8 +282,7 @@ def test_armature_and_friction_are_set_and_given_back() -> None:
         robot.set_dof_armatures(robot.get_dof_armatures())
         assert model.dof_armature.tolist() == [1 / 3, 0.25]
         robot.set_dof_armatures(0.5, dof_indices=[0])
-        assert model.dof_frictionloss.tolist() == [0.5, 0.5]
-        assert "dof_invweight0" in changed(model, before)
+        assert model.dof_frictionloss.tolist() == [0.5, 0.5] and "dof_invweight0" in changed(model, before)
         assert robot.get_dof_armatures().numpy().tolist() == [[0.5, 0.25]]
         assert robot.get_dof_limits()[0].numpy().tolist() == [[-2.5, 0.0]]
         robot.set_dof_max_velocities(np.inf)

@@ -72,8 +72,7 @@ def test_what_is_near_its_target_is_not_away() -> None:
 def test_sharp_edges_stay_sharp(tmp_path: Path) -> None:
     (cube,) = drawing_of(tmp_path, '<geom type="box" size="1 1 1"/>').pieces
     (ball,) = drawing_of(tmp_path, '<geom type="sphere" size="1"/>').pieces
-    assert len(cube.vertices) == 24
-    assert len(ball.vertices) == 18 * 32
+    assert len(cube.vertices) == 24 and len(ball.vertices) == 18 * 32
 
 
 def test_what_has_one_colour_is_one_piece(tmp_path: Path) -> None:

@@ -55,8 +55,7 @@ def test_a_quadruped_of_urdf_stands_for_five_seconds(tmp_path) -> None:
         place, turn = (values.numpy()[0] for values in robot.get_world_poses())
         assert begun[2] == pytest.approx(2 * 0.213 * np.cos(0.8) + 0.022, abs=1e-6)
         assert place[2] == pytest.approx(begun[2], abs=0.03) and abs(place[:2]).max() < 0.05
-        assert abs(turn[0]) > 0.999
-        assert np.abs(robot.get_dof_velocities().numpy()).max() < 0.01
+        assert abs(turn[0]) > 0.999 and np.abs(robot.get_dof_velocities().numpy()).max() < 0.01
 
 
 def test_reset_returns_to_where_joints_begin(tmp_path) -> None:
@@ -84,8 +83,7 @@ def test_a_robot_begins_touching_the_ground(tmp_path, shape) -> None:
 def test_a_base_that_floats_already_stays_where_the_file_has_it(tmp_path) -> None:
     with aa.Simulation(hopper(tmp_path, floats=True), floating_base=True, ground=True) as sim:
         sim.play()
-        assert aa.Articulation("/trunk").get_world_poses()[0].numpy()[0, 2] == 1.0
-        assert sim.model.nv == 6 + 1 + 3
+        assert aa.Articulation("/trunk").get_world_poses()[0].numpy()[0, 2] == 1.0 and sim.model.nv == 6 + 1 + 3
 
 
 def test_a_floating_base_falls_without_ground(tmp_path) -> None:

@@ -120,8 +120,7 @@ def test_polygons_become_triangles(left_handed, scale) -> None:
     made = pyramid(left_handed=left_handed, scale=scale)
     scene = read_scene(made.stage)
     (shape,) = scene.shapes
-    assert shape.vertices is not None and shape.faces is not None
-    assert shape.faces.shape == (6, 3)
+    assert shape.vertices is not None and shape.faces is not None and shape.faces.shape == (6, 3)
     edges = np.sort(np.concatenate([shape.faces[:, [0, 1]], shape.faces[:, [1, 2]], shape.faces[:, [2, 0]]]), axis=1)
     assert (np.unique(edges, axis=0, return_counts=True)[1] == 2).all()
     assert scene.bodies[0].mass == pytest.approx(8000 / 3, rel=1e-6)

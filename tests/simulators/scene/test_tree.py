@@ -85,8 +85,7 @@ def edge(path: str, one: int, other: int, *, weak: bool = False, rank: int = 1) 
 def test_joint_of_a_lower_rank_stays_in_the_tree() -> None:
     edges = [edge("/a", 0, 1), edge("/b", 1, 2), edge("/c", 2, 0, rank=0), edge("/d", 2, 3, rank=0)]
     branches, loops = grow(4, edges, [0], [0] * 4, one)
-    assert [str(edge.path) for edge in loops] == ["/b"]
-    assert [branch.body for branch in branches] == [0, 1, 2, 3]
+    assert [str(edge.path) for edge in loops] == ["/b"] and [branch.body for branch in branches] == [0, 1, 2, 3]
 
 
 def test_strong_joint_goes_before_a_weak_one() -> None:

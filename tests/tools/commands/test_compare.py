@@ -34,8 +34,7 @@ def test_a_gain_in_degrees(configs, tmp_path, capsys) -> None:
     for words in ("gains", "extension", "PD.kp", "800", "4.584e+04", "180/π: degrees in place of radians?"):
         assert words in text
     assert "first: arm_2dof.usda, a.json, 0.00416667 s; second: arm_2dof.usda, b.json, 0.00416667 s" in text
-    assert "The motions part at" in text
-    assert "With these causes equal the motions agree." in text
+    assert "The motions part at" in text and "With these causes equal the motions agree." in text
     assert picture.stat().st_size > 1000
 
 
@@ -44,8 +43,7 @@ def test_json_has_numbers(configs, capsys) -> None:
     said = json.loads(capsys.readouterr().out)
     (cause,) = said["causes"]
     assert (cause["cause"], cause["joints"]) == ("gains", "extension")
-    assert cause["share"] == pytest.approx(100.0)
-    assert cause["after"] < 1e-3 < cause["before"]
+    assert cause["share"] == pytest.approx(100.0) and cause["after"] < 1e-3 < cause["before"]
     assert said["values"] == [
         {
             "cause": "gains",
@@ -86,8 +84,7 @@ def test_two_simulators(capsys) -> None:
     installed("physx")
     assert main(["compare", ARM, "--engines", "mujoco,physx", *SHORT]) == 1
     text = capsys.readouterr().out
-    assert "engine (integrator, solver)" in text
-    assert "1/4 of the physics step on both sides" in text
+    assert "engine (integrator, solver)" in text and "1/4 of the physics step on both sides" in text
 
 
 @pytest.mark.slow
@@ -140,5 +137,4 @@ def test_an_implicit_robot_of_isaac_lab(engine, tmp_path, capsys) -> None:
     ([ARM, "missing.usda"], "no such file"),
 )
 def test_wrong_arguments_are_told(given, why, capsys) -> None:
-    assert main(["compare", *given]) == 1
-    assert why in capsys.readouterr().err
+    assert main(["compare", *given]) == 1 and why in capsys.readouterr().err

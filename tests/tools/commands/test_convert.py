@@ -46,8 +46,7 @@ def test_a_file_becomes_usd_with_motors(tmp_path, capsys) -> None:
 def test_what_is_lost_is_exit_code_1(tmp_path, capsys) -> None:
     target = tmp_path / "arm.usda"
     assert main(["convert", FILE, str(target)]) == 1
-    assert "USD has no place for" in capsys.readouterr().out.splitlines()[-1]
-    assert target.exists()
+    assert "USD has no place for" in capsys.readouterr().out.splitlines()[-1] and target.exists()
     assert main(["convert", FILE, str(target), "--lossy"]) == 0
     assert main(["convert", str(leg(tmp_path)), str(tmp_path / "leg.usda")]) == 0
 
@@ -55,8 +54,7 @@ def test_what_is_lost_is_exit_code_1(tmp_path, capsys) -> None:
 def test_motors_that_do_not_fit_leave_no_file(tmp_path, capsys) -> None:
     target = tmp_path / "arm.usda"
     assert main(["convert", FILE, str(target), "--motors", motors(tmp_path, "elbow")]) == 1
-    assert "elbow" in capsys.readouterr().err
-    assert not target.exists()
+    assert "elbow" in capsys.readouterr().err and not target.exists()
 
 
 def test_a_stage_is_no_source(tmp_path, capsys) -> None:
@@ -80,8 +78,7 @@ def test_motors_of_a_robot_that_floats(tmp_path, capsys) -> None:
     with Simulation(target) as simulation:
         actuators = ArticulationActuators("/World/leg")
         simulation.play()
-        assert simulation.articulation("/").paths == ["/World/leg/base"]
-        assert len(actuators.actuators) == 1
+        assert simulation.articulation("/").paths == ["/World/leg/base"] and len(actuators.actuators) == 1
 
 
 def test_joints_that_no_motor_moves_are_told(tmp_path, capsys) -> None:

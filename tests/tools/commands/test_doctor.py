@@ -34,8 +34,7 @@ def test_missing_library_says_how_to_get_it(monkeypatch) -> None:
     monkeypatch.setattr(doctor, "_import_errors", lambda names: {})
     monkeypatch.setattr(doctor, "find_spec", lambda name: None if name == "mujoco" else object())
     (row,) = [row for row in rows(doctor.answer(Doctor()), "libraries") if row["library"] == "mujoco"]
-    assert row["version"] is None
-    assert row["command"] == install_command("sim")
+    assert row["version"] is None and row["command"] == install_command("sim")
 
 
 def with_library(folder: Path, content: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,8 +104,7 @@ def test_without_the_core_warp_runs(monkeypatch) -> None:
     monkeypatch.setattr(doctor.native, "core", None)
     monkeypatch.setattr(doctor, "_faults", list)
     answer = doctor.answer(Doctor())
-    assert not answer.is_wrong
-    assert {"what": "engine", "value": "Warp"} in rows(answer, "here")
+    assert not answer.is_wrong and {"what": "engine", "value": "Warp"} in rows(answer, "here")
     (note,) = answer.notes
     assert note.startswith(("The native core is present but not loaded", "No native core for Python"))
     assert sys.version.split()[0] in rows(answer, "here")[1]["value"]

@@ -29,5 +29,4 @@ def test_single_motors_have_their_sources(capsys) -> None:
 
 
 def test_unknown_motor_is_an_error(capsys) -> None:
-    assert main.main(["motors", "minicheetah"]) == 1
-    assert "Did you mean mini_cheetah" in capsys.readouterr().err
+    assert main.main(["motors", "minicheetah"]) == 1 and "Did you mean mini_cheetah" in capsys.readouterr().err

@@ -81,8 +81,7 @@ def test_what_cannot_be_drawn_is_an_error(arguments, message, tmp_path, capsys) 
 def test_command_of_the_page_runs(command, tmp_path, monkeypatch, capsys) -> None:
     (tmp_path / "data").symlink_to(REPOSITORY / "data")
     monkeypatch.chdir(tmp_path)
-    assert main(shlex.split(command)) == 0
-    assert capsys.readouterr().err == ""
+    assert main(shlex.split(command)) == 0 and capsys.readouterr().err == ""
 
 
 def test_step_of_a_joint_with_friction(tmp_path, capsys) -> None:

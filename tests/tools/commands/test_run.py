@@ -30,8 +30,7 @@ def ran(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0):
 @pytest.mark.parametrize("file", [*sorted(ROBOTS.glob("*.usda")), ROBOTS / "arm_2dof.xml"], ids=lambda file: file.name)
 def test_shipped_robots_hold_their_pose(file, capsys) -> None:
     said = ran(capsys, str(file), "--seconds", "0.5")
-    assert said["joints"] and not said["is_wrong"]
-    assert all(row["largest_error"] < 0.2 for row in said["joints"])
+    assert said["joints"] and not said["is_wrong"] and all(row["largest_error"] < 0.2 for row in said["joints"])
     if file.suffix == ".xml":
         assert all(row["largest_effort"] is None for row in said["joints"])
         assert said["notes"] == [
@@ -80,10 +79,8 @@ def test_friction_has_columns_where_there_is_some(tmp_path, capsys) -> None:
     assert shoulder["largest_friction"] == pytest.approx(np.abs(log.passive_efforts[:, 0, 0]).max())
     assert shoulder["sticking"] == pytest.approx(100 * log.sticking[:, 0, 0].mean())
     assert 0.0 < shoulder["sticking"] < 100.0 and extension["sticking"] > 50.0
-    assert main(["run", arm, *options]) == 0
-    assert "friction" in capsys.readouterr().out
-    assert main(["run", arm, "--steps", "5"]) == 0
-    assert "friction" not in capsys.readouterr().out
+    assert main(["run", arm, *options]) == 0 and "friction" in capsys.readouterr().out
+    assert main(["run", arm, "--steps", "5"]) == 0 and "friction" not in capsys.readouterr().out
 
 
 def test_windings_and_heat_have_columns_where_there_are_some(tmp_path, capsys) -> None:
@@ -98,8 +95,7 @@ def test_windings_and_heat_have_columns_where_there_are_some(tmp_path, capsys) -
     assert shoulder["at_voltage_limit"] == pytest.approx(100 * log.at_voltage_limit[:, 0, 0].mean())
     assert shoulder["hottest"] == pytest.approx(log.winding_temperatures[:, 0, 0].max()) and shoulder["hottest"] > 25.0
     assert extension["largest_current"] is None and extension["hottest"] is None
-    assert main(["run", arm, "--steps", "5"]) == 0
-    assert "current" not in capsys.readouterr().out
+    assert main(["run", arm, "--steps", "5"]) == 0 and "current" not in capsys.readouterr().out
 
 
 def test_file_of_targets_is_followed(tmp_path, capsys) -> None:
@@ -193,8 +189,7 @@ def test_robots_that_differ_are_named_one_by_one(tmp_path, capsys) -> None:
     other.GetReferences().AddReference(str(ROBOTS / "arm_2dof.usda"), "/World/Arm")
     file = tmp_path / "two.usda"
     stage.Export(str(file))
-    assert main(["run", str(file), "--steps", "3"]) == 1
-    assert "/World/Other" in capsys.readouterr().err
+    assert main(["run", str(file), "--steps", "3"]) == 1 and "/World/Other" in capsys.readouterr().err
     said = ran(capsys, str(file), "--steps", "3", "--robot", "/World/Other")
     assert [row["joint"] for row in said["joints"]] == ["shoulder", "extension"]
 
@@ -263,8 +258,7 @@ def test_live_view_is_shown_each_step(monkeypatch, capsys) -> None:
     assert (view.shown, view.closed) == (7, 1)
     # restored at another position, it would change the order of the API page
     monkeypatch.setattr(aa.Simulation, "view", None)
-    assert main(["run", PENDULUM, "--view"]) == 1
-    assert "has no live view" in capsys.readouterr().err
+    assert main(["run", PENDULUM, "--view"]) == 1 and "has no live view" in capsys.readouterr().err
 
 
 def test_view_lasts_until_it_is_closed_or_interrupted(monkeypatch, capsys) -> None:

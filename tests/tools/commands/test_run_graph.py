@@ -77,8 +77,7 @@ def test_port_that_cannot_be_watched_is_an_error(port, message, capsys) -> None:
 )
 def test_file_that_cannot_be_run_is_an_error(file, message, capsys) -> None:
     """Exit code 1, and the reason."""
-    assert main(["run", file]) == 1
-    assert message in capsys.readouterr().err
+    assert main(["run", file]) == 1 and message in capsys.readouterr().err
 
 
 def test_engine_can_be_physx(capsys) -> None:

@@ -27,8 +27,7 @@ QUANTITIES = {"position": "position", "effort": "effort", "friction": "effort"}
 )
 def test_heading_has_the_unit_of_all_rows(turns, headings) -> None:
     table = with_units(Table("joints", COLUMNS, ROWS), QUANTITIES, turns)
-    assert list(table.columns.values()) == headings
-    assert table.shown is None and table.rows is ROWS
+    assert list(table.columns.values()) == headings and table.shown is None and table.rows is ROWS
 
 
 def test_numbers_of_joints_of_both_kinds_have_their_own_unit() -> None:

@@ -150,8 +150,7 @@ def test_a_joint_in_no_group_has_no_motor_of_the_file() -> None:
     side = side_of(ARM, groups=CFGS["one"])
     assert side.remarks[-1] == "Joints in no group keep their drives: extension."
     found = compared(side_of(ARM), side)
-    assert found.blames[0].cause == "gains"
-    assert ("extension", "PD.kp") in found.blames[0].found
+    assert found.blames[0].cause == "gains" and ("extension", "PD.kp") in found.blames[0].found
     assert found.unexplained == 0.0
 
 
@@ -161,15 +160,12 @@ def test_drives_against_an_implicit_group(tmp_path) -> None:
     drives, lab = side_of(file), side_of(file, groups={"all": cfg})
     assert dict(lab.properties) == {"stiffness": {"shoulder": 300.0, "extension": 300.0}}
     found = compared(drives, lab)
-    assert [one.cause for one in found.blames] == ["gains"]
-    assert found.unexplained == 0.0
+    assert [one.cause for one in found.blames] == ["gains"] and found.unexplained == 0.0
     motors, implicit, changed = both_driven_alike(side_of(ARM), side_of(ARM, groups={"all": cfg}))
-    assert changed == ["shoulder", "extension"]
-    assert dict(implicit.properties) == {}
+    assert changed == ["shoulder", "extension"] and dict(implicit.properties) == {}
     assert implicit.motors["shoulder"].controller == aa.PDControlConfig(300.0, 0.0)
     found = compare(motors, implicit, short(motors, implicit))
-    assert {"gains", "effort mode"} <= {one.cause for one in found.blames}
-    assert found.unexplained == 0.0
+    assert {"gains", "effort mode"} <= {one.cause for one in found.blames} and found.unexplained == 0.0
 
 
 def test_exchanged_joints_keep_the_armature_that_cfgs_leave_out(tmp_path) -> None:
@@ -182,8 +178,7 @@ def test_exchanged_joints_keep_the_armature_that_cfgs_leave_out(tmp_path) -> Non
     assert [one.armature for one in side.motors.values()] == [None, None]
     motors = {name: dataclasses.replace(one, delay=None) for name, one in joint_motors().items()}
     found = compared(side_of(robot, motors), side)
-    assert [one.cause for one in found.blames] == ["joint order"]
-    assert found.unexplained == 0.0
+    assert [one.cause for one in found.blames] == ["joint order"] and found.unexplained == 0.0
 
 
 def test_a_motor_without_the_speed_curve_of_the_cfg(tmp_path) -> None:
@@ -201,8 +196,7 @@ def test_a_motor_without_the_speed_curve_of_the_cfg(tmp_path) -> None:
         actuator_velocity_limit=0.7,
     )
     found = compared(side_of(tmp_path / "arm.usda"), side_of(tmp_path / "arm.usda", groups={"all": cfg}))
-    assert [one.cause for one in found.blames] == ["limits"]
-    assert found.unexplained == 0.0
+    assert [one.cause for one in found.blames] == ["limits"] and found.unexplained == 0.0
 
 
 @cases(

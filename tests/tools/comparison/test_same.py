@@ -79,14 +79,12 @@ def test_names_that_are_exchanged_in_a_file(tmp_path: Path) -> None:
     first, second = side_of(ARM_XML), side_of(exchanged_names(tmp_path))
     assert exchanged_places(values(first), values(second)) == SWAPPED
     right = with_order(second, SWAPPED)
-    assert right.own("shoulder") == "extension"
-    assert exchanged_places(values(first), values(right)) == {}
+    assert right.own("shoulder") == "extension" and exchanged_places(values(first), values(right)) == {}
 
 
 def test_the_same_robot_has_nothing_exchanged() -> None:
     first, second = values(side_of(ARM)), values(side_of(ARM_XML))
-    assert exchanged_places(first, second) == {}
-    assert exchanged_motors(first, first) == {}
+    assert exchanged_places(first, second) == {} and exchanged_motors(first, first) == {}
 
 
 def test_commands_by_number_are_an_order() -> None:

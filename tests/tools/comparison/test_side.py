@@ -17,8 +17,7 @@ def test_motors_of_a_file_by_joint() -> None:
     side = side_of(ARM)
     assert side.joints == ("shoulder", "extension")
     assert (side.engine, side.dt) == ("mujoco", pytest.approx(1 / 240))
-    assert side.motors["shoulder"].controller == PDControlConfig(200.0, 20.0)
-    assert dict(side.drives) == {}
+    assert side.motors["shoulder"].controller == PDControlConfig(200.0, 20.0) and dict(side.drives) == {}
 
 
 def test_numbers_by_pattern_become_those_of_the_joint() -> None:
@@ -33,8 +32,7 @@ def test_a_drive_beside_a_motor_becomes_an_implicit_motor() -> None:
     motors, drives = side_of(ARM), side_of(ARM_XML)
     assert not drives.motors
     first, second, changed = both_driven_alike(motors, drives)
-    assert first == motors
-    assert changed == ["shoulder", "extension"]
+    assert first == motors and changed == ["shoulder", "extension"]
     assert second.motors["shoulder"].controller == PDControlConfig(200.0, 20.0)
     assert second.motors["shoulder"].others == [ImplicitConfig()]
     assert both_driven_alike(drives, drives) == (drives, drives, [])
@@ -97,17 +95,14 @@ def test_a_file_of_several_robots_is_refused(tmp_path) -> None:
 
 def test_opened_is_not_playing() -> None:
     with opened(side_of(ARM)) as (simulation, robot, actuators):
-        assert not simulation.playing
-        assert robot.dof_names == ["shoulder", "extension"]
-        assert actuators is not None
+        assert not simulation.playing and robot.dof_names == ["shoulder", "extension"] and actuators is not None
 
 
 def test_joints_have_the_order_of_newton_and_drives_stay() -> None:
     for library in ("mujoco_warp", "newton"):
         pytest.importorskip(library)
     ours, newtons = (side_of(ROBOTS / "anymal_c.usda", engine=engine) for engine in ("mujoco", "newton"))
-    assert sorted(ours.joints) == sorted(newtons.joints)
-    assert ours.joints[:2] == ("LF_HAA", "LH_HAA")
+    assert sorted(ours.joints) == sorted(newtons.joints) and ours.joints[:2] == ("LF_HAA", "LH_HAA")
     assert newtons.joints[:2] == ("LF_HAA", "LF_HFE")
     drives = [side_of(ARM_XML, engine=engine).drives for engine in ("mujoco", "newton")]
     assert drives[1]["shoulder"].controller == drives[0]["shoulder"].controller == PDControlConfig(200.0, 20.0)

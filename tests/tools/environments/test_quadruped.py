@@ -19,8 +19,7 @@ def test_gymnasium_makes_it_by_name() -> None:
     check_env(one.unwrapped, skip_render_check=True)
     one.close()
     several = gymnasium.make_vec("actuators/Quadruped-v0", num_envs=2, seconds=0.1, autoreset="SameStep")
-    assert isinstance(several, Quadrupeds)
-    assert (several.num_envs, several.max_steps) == (2, 5)
+    assert isinstance(several, Quadrupeds) and (several.num_envs, several.max_steps) == (2, 5)
     assert several.metadata["autoreset_mode"] is gymnasium.vector.AutoresetMode.SAME_STEP
     several.close()
 

@@ -59,8 +59,7 @@ def test_our_own_reader_finds_the_same_motors(tmp_path) -> None:
 
 def test_attributes_of_joints_are_comments(tmp_path) -> None:
     text = mjcf_text(read_robot(ROBOTS / "arm_2dof.usda", MOTORS), [])
-    assert 'joint shoulder: armature="0.01"' in text
-    assert 'joint extension: frictionloss="0.2"' in text
+    assert 'joint shoulder: armature="0.01"' in text and 'joint extension: frictionloss="0.2"' in text
     # a smaller limit of the joint would cut the motor's
     assert text.count('actuatorfrclimited="false"') == 2
 

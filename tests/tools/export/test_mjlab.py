@@ -71,5 +71,4 @@ def test_intervals_are_events(monkeypatch) -> None:
         **{"asset_cfg": ("robot", {"actuator_ids": [1]}), "operation": "abs"},
         **{"kp_range": (70.0, 90.0), "kd_range": (2.0, 2.0)},
     }
-    assert friction["func"] == "dr.joint_friction"
-    assert friction["params"]["ranges"] == (0.0, 0.5)
+    assert friction["func"] == "dr.joint_friction" and friction["params"]["ranges"] == (0.0, 0.5)

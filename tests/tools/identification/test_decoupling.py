@@ -76,8 +76,7 @@ def test_joints_together_need_the_effort_of_the_whole_robot() -> None:
         wanted += robots.get_dof_coriolis_and_centrifugal_compensation_forces().numpy()[0]
     np.testing.assert_allclose(found.inertia[row] * acceleration + found.load[row], wanted, rtol=2e-3, atol=2e-2)
     # the smallest one along the log
-    assert (found.least <= alone + 1e-9).all()
-    assert (found.least > 0.0).all()
+    assert (found.least <= alone + 1e-9).all() and (found.least > 0.0).all()
 
 
 def test_along_has_what_a_rollout_takes() -> None:

@@ -25,6 +25,5 @@ def test_odd_plans_are_refused(given, said) -> None:
 
 
 def test_the_highest_frequency_follows_the_rate() -> None:
-    assert ExcitationPlan().top == 5.0
-    assert ExcitationPlan(rate=20.0).top == 2.0
+    assert ExcitationPlan().top == 5.0 and ExcitationPlan(rate=20.0).top == 2.0
     assert ExcitationPlan(rate=20.0, frequency=3.0).top == 3.0

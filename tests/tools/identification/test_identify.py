@@ -45,12 +45,9 @@ def test_two_coupled_joints_are_identified() -> None:
         for name, tolerance in (("coulomb", 0.05), ("viscous", 0.15), ("delay", 0.1)):
             wanted = value_of(true[joint], name)
             assert value_of(found.motors[joint], name) == pytest.approx(wanted, rel=tolerance), (joint, name)
-    assert len({one.value for one in found.estimates if one.name == "delay"}) == 1
-    assert found.error < 2e-3
-    assert found.error < 0.1 * found.shipped
-    assert not found.disagrees
-    assert told == sorted(told)
-    assert told[-1] == 1.0
+    assert len({one.value for one in found.estimates if one.name == "delay"}) == 1 and found.error < 2e-3
+    assert found.error < 0.1 * found.shipped and not found.disagrees
+    assert told == sorted(told) and told[-1] == 1.0
 
 
 @pytest.mark.slow
@@ -59,8 +56,7 @@ def test_friction_is_found_in_a_log_that_often_rests() -> None:
     sent = excitation(PENDULUM, known, ExcitationPlan(seconds=12.0, rate=100.0, kinds=["holds"]))
     log = hidden_log(PENDULUM, {"hinge": hidden_motor()}, ["hinge"], dt=0.01, command=sent.command)
     found = identify(PENDULUM, [log], known, FitOptions(models=["Coulomb friction"], held_out=0))
-    assert value_of(found.motors["hinge"], "coulomb") == pytest.approx(0.4, rel=0.05)
-    assert found.error < 5e-4
+    assert value_of(found.motors["hinge"], "coulomb") == pytest.approx(0.4, rel=0.05) and found.error < 5e-4
 
 
 @pytest.mark.slow
@@ -163,8 +159,7 @@ def test_a_torque_constant_that_no_column_tells_is_said() -> None:
     found = identify(PENDULUM, [log], {"hinge": known}, options)
     assert found.warnings[0] == "Kept as in the file, for the logs do not tell: torque_constant of hinge."
     assert found.warnings[1].startswith("No intervals of hinge") and len(found.warnings) == 2
-    assert value_of(found.motors["hinge"], "torque_constant") == 0.5
-    assert found.fitted_columns == ["position"]
+    assert value_of(found.motors["hinge"], "torque_constant") == 0.5 and found.fitted_columns == ["position"]
 
 
 @pytest.mark.slow
@@ -178,8 +173,7 @@ def test_a_column_of_another_unit_or_sign_is_left_out(scale) -> None:
     (said,) = found.unused_columns
     assert said.startswith("current of hinge is not fitted: simulated less measured is")
     assert found.fitted_columns == ["position"]
-    assert value_of(found.motors["hinge"], "coulomb") == pytest.approx(0.4, rel=0.05)
-    assert found.error < 1e-3
+    assert value_of(found.motors["hinge"], "coulomb") == pytest.approx(0.4, rel=0.05) and found.error < 1e-3
 
 
 @pytest.mark.slow

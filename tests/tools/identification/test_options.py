@@ -29,8 +29,7 @@ def test_parameters_and_groups_are_of_the_joints_of_their_pattern() -> None:
         ["electrical.inductance"],
     ]
     assert options.rules("hip")["electrical.inductance"].bounds == (0.0, 0.01)
-    assert options.alike("delay", JOINTS) == [[0, 1, 2]]
-    assert options.alike("coulomb", JOINTS) == [[1, 2]]
+    assert options.alike("delay", JOINTS) == [[0, 1, 2]] and options.alike("coulomb", JOINTS) == [[1, 2]]
     assert options.alike("viscous", JOINTS) == []
     options.require_joints(JOINTS)
     refused(ValueError, lambda: options.require_joints(["knee"]), "hip/max_effort: must match one of the joints knee")

@@ -19,8 +19,7 @@ def test_layer_is_the_robot_with_the_motors(tmp_path, ending, capfd) -> None:
     before = (ROBOTS / "pendulum.usda").read_bytes()
     output.save_identified(found, file)
     assert (ROBOTS / "pendulum.usda").read_bytes() == before
-    assert aa.motors_of(ROBOTS / "pendulum.usda")["hinge"].clamping
-    assert aa.motors_of(file) == found.motors
+    assert aa.motors_of(ROBOTS / "pendulum.usda")["hinge"].clamping and aa.motors_of(file) == found.motors
     assert capfd.readouterr().err == "", "USD has nothing to warn of"
     stage = Usd.Stage.Open(str(file))
     assert stage.GetDefaultPrim().GetName() == "World" and UsdGeom.GetStageUpAxis(stage) == "Z"

@@ -13,8 +13,7 @@ def test_a_motor_has_what_it_was_given(name) -> None:
     )
     before = parameters.value_of(motor, name)
     rule = parameters.PARAMETERS[name]
-    assert math.isnan(before) == (rule.law is not None or not rule.places)
-    assert parameters.has_place(motor, name)
+    assert math.isnan(before) == (rule.law is not None or not rule.places) and parameters.has_place(motor, name)
     assert parameters.value_of(parameters.with_values(motor, {name: 0.25}), name) == 0.25
     assert parameters.value_of(motor, name) == pytest.approx(before, nan_ok=True)
 
@@ -22,8 +21,7 @@ def test_a_motor_has_what_it_was_given(name) -> None:
 def test_breakaway_is_the_excess_over_coulomb() -> None:
     motor = parameters.with_values(aa.MotorConfig(aa.PDControlConfig(10.0, 1.0)), {"coulomb": 0.3, "breakaway": 0.2})
     (friction,) = motor.others
-    assert isinstance(friction, aa.FrictionConfig)
-    assert (friction.coulomb, friction.static) == (0.3, 0.5)
+    assert isinstance(friction, aa.FrictionConfig) and (friction.coulomb, friction.static) == (0.3, 0.5)
     assert parameters.with_values(motor, {"coulomb": 0.9}).others[0].conflicts() == []
 
 
@@ -32,8 +30,7 @@ def test_a_delay_in_steps_is_replaced_and_other_stages_stay() -> None:
         aa.PDControlConfig(10.0, 1.0), delay=aa.DelayConfig(2), others=[aa.FrictionConfig(coulomb=0.1)]
     )
     found = parameters.with_values(motor, {"delay": 0.01, "viscous": 0.5})
-    assert parameters.value_of(found, "delay") == 0.01
-    assert len(found.stages) == 3
+    assert parameters.value_of(found, "delay") == 0.01 and len(found.stages) == 3
     assert (parameters.value_of(found, "coulomb"), parameters.value_of(found, "viscous")) == (0.1, 0.5)
 
 
@@ -67,8 +64,7 @@ def test_any_number_of_a_stage_is_a_parameter() -> None:
 def test_a_supply_takes_the_voltage_of_the_winding() -> None:
     motor = aa.MotorConfig(aa.PDControlConfig(10.0, 1.0), others=[aa.ElectricalConfig(0.5, 1.0, voltage=12.0)])
     made = parameters.with_values(motor, {"supply_resistance": 0.3}).others[1]
-    assert (made.voltage, made.resistance) == (12.0, 0.3)
-    assert parameters.value_of(motor, "resistance") == 1.0
+    assert (made.voltage, made.resistance) == (12.0, 0.3) and parameters.value_of(motor, "resistance") == 1.0
     assert not parameters.has_place(aa.MotorConfig(aa.PDControlConfig(10.0, 1.0)), "supply_resistance")
 
 
@@ -93,8 +89,7 @@ def test_the_armature_is_that_of_the_rotor() -> None:
     assert (changed.others[0].rotor_inertia, changed.armature) == (pytest.approx(2e-4), None)
     spring = aa.ElasticTransmissionConfig(10.0, rotor_inertia=1e-4, stiffness=100.0)
     soft = aa.MotorConfig(aa.PDControlConfig(10.0, 1.0), others=[spring])
-    assert parameters.value_of(soft, "armature") == 0.0
-    assert not parameters.has_place(soft, "armature")
+    assert parameters.value_of(soft, "armature") == 0.0 and not parameters.has_place(soft, "armature")
     assert parameters.with_values(soft, {"armature": 0.02}).others == [spring]
     plain = aa.MotorConfig(aa.PDControlConfig(10.0, 1.0), others=[aa.TransmissionConfig(10.0)])
     assert parameters.with_values(plain, {"armature": 0.02}).armature == 0.02

@@ -139,8 +139,7 @@ def test_duty_and_voltage_of_a_servo() -> None:
     dt = one.log.dt
     late = np.interp(np.arange(400) - 0.5 * (1 - 1 / substeps_of(dt)), np.arange(400), one.log.command[:, 0])
     np.testing.assert_allclose(duty[0], np.clip(4.0 * (late - positions[0]), -1.0, 1.0), atol=1e-5)
-    assert volts.max() <= 12.0
-    assert volts.min() < 11.9
+    assert volts.max() <= 12.0 and volts.min() < 11.9
 
 
 @pytest.mark.parametrize(("dt", "steps"), [(0.0005, 1), (0.0025, 3), (0.02, 24)])

@@ -19,8 +19,7 @@ def test_motions_begin_and_end_at_zero_and_reach_one(kind, joints) -> None:
     found = made(kind, span(joints))
     assert found.shape == (1800, joints)
     np.testing.assert_allclose(found[[0, -1]], 0.0, atol=1e-3)
-    assert np.abs(found).max() <= 1.0 + 1e-9
-    assert np.abs(found).max() > 0.9
+    assert np.abs(found).max() <= 1.0 + 1e-9 and np.abs(found).max() > 0.9
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -52,8 +51,7 @@ def test_accelerations_are_bounded_at_high_frequencies() -> None:
 
 def test_holds_rest_and_move_at_constant_speed() -> None:
     speed = np.abs(np.diff(made("holds", span(1))[:, 0])) / 0.005
-    assert (speed < 1e-9).mean() > 0.4
-    assert len(speed[speed > 0.9 * speed.max()]) > 50
+    assert (speed < 1e-9).mean() > 0.4 and len(speed[speed > 0.9 * speed.max()]) > 50
 
 
 def test_joints_of_a_multisine_share_no_frequency() -> None:

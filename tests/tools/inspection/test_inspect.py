@@ -83,8 +83,7 @@ def test_values_are_si_with_units_and_layers(tmp_path) -> None:
     shoulder, extension = robot.joints
     assert shoulder.value("upper_limit") == pytest.approx(math.pi / 2)
     assert shoulder.values["upper_limit"].source == "above.usda"
-    assert shoulder.values["lower_limit"].source == "below.usda"
-    assert not shoulder.values["armature"].said
+    assert shoulder.values["lower_limit"].source == "below.usda" and not shoulder.values["armature"].said
     assert extension.values["upper_limit"].unit == "m"
 
 
@@ -105,8 +104,7 @@ def test_what_drives_a_joint(tmp_path) -> None:
         stage.DefinePrim(f"{ARM}/servo", "MjcActuator").CreateRelationship("mjc:target").SetTargets([SHOULDER])
 
     bare, drive = without(OF_SHOULDER), number(SHOULDER, "drive:angular:physics:damping", 1.0)
-    assert driven(drive) == ("actuator", OF_SHOULDER)
-    assert driven(bare, drive, servo) == ("USD drive", None)
+    assert driven(drive) == ("actuator", OF_SHOULDER) and driven(bare, drive, servo) == ("USD drive", None)
     assert driven(bare, servo) == ("MjcActuator", f"{ARM}/servo")
     assert driven(bare, schema(SHOULDER, "NewtonMimicAPI")) == ("another joint", None)
     assert driven(bare) == ("nothing", None)

@@ -21,8 +21,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     for file in (usd, xml):
         (finding,) = lint(file)
         assert (finding.rule, finding.severity, finding.where) == ("unreadable-file", "error", str(file))
-        assert "\n" not in finding.problem and not finding.problem.startswith(str(file))
-        assert finding.remedy
+        assert "\n" not in finding.problem and not finding.problem.startswith(str(file)) and finding.remedy
     with pytest.raises(FileNotFoundError):
         lint(tmp_path / "nothing.usda")
 
@@ -229,8 +228,7 @@ def test_nothing_to_correct_writes_nothing(tmp_path: Path) -> None:
     """A correct file, or one in which all corrections would be guesses."""
     file, overlay = edited(tmp_path, number(OF_SHOULDER, "newton:kd", 0.0)), tmp_path / "fixed.usda"
     fixed, left = fix(file, overlay)
-    assert (fixed, [finding.rule for finding in left]) == ([], ["undamped"])
-    assert not overlay.exists()
+    assert (fixed, [finding.rule for finding in left]) == ([], ["undamped"]) and not overlay.exists()
 
 
 def test_places_that_are_refused(tmp_path: Path) -> None:
@@ -247,5 +245,4 @@ def test_an_overlay_is_replaced(tmp_path: Path) -> None:
     file, overlay = edited(tmp_path, *BROKEN), tmp_path / "fixed.usda"
     first = fix(file, overlay)
     text = overlay.read_text()
-    assert fix(file, overlay) == first
-    assert overlay.read_text() == text
+    assert fix(file, overlay) == first and overlay.read_text() == text

@@ -143,8 +143,7 @@ def test_each_value_has_its_reason(tmp_path) -> None:
     assert free.rule == "explicit: Isaac Lab leaves the limit to the model"
     armature = rows["extension", "armature"]
     assert (armature.group, armature.config, armature.rule) == ("sliding", None, "unspecified: that of the robot")
-    assert armature.applied == armature.file
-    assert all(row.robot == ARM_PATH for row in rows.values())
+    assert armature.applied == armature.file and all(row.robot == ARM_PATH for row in rows.values())
 
 
 @pytest.mark.parametrize(("file", "words"), [("arm_2dof.usda", "isaacLab:actuatorGroups"), ("arm_2dof.xml", "not USD")])

@@ -32,8 +32,7 @@ def test_units_are_those_of_the_joints(turns, units) -> None:
 
 def test_numbers_have_a_unit_if_it_is_known() -> None:
     """Two units beside a number would be none."""
-    assert with_unit("80", TURNING.effort) == "80 N·m"
-    assert with_unit("80", BOTH.effort) == "80"
+    assert with_unit("80", TURNING.effort) == "80 N·m" and with_unit("80", BOTH.effort) == "80"
 
 
 @cases(
@@ -47,8 +46,7 @@ def test_numbers_have_a_unit_if_it_is_known() -> None:
     (None, "effort [N·m or N]"),
 )
 def test_heading_has_the_unit_of_all_joints_below_it(turns, words) -> None:
-    assert heading("effort", "effort", turns) == words
-    assert are_mixed(turns) == (words == "effort")
+    assert heading("effort", "effort", turns) == words and are_mixed(turns) == (words == "effort")
 
 
 @cases(

@@ -36,8 +36,7 @@ def test_one_joint_in_three_panels(tmp_path) -> None:
     assert (tmp_path / "knee.png").stat().st_size > 10000
     position, effort, motion, other = figure.axes
     assert words(position) == {"target", "delayed target", "position"}
-    assert words(effort) == {"computed", "applied", "limit"}
-    assert effort.get_title("left") == "Effort"
+    assert words(effort) == {"computed", "applied", "limit"} and effort.get_title("left") == "Effort"
     assert explained(effort) == ["limited by ClampingMaxEffort"]
     (shade,) = effort.patches
     # the command of step 10 arrives in step 12
@@ -110,8 +109,7 @@ def rubbed() -> aa.Recording:
 def test_efforts_of_motor_and_friction_are_drawn_and_sticking_is_shaded() -> None:
     log = rubbed()
     effort = log.plot("knee").axes[1]
-    assert words(effort) == {"computed", "motor", "friction", "limit"}
-    assert effort.get_title("left") == "Effort"
+    assert words(effort) == {"computed", "motor", "friction", "limit"} and effort.get_title("left") == "Effort"
     assert explained(effort) == ["sticks"]
     drawn = {tuple(line.get_ydata()) for line in effort.lines}
     assert tuple(log.motor_efforts[:, 0, 1]) in drawn and tuple(log.passive_efforts[:, 0, 1]) in drawn

@@ -178,8 +178,7 @@ def test_faults_are_noted_until_the_reset(way) -> None:
     np.testing.assert_array_equal(log.faults, expected)
     # a reused row of a ring
     np.testing.assert_array_equal(last.faults, expected[-2:])
-    assert log.applied_efforts[2, 2, 2] == 0.0
-    assert log.applied_efforts[3, 2, 2] != 0.0
+    assert log.applied_efforts[2, 2, 2] == 0.0 and log.applied_efforts[3, 2, 2] != 0.0
 
 
 def test_nothing_is_left_behind() -> None:
@@ -219,8 +218,7 @@ def test_two_record_at_once_and_end_one_after_the_other(way) -> None:
         with leg.actuated.record(("positions", "computed_efforts")) as short:
             leg.step()
         leg.step()
-    assert (len(long), len(short)) == (3, 1)
-    assert short.signals == ("positions", "computed_efforts")
+    assert (len(long), len(short)) == (3, 1) and short.signals == ("positions", "computed_efforts")
     np.testing.assert_array_equal(short.computed_efforts, long.computed_efforts[1:2])
     # without other observers, the third one would be zero
     assert long.computed_efforts[2].any()
@@ -258,12 +256,10 @@ def test_a_step_that_raises_is_not_noted() -> None:
         Broken.raises = True
         actuated.step(q, q, q, DT)
     Broken.raises = False
-    assert len(log) == 5
-    assert log.position_targets[:, 0, 0].tolist() == [0, 1, 2, 3, 9]
+    assert len(log) == 5 and log.position_targets[:, 0, 0].tolist() == [0, 1, 2, 3, 9]
     assert log.delayed_position_targets[:, 1, 0].tolist() == [0, 0, 0, 1, 2]
     assert log.computed_efforts.ravel().tolist() == [3.0] * 15
-    assert log.applied_efforts.ravel().tolist() == [2.0] * 15
-    assert (log.limited_by == "ClampingMaxEffort").all()
+    assert log.applied_efforts.ravel().tolist() == [2.0] * 15 and (log.limited_by == "ClampingMaxEffort").all()
     assert inside._assembly._watchers == []
 
 
@@ -318,8 +314,7 @@ def test_what_was_not_recorded_is_no_attribute() -> None:
     leg = Leg()
     with leg.actuated.record("power") as log:
         leg.step()
-    assert isinstance(log, aa.Recording)
-    assert log.signals == ("velocities", "applied_efforts", "power")
+    assert isinstance(log, aa.Recording) and log.signals == ("velocities", "applied_efforts", "power")
     refused(AttributeError, lambda: print(log.positions), r"positions was not recorded, only velocities, .* Ask for it")
 
 

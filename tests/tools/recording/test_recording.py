@@ -58,8 +58,7 @@ def test_steps_of_other_lengths_weigh_as_long_as_they_last() -> None:
     assert log.saturation() == [
         aa.Saturation("robot 0", "hip", "ClampingMaxEffort", pytest.approx(0.3), pytest.approx(0.03))
     ]
-    assert log.time.tolist() == pytest.approx([0.0, 0.01, 0.03])
-    assert log.dt == 0.07
+    assert log.time.tolist() == pytest.approx([0.0, 0.01, 0.03]) and log.dt == 0.07
 
 
 def test_without_limits_and_without_steps() -> None:

@@ -58,8 +58,7 @@ def moved(stages: dict[str, Any] | None = None, signals: Any = None) -> tuple[aa
 def test_friction_effort_is_what_is_applied_less_that_of_the_motor(way: str) -> None:
     log, _ = moved()
     np.testing.assert_array_equal(log.passive_efforts, log.applied_efforts - log.motor_efforts)
-    assert (log.passive_efforts[:, 0, 1] == 0.0).all()
-    assert np.abs(log.motor_efforts).max() == 2.0
+    assert (log.passive_efforts[:, 0, 1] == 0.0).all() and np.abs(log.motor_efforts).max() == 2.0
     assert COULOMB - 1e-3 < np.abs(log.passive_efforts[:, 0, 0]).max() < COULOMB + 0.02 * np.abs(log.velocities).max()
 
 

@@ -23,15 +23,13 @@ def coupled(rng: np.random.Generator, joints: int) -> np.ndarray:
 def test_one_joint_is_stable_up_to_the_known_damping(dt, kp, limit) -> None:
     """`kd·dt + kp·dt²/2 < 2·I`, of an inertia of 0.2501 kg·m²."""
     inverse = np.array([[1 / 0.2501]])
-    assert loop(inverse, kp, limit * 0.999).is_stable(dt)
-    assert not loop(inverse, kp, limit * 1.001).is_stable(dt)
+    assert loop(inverse, kp, limit * 0.999).is_stable(dt) and not loop(inverse, kp, limit * 1.001).is_stable(dt)
 
 
 @pytest.mark.parametrize("gain", [1e308, np.inf])
 def test_gains_that_no_number_holds_are_unstable(gain) -> None:
     unstable = loop(np.array([[1e6]]), gain, 0.0)
-    assert unstable.radius(1.0) == np.inf
-    assert not unstable.is_stable(1.0)
+    assert unstable.radius(1.0) == np.inf and not unstable.is_stable(1.0)
 
 
 def test_joints_together_are_stable_where_their_demand_is_below_two(rng) -> None:

@@ -311,8 +311,7 @@ def test_warning_comes_with_play_and_once() -> None:
         sim.play()
         sim.stop()
         sim.play()
-    assert [Path(one.filename) for one in told] == [Path(__file__)]
-    assert not actuators.stability().stable
+    assert [Path(one.filename) for one in told] == [Path(__file__)] and not actuators.stability().stable
     with pytest.warns(UserWarning, match="the first of 3 and the only one looked at"):
         many = pendulums(1 / 60, 60.0, 3)
         many[0].play()

@@ -88,8 +88,7 @@ def test_table_of_others(tmp_path) -> None:
 def test_step_may_be_given(tmp_path) -> None:
     path = tmp_path / "log.csv"
     path.write_text(TABLE.replace("0.005", "0.004"), "utf-8")
-    assert ActuatorLog.load(path).dt == 0.004
-    assert ActuatorLog.load(path, DT).dt == DT
+    assert ActuatorLog.load(path).dt == 0.004 and ActuatorLog.load(path, DT).dt == DT
     path.write_text(TABLE.replace("time", "when"), "utf-8")
     assert ActuatorLog.load(path, DT).dt == DT
 

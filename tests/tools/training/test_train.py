@@ -55,8 +55,7 @@ def test_same_seed_same_network(kind, torch) -> None:
     """Bit-identical, on any number of threads; another seed differs, and the process keeps its random state."""
     before, threads = torch.random.get_rng_state(), torch.get_num_threads()
     first = train(pd_log(1), kind, seed=1)
-    assert torch.get_num_threads() == threads
-    assert torch.equal(torch.random.get_rng_state(), before)
+    assert torch.get_num_threads() == threads and torch.equal(torch.random.get_rng_state(), before)
     torch.set_num_threads(threads + 1)
     try:
         second = train(pd_log(1), kind, seed=1)
@@ -77,8 +76,7 @@ def test_nothing_is_learned_from_the_last_part(kind, torch) -> None:
     for values in signals:
         values[cut:] = 1e3 * np.random.default_rng(0).normal(size=values[cut:].shape)
     honest, broken = train(log, kind, epochs=5), train(ActuatorLog(DT, *signals), kind, epochs=5)
-    assert honest.cut == broken.cut == cut
-    assert honest.metadata == broken.metadata
+    assert honest.cut == broken.cut == cut and honest.metadata == broken.metadata
     np.testing.assert_array_equal(honest.history[:, 0], broken.history[:, 0])
     assert (honest.history[:, 1] != broken.history[:, 1]).all()
 

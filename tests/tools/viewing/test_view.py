@@ -87,8 +87,7 @@ def test_request_that_cannot_be_done_is_told(view, request_, told) -> None:
     screen.ask("set_target", 0, 0.25)
     view.sync()
     (message,) = screen.told
-    assert message.startswith(told)
-    assert target() == 0.25 and view.is_running
+    assert message.startswith(told) and target() == 0.25 and view.is_running
 
 
 def test_error_of_the_simulation_is_told_and_logged(sim, view, monkeypatch, caplog) -> None:

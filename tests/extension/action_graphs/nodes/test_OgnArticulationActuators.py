@@ -210,8 +210,7 @@ def test_feedforward_reaches_its_robots() -> None:
 )
 def test_wrong_feedforward_is_an_error_of_the_node(graph, inputs, message) -> None:
     db = graph.node(**inputs)
-    assert not db.evaluate("execIn")
-    assert message in errors(db)
+    assert not db.evaluate("execIn") and message in errors(db)
     graph.arrays.position_targets[:] = 0.1
     graph.host.step(DT)
     np.testing.assert_allclose(graph.arrays.efforts, [10.0, 1.0, 0.0], rtol=1e-6)
@@ -239,15 +238,13 @@ def test_several_targets_are_several_robots() -> None:
 def test_no_robot_is_an_error_with_a_remedy(graph) -> None:
     """Neither path nor target: the node says which to set, and nothing is made."""
     db = graph.node(robotPath="")
-    assert not db.evaluate("execIn")
-    assert "Set robotPath" in errors(db) and not db.per_instance_state.initialized
+    assert not db.evaluate("execIn") and "Set robotPath" in errors(db) and not db.per_instance_state.initialized
 
 
 @pytest.mark.parametrize("path", ["/World/Nothing", "/World/Leg/joints", "/World/("])
 def test_wrong_path_is_an_error_until_corrected(graph, path) -> None:
     db = graph.node(robotPath=path)
-    assert not db.evaluate("execIn")
-    assert path in errors(db) and "ValueError" in errors(db)
+    assert not db.evaluate("execIn") and path in errors(db) and "ValueError" in errors(db)
     db.write("inputs:robotPath", "/World/Leg")
     assert db.evaluate("execIn") and errors(db) == ""
 
@@ -361,8 +358,7 @@ def test_stopped_stepping_is_an_error_until_reset(graph, monkeypatch) -> None:
         assert not db.evaluate("execIn")
         said.append(errors(db))
     assert len(set(said)) == 1 and "stopped stepping on RuntimeError: no memory" in said[0]
-    assert "pulse resetIn" in said[0]
-    assert db.evaluate("execIn", "resetIn")
+    assert "pulse resetIn" in said[0] and db.evaluate("execIn", "resetIn")
     graph.arrays.position_targets[:] = 0.1
     graph.host.step(DT)
     assert graph.arrays.efforts[0] == pytest.approx(10.0)

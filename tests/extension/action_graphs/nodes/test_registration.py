@@ -174,5 +174,4 @@ def test_example_graph_fits_the_node(tmp_path) -> None:
         for attribute in node.GetAttributes()
         for source in attribute.GetConnections()
     ]
-    assert len(wires) == 4
-    assert all(sink.GetTypeName() == source.GetTypeName() for sink, source in wires)
+    assert len(wires) == 4 and all(sink.GetTypeName() == source.GetTypeName() for sink, source in wires)

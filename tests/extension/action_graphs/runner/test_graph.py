@@ -207,8 +207,7 @@ def test_failed_pure_node_stops_who_needs_it(runs) -> None:
         record("B", "T.outputs:tick", needed),
         record("C", "T.outputs:tick"),
     )
-    assert names(runs) == "PC"
-    assert [message.split(">")[0] for message in made.errors] == [f"<{GRAPH}/P"]
+    assert names(runs) == "PC" and [message.split(">")[0] for message in made.errors] == [f"<{GRAPH}/P"]
 
 
 def test_error_is_logged_once_and_different_ones_each(runs, caplog) -> None:
@@ -237,8 +236,7 @@ def test_warning_is_logged_once_and_stops_nothing(runs, caplog) -> None:
     with caplog.at_level(logging.WARNING):
         made.evaluate()
         made.evaluate()
-    assert caplog.messages == [f"<{GRAPH}/W>: careful"]
-    assert names(runs) == "AA" and made.errors == []
+    assert caplog.messages == [f"<{GRAPH}/W>: careful"] and names(runs) == "AA" and made.errors == []
 
 
 def test_latent_execution_is_an_error(runs) -> None:
@@ -316,5 +314,4 @@ def test_variable_is_read_as_it_is_now(runs) -> None:
 )
 def test_wrong_use_of_a_variable_is_an_error(ports, message) -> None:
     made = evaluate(node("T", TICK), node("W", WRITE, pulse("T.outputs:tick"), *ports), settings=COUNT)
-    assert message in made.errors[0]
-    assert made.variables.read("count") == 1.5
+    assert message in made.errors[0] and made.variables.read("count") == 1.5

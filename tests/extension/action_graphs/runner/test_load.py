@@ -63,8 +63,7 @@ def test_stage_without_graphs_has_none() -> None:
 
 def test_several_graphs_are_in_stage_order() -> None:
     first, second = load_graphs(stage_with(graph(node("A", TICK)), graph(node("A", TICK), name="Second")))
-    assert (first.path, second.path) == (GRAPH, "/World/Second")
-    assert list(second.nodes) == ["/World/Second/A"]
+    assert (first.path, second.path) == (GRAPH, "/World/Second") and list(second.nodes) == ["/World/Second/A"]
 
 
 @pytest.mark.parametrize("stage", ["Simulation", "PreRender", "PostRender", "OnDemand"])

@@ -46,8 +46,7 @@ def test_frame_is_a_whole_number_of_steps(dt, frame_rate, substeps) -> None:
     """60 Hz where nothing is said, one step at least."""
     with simulation(graph(node("T", TICK)), dt=dt) as sim:
         runner = GraphRunner(sim) if frame_rate is None else GraphRunner(sim, frame_rate)
-        assert runner.substeps == substeps
-        assert runner.frame_rate == pytest.approx(1 / (substeps * dt))
+        assert runner.substeps == substeps and runner.frame_rate == pytest.approx(1 / (substeps * dt))
 
 
 @pytest.mark.parametrize("frame_rate", [0.0, -60.0, math.nan, math.inf])

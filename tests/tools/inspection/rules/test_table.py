@@ -222,8 +222,7 @@ _OF_OURS = {"approximated", "unmarked-fallback"}
 
 
 def test_every_rule_is_tested() -> None:
-    assert list(BROKEN) == list(RULES)
-    assert all(rule.__doc__ for rule in RULES.values())
+    assert list(BROKEN) == list(RULES) and all(rule.__doc__ for rule in RULES.values())
 
 
 @pytest.mark.parametrize("rule", BROKEN)
@@ -233,8 +232,7 @@ def test_rule_is_broken_alone(rule, tmp_path) -> None:
     # a law of ours has several names, others approximate it, and a file by hand has no marks
     ignored = _OF_OURS - {rule} if rule in _OURS else set[str]()
     (finding,) = (one for one in found if one.rule not in ignored)
-    assert finding.rule == rule
-    assert words in finding.problem and finding.remedy.endswith((".", "?"))
+    assert finding.rule == rule and words in finding.problem and finding.remedy.endswith((".", "?"))
     assert finding.where.startswith(("/World/Arm/", "/World/Go1/"))
     severities = {"unusable-actuator": "error", "unstable-gains": "error"}
     severities |= dict.fromkeys(("approximated", "earlier-name", "unmarked-fallback"), "note")
@@ -285,8 +283,7 @@ def test_fallbacks_without_marks_are_one_note(tmp_path) -> None:
     (problem,) = found(bare)
     assert ": shoulder (friction); extension (friction). They count" in problem
     (problem,) = found(bare, number(EXTENSION, "newton:friction", 1.0))
-    assert ": shoulder (friction). They count" in problem
-    assert not found()
+    assert ": shoulder (friction). They count" in problem and not found()
 
 
 def test_limits_before_a_gear_are_compared_at_the_joint(tmp_path) -> None:
@@ -303,8 +300,7 @@ def test_limits_before_a_gear_are_compared_at_the_joint(tmp_path) -> None:
     assert stage.GetPrimAtPath(OF_SHOULDER).GetAttribute("newton:maxEffort").Get() == pytest.approx(60.0)
     (motor,) = (one for name, one in aa.motors_of(str(tmp_path / "fixed.usda")).items() if name == "shoulder")
     limit = motor.clamping[0]
-    assert limit.max_effort == pytest.approx(60.0 / 50.0)
-    assert motor.armature == pytest.approx(0.25)
+    assert limit.max_effort == pytest.approx(60.0 / 50.0) and motor.armature == pytest.approx(0.25)
 
 
 def test_gains_that_would_do_are_said(tmp_path) -> None:
