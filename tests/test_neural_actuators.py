@@ -247,8 +247,7 @@ def test_what_is_wrong_with_files_is_told_at_once(tmp_path) -> None:
 
 def test_step_that_the_network_was_not_trained_for_leaves_no_effort(tmp_path, rng) -> None:
     bench = Bench(tmp_path, ["gru"])
-    signals = motion(rng, 2, 1)
-    assert bench.step(signals[0]).any()
+    assert bench.step(motion(rng, 2, 1)[0]).any()
     saved = bench.wrapper.save_state()
     with pytest.raises(ValueError, match=r"dt = 0.01 s: must be the step .* 0.005 s"):
         bench.wrapper.step_actuators(0.01)

@@ -115,8 +115,7 @@ def test_core_of_a_clone_has_the_best_instruction_set_of_its_processor(
     (project / "isaacsim/core/experimental/actuators/base/native").mkdir(parents=True)
     code, said, _ = build(project, command=command)
     assert code == 0, said
-    sources = {path.parents[1].name for path in project.glob("build/temp*/*/native/step.o")}
-    assert sources == expected
+    assert {path.parents[1].name for path in project.glob("build/temp*/*/native/step.o")} == expected
 
 
 @pytest.mark.slow

@@ -36,8 +36,7 @@ def test_arrays_overlap_in_part(as_warp) -> None:
         (memory[:4], True),
         (memory.reshape(12, 4)[:4], True),
     ]:
-        arrays = [warp_view(one) if as_warp else one for one in (first, other)]
-        assert overlap(*arrays) is expected
+        assert overlap(*[warp_view(one) if as_warp else one for one in (first, other)]) is expected
 
 
 def test_arrays_start_at_different_places_in_a_page() -> None:

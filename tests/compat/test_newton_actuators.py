@@ -159,8 +159,7 @@ def test_same_efforts(name, lag, extras, hooked, rng) -> None:
         assert_close(mine, theirs.astype(np.float64), np.full(SIZE, 400.0))
         moved += (mine != before).any()
         if "integral" in vars(states[0][0] or at):
-            integrals = [pair[0].integral.numpy() for pair in states]
-            np.testing.assert_array_equal(*integrals)
+            np.testing.assert_array_equal(*[pair[0].integral.numpy() for pair in states])
         if hasattr(states[0][0], "is_filled"):
             one, other = (pair[0] for pair in states)
             assert (one.write_idx, one.is_filled) == (other.write_idx, other.is_filled)

@@ -212,5 +212,4 @@ def test_anymal_feet_stand_where_the_published_leg_puts_them(leg, front, left):
     base = world(stage.GetPrimAtPath("/World/Anymal/base")).ExtractTranslation()
     sphere = next(s for s in prims(stage, UsdGeom.Sphere) if f"{leg}_SHANK" in str(s.GetPath()))
     offset = world(sphere.GetPrim()).ExtractTranslation() - base
-    expected = (front * (hip_x + x), left * (hip_y + 0.1003 + 0.01305), z)
-    np.testing.assert_allclose(offset, expected, atol=1e-6)
+    np.testing.assert_allclose(offset, (front * (hip_x + x), left * (hip_y + 0.1003 + 0.01305), z), atol=1e-6)

@@ -392,8 +392,7 @@ def test_antagonists_move_as_exactly_integrated() -> None:
 
         def flow(_: float, state: NDArray[Any], is_slack: NDArray[Any] = slack) -> NDArray[Any]:
             q, v = state[:2], state[2:]
-            efforts = np.where(is_slack, 0.0, pull(q, v)) @ slopes
-            return np.concatenate([v, acceleration(q, v, efforts)])
+            return np.concatenate([v, acceleration(q, v, np.where(is_slack, 0.0, pull(q, v)) @ slopes)])
 
         events = [lambda _, state, at=at: pull(state[:2], state[2:])[at] for at in range(2)]
         for at, event in enumerate(events):

@@ -40,8 +40,7 @@ def efforts(host, motors, steps: int = 1) -> np.ndarray:
 
 
 def problems(motors) -> list[str]:
-    text = refused(ValueError, lambda: aa.ArticulationActuators.from_configs(ALL, motors))
-    return text.splitlines()
+    return refused(ValueError, lambda: aa.ArticulationActuators.from_configs(ALL, motors)).splitlines()
 
 
 def test_patterns_match_names_in_full(host) -> None:

@@ -187,8 +187,7 @@ def test_slots_without_a_law_have_its_neutral_values() -> None:
     assert rows["gain"].own is not None
     assert rows["gain"].own.tolist() == [[1, 2], [1, 3]] and rows["gain"].shared.tolist() == [1, 2]
     assert {row.neutral for row in plan.control.values()} == {0} and plan.lag.neutral == 0
-    limited = compile_plan([actuator(clamping=[LIMIT])], 2)
-    assert limited.stages[0].rows["max_effort"].neutral == np.inf
+    assert compile_plan([actuator(clamping=[LIMIT])], 2).stages[0].rows["max_effort"].neutral == np.inf
 
 
 def test_laws_with_a_state_have_one_order() -> None:

@@ -160,8 +160,7 @@ class Engines:
             self.compared[name].add(found, right, f"{what}, {name}", same=self.same)
 
     def step(self) -> None:
-        found = self.step_gpu().numpy()
-        self.compare(found, self.step_others(), "efforts")
+        self.compare(self.step_gpu().numpy(), self.step_others(), "efforts")
 
     def check(self) -> None:
         found, saved = [str(one) for one in self.gpu.faults], self.gpu.save_state()

@@ -305,8 +305,7 @@ def calls(scene: Scene) -> list[tuple[str, str, str]]:
                 kind = "get" if isinstance(inspect.getattr_static(type(held), name), property) else "call"
                 found.append((subject, name, kind))
     # half of all calls are methods of what people hold most
-    methods = [one for one in found if one[0] in ("sim", "wrapper", "robot", "group", "actuator")]
-    return found + methods
+    return found + [one for one in found if one[0] in ("sim", "wrapper", "robot", "group", "actuator")]
 
 
 def arguments(rng: np.random.Generator, call: Callable, scene: Scene, odd: list) -> tuple[dict, list]:

@@ -176,8 +176,7 @@ class Places(ast.NodeVisitor):
 
     def at(self, line: int, column: int) -> int:
         begin = self.starts[line - 1]
-        text = self.source[begin : self.starts[line]]
-        return begin + len(text.encode()[:column].decode())
+        return begin + len(self.source[begin : self.starts[line]].encode()[:column].decode())
 
     def span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
         assert node.end_lineno is not None and node.end_col_offset is not None

@@ -77,8 +77,7 @@ def resolve(pip: Sequence[object], wheel: Path, peer: str) -> dict[str, str] | s
     ours = f"{wheel}[mujoco]"
     done = run(*pip, "install", "--quiet", "--dry-run", "--ignore-installed", "--report", "-", ours, peer)
     if done.returncode:
-        errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
-        return (errors or ["pip failed"])[-1]
+        return ([line for line in done.stderr.splitlines() if line.startswith("ERROR")] or ["pip failed"])[-1]
     chosen = (each["metadata"] for each in json.loads(done.stdout)["install"])
     return {each["name"].lower(): each["version"] for each in chosen}
 

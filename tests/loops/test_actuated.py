@@ -80,8 +80,7 @@ def test_a_fault_is_told_and_held_off_others() -> None:
     q, qd, target = arrays()
     q = q.copy()
     q[1, 1] = np.nan
-    efforts = actuated.step(q, qd, target, DT)
-    assert efforts.tolist() == [[1, 1], [1, 0], [1, 1]]
+    assert actuated.step(q, qd, target, DT).tolist() == [[1, 1], [1, 0], [1, 1]]
     (fault,) = actuated.faults
     assert (fault.label, fault.robot, fault.step, fault.inputs) == ("knee", 1, 0, ("position",))
     actuated.reset(indices=[0, 2])
@@ -117,8 +116,7 @@ def test_components_are_free_after_close() -> None:
         assert first.actuators[0].controller is given.controller
         second = aa.ActuatedArrays(NAMES, [(given, "hip")], ROBOTS)
         assert second.actuators[0].controller is not given.controller
-    third = aa.ActuatedArrays(NAMES, [(given, "hip")], ROBOTS)
-    assert third.actuators[0].controller is given.controller
+    assert aa.ActuatedArrays(NAMES, [(given, "hip")], ROBOTS).actuators[0].controller is given.controller
 
 
 AFTER_CLOSE: dict[str, Callable[[Any], Any]] = {

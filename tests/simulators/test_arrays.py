@@ -35,8 +35,7 @@ def test_prototype_keeps_the_given_paths() -> None:
 
 
 def test_robots_are_environments_of_their_own() -> None:
-    robots = ArraysHost(NAMES, 4).articulation(["/Robot_3", "/Robot_1"])
-    assert robots.envs_to_rows([1, 2]) == [1]
+    assert ArraysHost(NAMES, 4).articulation(["/Robot_3", "/Robot_1"]).envs_to_rows([1, 2]) == [1]
 
 
 def test_arrays_are_zero_after_play() -> None:

@@ -458,8 +458,7 @@ def test_armature_of_steps_is_beside_that_of_the_joint(engine) -> None:
     robot.set_step_armatures([[2.0, 3.0]])
     robot.set_dof_armatures(1.5)
     if engine == "mujoco":
-        fields = sim._host._fields
-        assert fields.constant("dof_M0")[0] == pytest.approx([4.4 + 1.5, 3.0 + 1.5])
+        assert sim._host._fields.constant("dof_M0")[0] == pytest.approx([4.4 + 1.5, 3.0 + 1.5])
     found = []
     for efforts in ([[11.8, 15.0]], [[5.9, 9.0]]):
         assert value_of(robot, "armatures", None) == 1.5

@@ -545,8 +545,7 @@ def test_picture_follows_the_robot(sim) -> None:
 def test_camera_can_be_placed(sim) -> None:
     sim.play()
     here = sim.render(160, 120, lookat=(0, 0, 1), distance=3.0, azimuth=0.0, elevation=-10.0)
-    there = sim.render(160, 120, lookat=(0, 0, 1), distance=3.0, azimuth=90.0, elevation=-10.0)
-    assert (here != there).any()
+    assert (here != sim.render(160, 120, lookat=(0, 0, 1), distance=3.0, azimuth=90.0, elevation=-10.0)).any()
 
 
 @needs_egl

@@ -84,8 +84,7 @@ def test_winding() -> None:
     (winding,) = motor.others
     assert winding.resistance == pytest.approx(0.45) and winding.inductance == pytest.approx(0.0018)
     assert winding.max_current_rate == 30.0 and lost == ["the slew rate of a control that is no position"]
-    at_50 = winding.resistance * (1 + winding.temperature_coefficient * 25.0)
-    assert at_50 == pytest.approx(0.5)
+    assert (winding.resistance * (1 + winding.temperature_coefficient * 25.0)) == pytest.approx(0.5)
 
 
 def test_voltages_are_those_of_the_reference_temperature() -> None:

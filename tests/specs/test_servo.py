@@ -118,8 +118,7 @@ def test_gains_are_the_slopes_of_servo_and_winding() -> None:
     )
     gains = gains_at_joint(motor_of([SERVO, VOLTS]))
     assert gains is not None and gains == pytest.approx((pushed / small, -slowed / small, 0.0), rel=1e-5)
-    running = feedback_gains(arrays.actuators[0], 1)
-    np.testing.assert_allclose(running[:, 0, 0], gains, rtol=1e-6)
+    np.testing.assert_allclose(feedback_gains(arrays.actuators[0], 1)[:, 0, 0], gains, rtol=1e-6)
     assert gains_at_joint(motor_of([SERVO])) is None and gains_at_joint(motor_of([VOLTS])) is None
     assert gains_at_joint(motor_of([PD, EFFORT])) == (3.0, 0.1, 0.0)
     assert stand_ins([SERVO]) == {} and stand_ins([SERVO, VOLTS])[0] == aa.PDControlConfig(*gains[:2])

@@ -147,8 +147,7 @@ _SIZES |= {"rad": 0.05, "rad/s": 8.0}
 
 
 def table(rng: np.random.Generator, lowest: float) -> tuple[list[float], list[float]]:
-    points = lowest + np.cumsum(rng.uniform(0.1, 1.0, 4))
-    return points.tolist(), rng.uniform(0.5, 5.0, 4).tolist()
+    return (lowest + np.cumsum(rng.uniform(0.1, 1.0, 4))).tolist(), rng.uniform(0.5, 5.0, 4).tolist()
 
 
 def valid(config: type[Config], rng: np.random.Generator, **given):

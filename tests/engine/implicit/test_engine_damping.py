@@ -60,8 +60,7 @@ def test_step_is_the_backward_euler_step_of_the_robot(engine, made, rng) -> None
     push = np.zeros(len(mass))
     push[-count:] = KP * (target - q - DT * v) - KD * v - bias
     mass[range(-count, 0), range(-count, 0)] += DT * (KD + DT * KP)
-    wanted = v + DT * np.linalg.solve(mass, push)[-count:]
-    np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(found, v + DT * np.linalg.solve(mass, push)[-count:], rtol=1e-3, atol=1e-4)
 
 
 BALANCED = """

@@ -88,8 +88,7 @@ def test_joints_robots_parameters_and_seeds_are_independent() -> None:
     drawn += [np.roll(drawn[0], 1)]
     actuated.reset()
     drawn += [kp(actuated, 0)]
-    between = np.corrcoef(drawn) - np.eye(len(drawn))
-    assert np.abs(between).max() < 5 / math.sqrt(N)
+    assert np.abs(np.corrcoef(drawn) - np.eye(len(drawn))).max() < 5 / math.sqrt(N)
 
 
 def test_per_robot_is_one_number_for_all_joints() -> None:

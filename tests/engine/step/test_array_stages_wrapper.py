@@ -41,8 +41,7 @@ class GrowingSpring(aa.Controller):
         count: wp.array
 
         def reset(self, mask: wp.array | None = None) -> None:
-            kept = self.count.numpy() * (0 if mask is None else ~mask.numpy())
-            self.count.assign(kept.astype(np.float32))
+            self.count.assign((self.count.numpy() * (0 if mask is None else ~mask.numpy())).astype(np.float32))
 
     def __init__(self, stiffness: wp.array) -> None:
         self.stiffness = stiffness

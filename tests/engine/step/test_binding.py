@@ -22,16 +22,14 @@ def read_only(array: np.ndarray) -> np.ndarray:
 
 
 def misaligned(*shape: int) -> np.ndarray:
-    size = int(np.prod(shape)) * 4
-    return np.frombuffer(bytearray(size + 1), np.uint8)[1:].view(np.float32).reshape(shape)
+    return np.frombuffer(bytearray((int(np.prod(shape)) * 4) + 1), np.uint8)[1:].view(np.float32).reshape(shape)
 
 
 def columns(**changed) -> None:
     inputs = [table() for _ in range(5)]
     if "velocities" in changed:
         inputs[1] = changed.pop("velocities")
-    given = {"columns": [3, 1], "inputs": inputs, "efforts": table()} | changed
-    Columns(**given).check(ROBOTS, SLOTS, "cpu")
+    Columns(**{"columns": [3, 1], "inputs": inputs, "efforts": table()} | changed).check(ROBOTS, SLOTS, "cpu")
 
 
 @cases(

@@ -245,8 +245,7 @@ PD = {"law": "pd", "kp": 1.0, "kd": 0.1}
 
 
 def problems(plain: Any) -> list[str]:
-    text = refused(ValueError, lambda: motors_of(plain, "/robots"))
-    return text.splitlines()
+    return refused(ValueError, lambda: motors_of(plain, "/robots")).splitlines()
 
 
 def test_every_law_of_the_package_has_a_name() -> None:

@@ -204,8 +204,7 @@ def Xform "R" {
     ({"delay": DelayConfig(0)}, ["NewtonPDControlAPI", "NewtonActuatorDelayAPI"]),
 )
 def test_applies_one_schema_per_config(stage, parts, schemas):
-    prim = author(stage, **parts)
-    assert list(prim.GetPrimTypeInfo().GetAppliedAPISchemas()) == schemas
+    assert list(author(stage, **parts).GetPrimTypeInfo().GetAppliedAPISchemas()) == schemas
 
 
 def test_writes_friction_as_a_stage_of_its_own(stage):

@@ -235,8 +235,7 @@ def test_several_targets_make_one_spec():
 
 
 def test_forwarded_target_is_resolved():
-    stage = stage_of(actuator(f"rel joint = <{SLIDE}>", targets=f"<{ACT}.joint>"))
-    assert spec(stage).targets == (SLIDE,)
+    assert spec(stage_of(actuator(f"rel joint = <{SLIDE}>", targets=f"<{ACT}.joint>"))).targets == (SLIDE,)
 
 
 def test_specs_come_in_stage_order():
@@ -401,8 +400,7 @@ def test_each_robot_gets_its_own_actuators():
 
 def test_wrong_actuator_of_another_robot_does_no_harm():
     """Read a robot although another one's actuator is wrong."""
-    stage = two_robots(actuator(), actuator("float newton:kp = nan", targets=""))
-    assert spec(stage).path == ACT
+    assert spec(two_robots(actuator(), actuator("float newton:kp = nan", targets=""))).path == ACT
 
 
 def test_lists_every_actuator_of_the_stage():
@@ -1174,8 +1172,7 @@ def test_prim_between_robots_belongs_to_nobody(path, targets):
 def test_prim_of_a_robot_in_a_robot_belongs_to_the_inner_one(path, owner):
     roots = ("/World/A", "/World/A/hand/base", "/World/B")
     stage = stage_with(roots=roots)
-    claims = [root for root in roots if Ownership(stage, root, [f"{root}/hip"]).of(path, []) == "ours"]
-    assert claims == [owner]
+    assert [root for root in roots if Ownership(stage, root, [f"{root}/hip"]).of(path, []) == "ours"] == [owner]
 
 
 @pytest.mark.parametrize("roots", [("/World/A",), ("/World/A", "/World/B")], ids=["one robot", "two robots"])
@@ -1205,5 +1202,4 @@ def test_root_may_lack_the_schema(schema, root):
 
 @pytest.mark.parametrize(("path", "near"), [("/World/A/mesh", True), ("/World/B/mesh", False), ("/mesh", False)])
 def test_nearness_is_a_matter_of_place(path, near):
-    stage = stage_with(roots=("/World/A", "/World/B"))
-    assert Ownership(stage, "/World/A", []).is_near(path) is near
+    assert Ownership(stage_with(roots=("/World/A", "/World/B")), "/World/A", []).is_near(path) is near

@@ -130,8 +130,7 @@ def test_limits_and_delays_are_authored_as_newton_takes_them(stage) -> None:
 
 def test_a_class_goes_with_the_last_prim_that_inherits_from_it(stage) -> None:
     aa.add_motors(LEG, {"L_.*": [PD]}, stage=stage)
-    prims = aa.add_motors(LEG, {"R_.*": [PD], "slide": [PD]}, stage=stage)
-    assert shared(prims) == ["_R", "_R", None]
+    assert shared(aa.add_motors(LEG, {"R_.*": [PD], "slide": [PD]}, stage=stage)) == ["_R", "_R", None]
     again = aa.add_motors(LEG, {"[LR]_HAA": [aa.PDControlConfig(1.0, 1.0)]}, stage=stage, overwrite_existing=True)
     assert shared(again) == ["_LR_HAA", "_LR_HAA"]
     children = stage.GetPrimAtPath(f"{LEG}/Actuators").GetAllChildrenNames()
@@ -173,8 +172,10 @@ def test_names_in_any_script_come_back() -> None:
     motors = {"グリッパー": aa.MotorConfig(PD), "Gelenk_+[üö]": aa.MotorConfig(aa.PDControlConfig(1.0, 0.5))}
     prims = aa.add_motors("/World/Hand", motors, stage=made.stage)
     assert [prim.GetName() for prim in prims] == names
-    found = aa.motors_of(made.stage)
-    assert found == {"グリッパー": motors["グリッパー"], "Gelenk_ü|Gelenk__ö": motors["Gelenk_+[üö]"]}
+    assert aa.motors_of(made.stage) == {
+        "グリッパー": motors["グリッパー"],
+        "Gelenk_ü|Gelenk__ö": motors["Gelenk_+[üö]"],
+    }
 
 
 def test_armature_and_frictions_are_the_joints_own(stage) -> None:

@@ -107,8 +107,7 @@ def of_binary(function: str) -> Network:
 
 def recurrent(kind: str, inputs: int = 2, hidden: int = 8, layers: int = 2) -> Network:
     draw = Draw()
-    cells = draw.cells(kind, 0, inputs, hidden, layers)
-    return Network(inputs, (*cells, draw.linear(layers, hidden, 1)))
+    return Network(inputs, (*draw.cells(kind, 0, inputs, hidden, layers), draw.linear(layers, hidden, 1)))
 
 
 def between_layers() -> Network:

@@ -131,8 +131,7 @@ def test_written_values_are_read_back(playing, name) -> None:
     expected = before.copy()
     expected[1, [2, 0]] = 7.0, 8.0
     np.testing.assert_array_equal(getattr(robots, f"get_dof_{name}")().numpy(), expected)
-    picked = getattr(robots, f"get_dof_{name}")(indices=[1], dof_indices=[2, 0])
-    assert picked.numpy().tolist() == [[7.0, 8.0]]
+    assert getattr(robots, f"get_dof_{name}")(indices=[1], dof_indices=[2, 0]).numpy().tolist() == [[7.0, 8.0]]
 
 
 def test_positions_set_are_targets_too(playing) -> None:

@@ -285,8 +285,7 @@ def test_mimic_joint_follows(schema, values, relation, ratio, offset) -> None:
 
 def cube(size: tuple[float, float, float], corner: tuple[float, float, float]) -> tuple[list, list]:
     points = [[corner[i] + size[i] * bit[i] for i in range(3)] for bit in np.ndindex(2, 2, 2)]
-    faces = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
-    return points, faces
+    return points, [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
 
 
 def prism(outline: list[tuple[float, float]], lower: float, upper: float) -> tuple[list, list]:

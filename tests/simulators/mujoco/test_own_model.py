@@ -421,8 +421,7 @@ def test_stability_knows_what_follows_a_joint(follows: bool, batched: bool) -> N
     with aa.MujocoSimulation(model, data) as sim, driven("first" if not batched else "envs/.*/first", GAINS) as arm:
         paths = "envs/.*/first" if batched else "first"
         np.testing.assert_allclose(sim.articulation(paths).get_mass_matrices().numpy(), alone, rtol=1e-5)
-        joint = arm.stability().joints[0]
-        assert joint.inertia == pytest.approx((1 + follows) * alone, rel=0.01)
+        assert arm.stability().joints[0].inertia == pytest.approx((1 + follows) * alone, rel=0.01)
 
 
 GAINS = {"first": aa.MotorConfig(aa.PDControlConfig(40.0, 1.0))}

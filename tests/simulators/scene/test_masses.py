@@ -127,8 +127,7 @@ class Randomly:
         material = UsdShade.Material.Define(self.made.stage, f"/World/material{number}")
         api = UsdPhysics.MaterialAPI.Apply(material.GetPrim())
         api.CreateDensityAttr(2000 * self.number(self.mass / self.length**3))
-        binding = UsdShade.MaterialBindingAPI.Apply(prim)
-        binding.Bind(material, UsdShade.Tokens.weakerThanDescendants, "physics")
+        UsdShade.MaterialBindingAPI.Apply(prim).Bind(material, UsdShade.Tokens.weakerThanDescendants, "physics")
 
     def expected(self) -> tuple[float, np.ndarray, np.ndarray]:
         api = UsdPhysics.RigidBodyAPI(self.body)
@@ -240,8 +239,7 @@ def test_mass_without_a_shape_is_a_sphere() -> None:
     """With a radius of 0.1 m, as in PhysX."""
     made = SmallStage()
     made.body("/World/body", mass=3.0, com=(0.1, 0, 0)).RemoveProperty("physics:diagonalInertia")
-    body = one_body(made.stage)
-    np.testing.assert_allclose(body.inertia, 0.4 * 3 * 0.1**2 * np.eye(3), rtol=1e-6)
+    np.testing.assert_allclose(one_body(made.stage).inertia, 0.4 * 3 * 0.1**2 * np.eye(3), rtol=1e-6)
 
 
 def test_inertia_of_newton_goes_before_a_diagonal_one() -> None:

@@ -242,8 +242,7 @@ class Life:
         if self.wrapper is not None:
             self.wrapper.disable_auto_step_pre_physics()
             if self.is_stepping and self._robots_are_there():
-                efforts = self.world.physics.arrays["actuation_forces"]
-                assert not efforts.any(), "nothing pushes on"
+                assert not self.world.physics.arrays["actuation_forces"].any(), "nothing pushes on"
             self.auto = False
 
     def enable(self) -> None:

@@ -33,8 +33,7 @@ def test_from_csv_to_usd_and_a_report(tmp_path, known, capsys) -> None:
     log, out = written_log(tmp_path / "log.csv"), tmp_path / "motors.usda"
     made = ["--report", str(tmp_path / "report.html"), "--plot", str(tmp_path / "plot.png")]
     chosen = ["--model", "viscous friction", "Coulomb friction"]
-    given = ["identify", PENDULUM, str(log), "--config", str(known), "-o", str(out), *made, *chosen]
-    assert main(given) == 0
+    assert main(["identify", PENDULUM, str(log), "--config", str(known), "-o", str(out), *made, *chosen]) == 0
     printed = capsys.readouterr().out
     assert printed.lstrip().startswith("Explained: ") and "Model: Coulomb friction." in printed
     assert "coulomb" in printed

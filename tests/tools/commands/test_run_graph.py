@@ -97,8 +97,7 @@ def test_option_out_of_range_is_an_error(option, value, capsys) -> None:
 
 
 def test_all_problems_of_a_file_are_told(tmp_path, capsys) -> None:
-    path = broken(tmp_path, graph(node("A", "no.such.Type") + node("B", "nor.This.One")))
-    assert main(["run", path]) == 1
+    assert main(["run", broken(tmp_path, graph(node("A", "no.such.Type") + node("B", "nor.This.One")))]) == 1
     assert capsys.readouterr().err.count("must be a node type known outside Kit") == 2
 
 

@@ -46,8 +46,7 @@ def test_efforts_have_the_bits_of_the_package(name: str, tmp_path: Path) -> None
 @pytest.mark.parametrize("name", ["anymal_c", "franka_panda", "so101", "unitree_g1"])
 @pytest.mark.slow
 def test_robots_of_the_package(name: str, tmp_path: Path) -> None:
-    efforts = steps_alike(read_robot(ROBOTS / f"{name}.usda"), tmp_path, 200)
-    assert efforts.any(axis=1).all()
+    assert steps_alike(read_robot(ROBOTS / f"{name}.usda"), tmp_path, 200).any(axis=1).all()
 
 
 def test_what_c_cannot_have_is_refused() -> None:
@@ -75,8 +74,7 @@ def test_numbers_are_named_and_tables_stand_once() -> None:
 
 
 def test_names_of_strangers_end_no_comment() -> None:
-    text = c_text(read_robot(ARM), ["of a joint */ int x; /*"])
-    assert "*/ int x" not in text
+    assert "*/ int x" not in c_text(read_robot(ARM), ["of a joint */ int x; /*"])
 
 
 def test_what_is_used_comes_first() -> None:

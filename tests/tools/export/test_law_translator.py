@@ -141,8 +141,7 @@ def three_of_two(value: float) -> float:
 
 @wp.func
 def taken_name(value: float) -> float:
-    double = value + value
-    return double
+    return value + value
 
 
 @wp.func

@@ -10,5 +10,4 @@ def test_names_are_literals() -> None:
     name = 'a"]\nimport os\n.*'
     joint = ExportedJoint(name, False, None, {"kp": 1.0, "kd": 0.5}, ())
     text = lab_text(ExportedRobot("r\nimport os", "/r", (joint,)), ["loss\nimport os"])
-    imports = [one for one in ast.walk(ast.parse(text)) if isinstance(one, ast.Import)]
-    assert imports == [] and r"\\.\\*" in text
+    assert [one for one in ast.walk(ast.parse(text)) if isinstance(one, ast.Import)] == [] and r"\\.\\*" in text

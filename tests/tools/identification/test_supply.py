@@ -106,5 +106,4 @@ def test_volts_are_in_all_logs_or_in_none() -> None:
     require_volts([with_volts, with_volts])
     with pytest.raises(ValueError, match="volts: with volts: must be in all logs or in none"):
         require_volts([plain, with_volts])
-    one = [hidden_log(PENDULUM, {"hinge": hidden_motor()}, ["hinge"], seconds=0.1)]
-    require_volts(one)
+    require_volts([hidden_log(PENDULUM, {"hinge": hidden_motor()}, ["hinge"], seconds=0.1)])

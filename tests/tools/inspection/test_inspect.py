@@ -90,8 +90,7 @@ def test_values_are_si_with_units_and_layers(tmp_path) -> None:
 def test_stages_in_other_units_are_told_in_si(tmp_path) -> None:
     """In centimetres, torques of a file are 1e-4 N·m."""
     file = edited(tmp_path, lambda stage: stage.SetMetadata("metersPerUnit", 0.01))
-    shoulder = robot_of(file).actuators[0]
-    assert shoulder.values["PD", "kp"].value == pytest.approx(200e-4)
+    assert robot_of(file).actuators[0].values["PD", "kp"].value == pytest.approx(200e-4)
     assert robot_of(file).joint("extension").value("upper_limit") == pytest.approx(0.004)
 
 

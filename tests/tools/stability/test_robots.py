@@ -207,8 +207,7 @@ def test_arm_vibrates_from_the_limit_on(engine: str, dt: float, delay: int) -> N
         kp, kd = gains(np.array([0.5, 1.0]) * shares, dt, stiff)
         bench.set_gains(kp, kd)
         bench.robot.set_dof_positions(bench.rest)
-        told = bench.actuators.stability()
-        assert bench.grows_from(told.robots[0].margin, kp, kd, within=0.1)
+        assert bench.grows_from(bench.actuators.stability().robots[0].margin, kp, kd, within=0.1)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -165,8 +165,7 @@ def test_target_and_gain_are_set_where_asked_for(sim, actuators) -> None:
     assert live.gain(0, "kp") == before[0][1]
     live.set_gain(0, "kp", 7.0)
     assert live.gain(0, "kp") == 7.0
-    targets = aa.Articulation("/World/Arm").get_dof_position_targets().numpy()
-    assert targets[:, 0].tolist() == [0.0, 0.5, 0.0]
+    assert aa.Articulation("/World/Arm").get_dof_position_targets().numpy()[:, 0].tolist() == [0.0, 0.5, 0.0]
     assert (actuators.actuators[0].controller.read("kp") != before[0]).tolist() == [False, True, False]
     sim.step()
     computed = {effort.column: effort.computed for effort in live.efforts()}

@@ -271,8 +271,7 @@ def test_read_and_write_name_a_port_by_path(runs) -> None:
 )
 def test_unknown_path_is_an_error_with_the_nearest(runs, attribute, message) -> None:
     made = loaded(node("T", TICK), record("A", "T.outputs:tick"))
-    text = refused(runner.GraphError, lambda: made.read(attribute))
-    assert text.startswith(f"<{attribute}>: {message}")
+    assert refused(runner.GraphError, lambda: made.read(attribute)).startswith(f"<{attribute}>: {message}")
 
 
 @cases(

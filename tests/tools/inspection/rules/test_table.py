@@ -299,8 +299,7 @@ def test_limits_before_a_gear_are_compared_at_the_joint(tmp_path) -> None:
     stage = Usd.Stage.Open(str(tmp_path / "fixed.usda"))
     assert stage.GetPrimAtPath(OF_SHOULDER).GetAttribute("newton:maxEffort").Get() == pytest.approx(60.0)
     (motor,) = (one for name, one in aa.motors_of(str(tmp_path / "fixed.usda")).items() if name == "shoulder")
-    limit = motor.clamping[0]
-    assert limit.max_effort == pytest.approx(60.0 / 50.0) and motor.armature == pytest.approx(0.25)
+    assert motor.clamping[0].max_effort == pytest.approx(60.0 / 50.0) and motor.armature == pytest.approx(0.25)
 
 
 def test_gains_that_would_do_are_said(tmp_path) -> None:
