@@ -253,8 +253,6 @@ class Life(stateful.RuleBasedStateMachine):
     def first_world(self) -> None:
         self.new_world()
 
-    # physics
-
     @property
     def world(self) -> World:
         return self.worlds[-1]
@@ -334,8 +332,6 @@ class Life(stateful.RuleBasedStateMachine):
         world.gains[:, row, column] = gain, gain / 2
         world.kept[row, column] = world.owned()[row, column]
 
-    # birth
-
     @stateful.precondition(lambda self: len(self.world.open) < 4)
     @stateful.rule(auto=often)
     def read_from_stage(self, auto: bool) -> None:
@@ -373,8 +369,6 @@ class Life(stateful.RuleBasedStateMachine):
         with overlaps(int(self.world.playing and self.world.attach(one))):
             one.wrapper = make()
         self.wrappers.append(one)
-
-    # life
 
     def pick(self, pick: int) -> tuple[Expected, aa.ArticulationActuators]:
         one = self.wrappers[pick % len(self.wrappers)]
@@ -451,8 +445,6 @@ class Life(stateful.RuleBasedStateMachine):
             state, one.steps = one.saved
             wrapper.restore_state(state)
             one.saved = None
-
-    # death
 
     @stateful.precondition(lambda self: self.wrappers)
     @stateful.rule(pick=picks, keep=st.booleans())

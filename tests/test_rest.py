@@ -11,7 +11,6 @@ ENGINES = [
     "mujoco",
     pytest.param("physx", marks=pytest.mark.skipif(find_spec("ovphysx") is None, reason="ovphysx is not installed")),
 ]
-# [rad/s], [rad]
 RMS, DRIFT = 1e-6, 1e-5
 
 

@@ -94,7 +94,6 @@ def test_their_own_tests_pass(monkeypatch) -> None:
     exec(compile(path.read_text("utf-8"), str(path), "exec"), vars(module))
     result = unittest.TestResult()
     with warnings.catch_warnings():
-        # of Torch
         warnings.simplefilter("ignore")
         unittest.defaultTestLoader.loadTestsFromModule(module).run(result)
     assert [text for _, text in result.errors + result.failures] == []

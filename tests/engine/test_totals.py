@@ -149,7 +149,6 @@ def test_a_reset_between_steps_of_a_round_counts_for_both_orders(rng) -> None:
     both.assemblies[0].step(DT)
     hip = both.total() - before
     assert before.all() and hip[[0, 2]].all() and both.total()[1] == 0
-    # all of them
     for one in both.assemblies:
         one.reset()
     both.assemblies[0].step(DT)

@@ -100,7 +100,6 @@ def odd_array(rng: np.random.Generator, array: np.ndarray):
                 fixed.flags.writeable = False
                 return fixed
             if kind == 8:
-                # one byte off
                 memory = np.zeros(array.nbytes + 8, np.uint8)
                 off = memory[1 : 1 + array.nbytes].view(array.dtype).reshape(array.shape)
                 off[...] = array

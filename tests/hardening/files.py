@@ -185,7 +185,6 @@ def _turn_network(rng: np.random.Generator, data: bytes) -> bytes:
             case 2 if node.input:
                 node.input[int(rng.integers(len(node.input)))] = any_of(names)
             case 2 | 3:
-                # between two others
                 count = int(rng.integers(1, 4))
                 before = (
                     [any_of(names) for _ in range(count)] if rng.random() < 0.5 else [*node.input[:1], any_of(names)]
@@ -307,7 +306,6 @@ def _turn_field(rng: np.random.Generator, one, field, same: list, words: list[st
         del values[at]
     elif field.message_type is not None:
         if how < 0.6 and len(values) > 1:
-            # in another order
             parts = [type(part).FromString(part.SerializeToString()) for part in values]
             parts.insert(int(rng.integers(len(parts))), parts.pop(at))
             del values[:]

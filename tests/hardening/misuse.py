@@ -535,7 +535,6 @@ def main() -> int:
         importlib.import_module(f"{PACKAGE}.{module}")
     start, ends, shown = time.perf_counter(), Counter[str](), Counter[str]()
     print(f"seed {args.seed}, {args.count} calls", flush=True)
-    # where calls write
     folder = tempfile.TemporaryDirectory(prefix="misuse-", ignore_cleanup_errors=True)
     os.chdir(folder.name)
     for number, what, ending in results(args.seed, list(range(args.count)) if args.only is None else [args.only]):

@@ -173,7 +173,6 @@ def run(name: str, work: Callable[[int], None], seconds: float) -> tuple[int, li
     def loop(thread: int) -> None:
         ready.wait()
         try:
-            # once at least
             while not rounds[thread] or time.monotonic() < end:
                 work(thread)
                 rounds[thread] += 1

@@ -35,7 +35,6 @@ WHOLE = {
     "newton": ("newton", "", "mujoco"),
     "mujoco": ("mujoco", "", "mujoco"),
 }
-# README's first example
 README = r"""
 import re, sys
 code = re.findall(r"^```python\n(.*?)^```", open("README.md", encoding="utf-8").read(), re.DOTALL | re.MULTILINE)

@@ -76,7 +76,6 @@ def sample(config: type[Config]) -> Config:
         elif one.type == "float[]":
             values[name] = [0.3 + 0.05 * at, 0.5 + 0.05 * at, 0.6 + 0.05 * at]
     if config is aa.ServoControlConfig:
-        # in seconds
         values["kd"] = 0.02
     return config(**values)
 

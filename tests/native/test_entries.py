@@ -26,7 +26,6 @@ WITHOUT_ARGUMENTS = {
 }
 # for the benchmarks: they take as long as they are told
 MEASURES = {"Plan.time_steps", "time_stream"}
-# made by others
 MADE = {"Noted", "Evaluation"}
 
 

@@ -165,8 +165,6 @@ class Original:
         self.data.qfrc_applied[self.model.jnt_dofadr[joints]] = efforts
         mujoco.mj_step(self.model, self.data)
 
-    # inside
-
     def _equalities(self) -> list[Coupling]:
         model = self.model
         return [

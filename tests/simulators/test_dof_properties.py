@@ -69,7 +69,6 @@ def test_stopped_setter_authors_the_attribute_in_its_unit(engine, name, part, at
 
 
 @pytest.mark.filterwarnings("ignore:joints begin outside their limits")
-# MuJoCo has none
 @pytest.mark.filterwarnings("ignore:.*performance envelope:UserWarning")
 @pytest.mark.parametrize(("name", "part", "attribute", "unit"), PROPERTIES, ids=IDS)
 def test_what_is_set_while_stopped_holds_after_play(engine, name, part, attribute, unit) -> None:

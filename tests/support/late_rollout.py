@@ -165,8 +165,6 @@ class LateRollout:
         self.loss(exact)
         return found
 
-    # on a tape
-
     def actuator(self, **more) -> tuple[Actuator, dict[str, wp.array]]:
         parameters = {name: array(values) for name, values in self.values.items() if name.split()[0] in self.laws}
         made = []

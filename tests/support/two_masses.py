@@ -99,7 +99,6 @@ class TwoMasses:
         return 1.0 + np.where(is_resolved, self._squared(self.inertia) / 2, 0.0)
 
     def _squared(self, inertia: np.ndarray) -> np.ndarray:
-        # (h·ω)²
         return self.dt**2 * self.stiffness * (1 / self.rotor + 1 / inertia)
 
 

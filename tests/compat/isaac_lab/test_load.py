@@ -277,6 +277,5 @@ def test_robots_of_isaac_lab_are_those_that_run(monkeypatch) -> None:
                     refused.append(f"{name}: {error}")
     assert read >= 40 and (later > 20) is (version == "3.0")
     wrong = [one for one in refused if "/ActuatorNets/" not in one and "ThrusterCfg" not in one]
-    # a comprehension
     wrong = [one for one in wrong if not one.startswith("DR_LEGS_IMPLICIT_PD_CFG")]
     assert wrong == []

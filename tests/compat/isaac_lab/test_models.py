@@ -229,7 +229,6 @@ def test_parameters_are_arrays_that_act_when_written() -> None:
     np.testing.assert_allclose(applied(model, 0.1), [[20.0, 20.0], [0.1, 0.1], [20.0, 20.0]], rtol=1e-6)
     model.stiffness = 100.0
     np.testing.assert_allclose(applied(model, 0.1, 1.0), np.tile([0.0, 10.0], (3, 1)), atol=1e-5)
-    # the corner follows
     model.actuator_effort_limit[:] = 5.0
     model.actuator_velocity_limit[:, 0] = 10.0
     np.testing.assert_allclose(applied(model, 9.0, 10.2)[0], [-2.0, 5.0], rtol=1e-4)

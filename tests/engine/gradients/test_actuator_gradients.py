@@ -98,7 +98,6 @@ RANGES = {
     "magnet_coefficient": (0.001, 0.01),
     "ratio": (0.5, 3.0),
     "offset": (-0.5, 0.5),
-    # flags and choices
     "targets": (0.0, 1.0),
     "command": (0.0, 0.4),
     "driver": (0.0, 0.4),

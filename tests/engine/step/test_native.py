@@ -464,7 +464,6 @@ def of_state(at: int, given):
 
 @cases(
     "call, words",
-    # parameters
     (gave("share", 9, floats(3)), "row = 9: must be below 9"),
     (gave("share", 0, floats(2)), r"values of row 0 has shape \(2,\): must be contiguous, of shape \(3,\)"),
     (gave("share", 0, floats((1, 3))), r"values of row 0 has shape \(1, 3\)"),
@@ -487,7 +486,6 @@ def of_state(at: int, given):
     (gave("own_lag", np.zeros((2, 3), np.int64)), "lag has dtype int64: must be int32"),
     (gave("own_lag", np.zeros((3, 3), np.int32)), r"lag has shape \(3, 3\)"),
     (gave("own_lag", crooked((2, 3), np.int32)), "lag: must be aligned"),
-    # curves
     (gave("add_curve", 0, 0, floats((2, 3)), [1]), "law of a curve: must be one that has this curve"),
     (gave("add_curve", 2, 0, floats((2, 3)), [1]), "law of a curve"),
     (gave("add_curve", 4, 0, floats((2, 3)), [1]), "law of a curve"),
@@ -502,7 +500,6 @@ def of_state(at: int, given):
     (gave("add_curve", 3, 0, np.eye(3, dtype=np.float32), [1]), "curve: must be of points that do not decrease"),
     (gave("add_curve", 3, 0, floats((2, 3), np.nan), [1]), "curve: must be of points that do not decrease"),
     *((gave("add_curve", 3, 0, floats((2, 3)), slots), f"slots of a curve.*{words}") for slots, words in SLOT_ERRORS),
-    # columns
     (gave("bind_columns", [floats((2, 3))] * 4, floats((2, 3)), [0, 1, 2]), "inputs: must be positions, velocities"),
     (columns(0, floats((2, 3)), (0, 1)), "columns: must be one per slot"),
     (columns(0, floats((2, 3)), (0, 1, 3)), "column = 3: must be one of the 3 columns of input 0"),
@@ -523,7 +520,6 @@ def of_state(at: int, given):
     (columns(5, overlapping(rows=0)), "efforts: must be made of rows that do not overlap"),
     (columns(5, floats((2, 2))), "column = 2: must be one of the 2 columns of efforts"),
     (columns(5, np.zeros((2, 3))), "efforts has dtype float64"),
-    # indices
     (lambda: one().bind_indices(ENDS[:6], [floats(4)] * 7, [None] * 7), "arrays: must be five signals and two outputs"),
     (lambda: one().bind_indices(ENDS, [floats(4)] * 6, [None] * 7), "five signals and two outputs"),
     (lambda: one().bind_indices(ENDS, [floats(4)] * 7, [None] * 6), "five signals and two outputs"),
@@ -550,12 +546,10 @@ def of_state(at: int, given):
     (between(6, floats(6)), "efforts has shape"),
     (between(6, crooked()), "efforts: must be aligned"),
     (between(7, floats((2, 6))[:, ::2]), "computed has shape"),
-    # what is told
     (gave("observe", floats((2, 2)), None), "computed has shape"),
     (gave("observe", read_only(), None), "computed: must be writeable"),
     (gave("observe", None, np.zeros((2, 3), np.int8)), "limited_by has dtype int8: must be uint8"),
     (gave("observe", None, np.zeros(6, np.uint8)), "limited_by has shape"),
-    # states
     (
         lambda: core.State([floats((3, 4))] * 2, np.zeros(4, np.int32), np.zeros(1, np.int32), []),
         "buffers: must be three",
@@ -586,7 +580,6 @@ def of_state(at: int, given):
     (lambda: plan().use(*[core.State([], None, None, [floats(2)])] * 2), "leg: delay_state"),
     (lambda: plan().use(*[state(2, 2, 3)[0]] * 2), "leg: state of its laws"),
     (lambda: plan().use(state(2, 2, 3, [2])[0], state(2, 2, 3, [3])[0]), "leg: state of its laws"),
-    # in between
     (gave("reset", [2]), "robot = 2: must be below 2"),
     (gave("reset", [0, -1]), "robot = -1"),
     (gave("set_faults", [(2, 0, 1, 0)], 0), "faults: must be of these robots"),

@@ -31,7 +31,6 @@ def test_a_step_that_is_too_short_for_what_is_kept_is_refused(stages, longest) -
         return
     with pytest.raises(ValueError, match=r"'hip': \w+: a delay of .* steps of .* s: must be at most \d+\. Give max_"):
         arrays.step(zeros, zeros, zeros, longest / 2.0)
-    # nothing is lost
     arrays.step(zeros, zeros, zeros, longest)
 
 

@@ -392,7 +392,6 @@ REFUSED: dict[str, tuple[Callable, str]] = {
         "no influence|output",
     ),
     "metadata": (lambda: model([], {}, metadata="[1]"), "expected a JSON object"),
-    # found by tests/hardening/files.py
     "no axis": (lambda: model([node("Concat", "x x", "y")], {}), "operator Concat: axis is missing"),
     "attribute of another type": (
         lambda: model([*LAYER, node("Elu", "a", "h", alpha="[1]"), HEAD], {**WB, **V}),

@@ -488,7 +488,6 @@ BAD_NAMES = (
 LINKED = {"articulation_root": "/World/Linked", "target_names": "wheel"}
 AVAILABLE = "['ball', 'hip', 'slide', 'twin', 'weld', 'wheel']"
 REFUSALS = {
-    # the robot
     **{
         f"root {path!r}": Refusal((f"articulation_root = {path!r}", "Give the path"), {"articulation_root": path})
         for path in (
@@ -508,12 +507,10 @@ REFUSALS = {
     "root inactive": Refusal(
         ("'hip'", "</World/Asleep>", "Available: []"), {"articulation_root": "/World/Asleep", "target_names": "hip"}
     ),
-    # the name
     **{
         f"name {name!r}": Refusal((f"name = {name!r}", "must be a USD identifier"), {"name": name})
         for name in (*BAD_NAMES, None, 5)
     },
-    # the joints
     "joint unknown": Refusal(("'knee'", ROOT, AVAILABLE), {"target_names": "knee"}),
     "joint as path of another robot": Refusal(
         ("'/World/Other/elbow'", AVAILABLE), {"target_names": "/World/Other/elbow"}
@@ -535,7 +532,6 @@ REFUSALS = {
         )
         for names in (None, 5, [5], ["hip", None], [["hip"]], b"hip")
     },
-    # the configs
     **{
         f"controller {value!r}": Refusal(
             (f"controller = {value!r}", f"must be a config of a control law ({CONTROL_NAMES})"),
@@ -569,7 +565,6 @@ REFUSALS = {
         )
         for value in (3, [DelayConfig(1)], DelayConfig, PD)
     },
-    # the values
     **{
         f"kp {value!r}": Refusal(
             (f"PDControlConfig.kp = {value!r}", "must be finite and >= 0 in single precision", "Give a value"),
@@ -619,7 +614,6 @@ REFUSALS = {
             "delay": DelayConfig(-3),
         },
     ),
-    # the place
     "layer locked": Refusal(("layer root.usda is locked", "unlock"), prepare=locked),
     "name taken": Refusal((f"<{PATH}> exists already", "overwrite_existing=True"), prepare=taken),
     "name taken by another type": Refusal((f"<{PATH}> exists already",), prepare=taken_by_another_type),

@@ -79,7 +79,6 @@ SCHEMAS = CONTROLLERS | CLAMPS | DELAY
 HARMLESS = ["PhysxJointAPI", "CollectionAPI:links", "AcmeControlAPI", "NewtonActuatorControlBaseAPI"]
 UNKNOWN = ["NewtonPDControllAPI", "NewtonPDControlAPI:left", "NewtonMagicClampingAPI", "NewtonMimicAPI", "NewtonThing"]
 MISSPELLED = ["Kp", "max_effort", "gain", "kp:gain", "delaysteps"]
-# USD's own types
 TYPES = {
     name: kind
     for name in dir(Sdf.ValueTypeNames)

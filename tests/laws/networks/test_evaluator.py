@@ -380,7 +380,6 @@ def test_the_core_refuses_lines_that_lead_out_of_their_network(name) -> None:
     for number, at, value in itertools.product(range(len(lines)), range(1, 9), (-1, most, (1 << 63) - 1)):
         line = lines[number]
         if at == 8 and line[0] not in ("lstm", "gru"):
-            # no layer
             continue
         changed = *line[:at], value, *line[at + 1 :]
         with pytest.raises(ValueError, match=f"instruction {line[0]}"):

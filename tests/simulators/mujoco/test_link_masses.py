@@ -22,7 +22,6 @@ OLD = FILE.format(com="0 0 0", mass=1, inertia="0.1 0.1 0.1 0 0 0")
 NEW = FILE.format(com="0.1 0.05 -0.2", mass=2.5, inertia="0.2 0.25 0.3 0.01 0.02 0.03")
 COM = [0.1, 0.05, -0.2]
 INERTIA = [0.2, 0.01, 0.02, 0.01, 0.25, 0.03, 0.02, 0.03, 0.3]
-# base and leg
 LINKS = [0, 2]
 
 

@@ -37,8 +37,6 @@ class ActionGraphs:
                 if _type(stage.GetPrimAtPath(wire.GetPrimPath())) == TICK:
                     self._compute(stage.GetPrimAtPath(path))
 
-    # inside
-
     def _read(self) -> None:
         for prim in self._world.usd_context.get_stage().Traverse():
             if prim.GetTypeName() == "OmniGraphNode":

@@ -140,8 +140,6 @@ class Life:
             getattr(self, action)()
             self.check()
 
-    # actions
-
     def open(self) -> None:
         self._stage_goes()
         self.world.open(stage_with_robots())
@@ -187,7 +185,6 @@ class Life:
             self._becomes_ready()
         before = {name: array.copy() for name, array in physics.arrays.items()}
         if runs and self.is_stepping and not self._robots_are_there():
-            # somebody deleted them
             self.errors += 1
             self.has_failed = True
         world.update()
@@ -272,8 +269,6 @@ class Life:
         # somebody's callback takes the place of another
         manager.register_callback(lambda _: None, SimulationEvent.SIMULATION_STARTED)
 
-    # what is expected
-
     @property
     def is_stepping(self) -> bool:
         return self.is_attached and self.auto and not self.has_failed
@@ -317,8 +312,6 @@ class Life:
 
     def _gone(self) -> None:
         self.wrapper, self.is_attached, self.has_failed, self.is_stale = None, False, False, False
-
-    # checks
 
     def check(self) -> None:
         world, log = self.world, self.world.log

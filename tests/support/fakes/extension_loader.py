@@ -79,8 +79,6 @@ class ExtensionManager:
     def running(self, ext_id: str) -> list:
         return self._known[ext_id].running
 
-    # what extensions call
-
     def get_extensions(self) -> list[dict]:
         return [
             {"id": one.id, "name": one.name, "path": str(one.path), "enabled": one.enabled}
@@ -121,8 +119,6 @@ class ExtensionManager:
     @property
     def hooks(self) -> list[Hook]:
         return list(self._hooks)
-
-    # inside
 
     def _find(self, ext_id: str) -> Known | None:
         if ext_id in self._known:

@@ -82,8 +82,6 @@ class KitWorld:
             self._physx_stops = stream.create_subscription_to_pop_by_type(stop, lambda _: self.physics.unload())
         self._replaced: dict[str, types.ModuleType | None] = {}
 
-    # the process
-
     def __enter__(self) -> KitWorld:
         made = self.modules()
         self._replaced = {name: sys.modules.get(name) for name in made}
@@ -207,8 +205,6 @@ class KitWorld:
         self.physics.delete(path)
         if self.simulation_manager is not None:
             self.simulation_manager.prim_deleted(path)
-
-    # inside
 
     def _load(self) -> None:
         if not self.physics.is_loaded:

@@ -79,8 +79,6 @@ class IsaacSimPython:
             self._write_down()
         self.world.__exit__()
 
-    # inside
-
     def _frame(self) -> None:
         if self.world.timeline.is_playing():
             # physics first: some steps are over before the first pulse of a graph

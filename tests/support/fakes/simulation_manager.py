@@ -86,8 +86,6 @@ class SimulationManager:
         made._start()
         return made
 
-    # callbacks
-
     @classmethod
     def register_callback(
         cls, callback: Callable, event: SimulationEvent | IsaacEvents, *, order: int = 0, **kwargs
@@ -154,8 +152,6 @@ class SimulationManager:
     @classmethod
     def _is_gate_open(cls) -> bool:
         return cls._simulation_view_created
-
-    # life
 
     @classmethod
     def _start(cls) -> None:
@@ -236,8 +232,6 @@ class SimulationManager:
             with contextlib.suppress(ReferenceError):
                 callback(path)
 
-    # queries
-
     @classmethod
     def get_physics_simulation_view(cls) -> SimulationView | None:
         return cls._view
@@ -270,8 +264,6 @@ class SimulationManager:
     @classmethod
     def get_physics_dt(cls, physics_scene: str | None = None) -> float:
         return cls._physics_dt
-
-    # stepping, by scripts
 
     @classmethod
     def setup_simulation(cls, dt: float | None = None, device: str | None = None) -> None:

@@ -186,7 +186,6 @@ def test_motors_of_a_real_arm_are_found_without_options() -> None:
     fit, judge = (read_logs(sorted((LOGS / "arm_logs" / part).glob("*.csv")), names) for part in ("fit", "judge"))
     found = identify(robot, fit)
     assert found.chosen == "Coulomb friction"
-    # unseen
     assert not any(np.nan_to_num(value_of(motor, "encoder_bias")) for motor in found.motors.values())
     # which holds the elbow under its weight
     assert 0.2 < value_of(found.motors["elbow_flex"], "startup") < 1.2

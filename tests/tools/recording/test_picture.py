@@ -124,7 +124,6 @@ def test_efforts_of_motor_and_friction_are_drawn_and_sticking_is_shaded() -> Non
 def test_units_are_those_of_the_joints(tmp_path) -> None:
     with aa.Simulation(REPOSITORY / "data" / "robots" / "arm_2dof.usda") as simulation:
         simulation.play()
-        # unreferenced actuators close
         arm = aa.ArticulationActuators("/World/Arm")
         with arm.record() as log:
             simulation.step(3)

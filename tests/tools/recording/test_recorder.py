@@ -173,7 +173,6 @@ def test_faults_are_noted_until_the_reset(way) -> None:
             if step == 3:
                 leg.actuated.reset(indices=[2])
     expected = np.zeros((6, ROBOTS, 3))
-    # the second input
     expected[2:5, 2, 2] = 2
     np.testing.assert_array_equal(log.faults, expected)
     # a reused row of a ring

@@ -26,12 +26,10 @@ def test_tone_is_measured_in_spite_of_motion(frequency, count, rng) -> None:
     "calm",
     np.zeros_like(TIME),
     0.3 * TIME + 0.1 * TIME**2,
-    # a decaying oscillation
     0.5 - 0.5 * np.exp(-4 * TIME) * np.cos(2 * np.pi * 8 * TIME),
     # steps from target to target
     0.2 * np.sign(np.sin(2 * np.pi * TIME)),
     np.random.default_rng(0).normal(size=len(TIME)),
-    # negligible
     1e-7 * np.sin(2 * np.pi * 40 * TIME),
     ids=["rest", "ramp", "ringing", "jumps", "noise", "tiny"],
 )

@@ -48,7 +48,6 @@ def test_damping_ratio_is_that_of_the_step() -> None:
         assert damping_ratio_of(1.0, 0.0, 2.0, 2.0, product) == pytest.approx(added, rel=0.03, abs=1e-12)
         assert damping_ratio_of(1.0, 0.04, 2.0, 2.0, product) == pytest.approx(added + 0.02, rel=0.03)
     assert damping_ratio_of(1e6, 0.0, 2.0, 2.0, 0.1) == damping_ratio_of(50.0, 0.0, 2.0, 2.0, 0.1)
-    # an overdamped one
     assert damping_ratio_of(1.0, 1e3, 2.0, 2.0, 0.01) == 1.0
 
 

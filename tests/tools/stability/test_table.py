@@ -10,7 +10,6 @@ from isaacsim.core.experimental.actuators.tools.stability.table import Mechanics
 from isaacsim.core.experimental.actuators.tools.stability.timing import Timing
 from refusals import cases
 
-# two coupled joints
 MATRIX = [[0.5, 0.1], [0.1, 0.05]]
 
 

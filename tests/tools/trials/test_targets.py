@@ -37,7 +37,6 @@ def test_sine_begins_in_the_pose_and_stays_inside() -> None:
     np.testing.assert_allclose(curve[0], ROOM.initial[0], atol=1e-9)
     assert (curve >= ROOM.lower - 1e-9).all() and (curve <= ROOM.upper + 1e-9).all()
     np.testing.assert_allclose(np.ptp(curve, axis=0), [0.4, 0.4, 0.09, 0.4], atol=1e-3)
-    # continuous and periodic
     assert np.abs(np.diff(curve, axis=0)).max() < 0.2 * np.pi * 0.005 * 1.01
     np.testing.assert_allclose(curve[400], curve[0], atol=1e-9)
 

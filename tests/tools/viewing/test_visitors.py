@@ -9,7 +9,6 @@ OWN, ALLOWED = "Robot.lan", {"proxy.example"}
 
 @cases(
     "host, origin",
-    # not a browser
     ("127.0.0.1:8080", None),
     ("127.0.0.1:8080", "http://127.0.0.1:8080"),
     ("localhost:9000", "http://localhost:9000"),
@@ -23,7 +22,6 @@ OWN, ALLOWED = "Robot.lan", {"proxy.example"}
     ("robot.lan:8080", "http://robot.lan:8080"),
     ("ROBOT.lan.:8080", "http://robot.lan:8080"),
     ("robot.lan", "https://robot.lan"),
-    # through a proxy
     ("proxy.example", "https://proxy.example"),
     ("127.0.0.1:8080", "https://proxy.example:8443"),
 )

@@ -322,14 +322,12 @@ def test_buttons_and_selectors_do_what_they_say() -> None:
 
             drag_and_see(0, 0, 20.0)
             wait_for(lambda: robots[0].get_dof_positions().numpy()[0, 0] > 0.1, page)
-            # pause
             page.get_by_role("button", name="pause").click()
             told("paused")
             time_then, steps = sim.time, sim.step_count
             told(f"{time_then:.2f} s")
             page.wait_for_timeout(300)
             assert (sim.time, sim.step_count) == (time_then, steps)
-            # a step
             page.get_by_role("button", name="step").click()
             wait_for(lambda: sim.step_count == steps + 1, page)
             page.wait_for_timeout(300)
@@ -360,7 +358,6 @@ def test_buttons_and_selectors_do_what_they_say() -> None:
                 number.press(key)
             page.wait_for_timeout(300)
             assert view._live.env == 11
-            # continue
             page.get_by_role("button", name="continue").click()
             told("running")
             wait_for(lambda: robots[1].get_dof_positions().numpy()[11, 0] > 0.1, page)
