@@ -111,7 +111,6 @@ def test_max_effort_holds_in_whatever_order_it_was_authored(clamps) -> None:
 
 
 def test_integral_follows_dt_and_reset() -> None:
-    """The integral grows by error times dt, stops at its limit, and starts over after a reset."""
     host = ArraysHost(
         ["knee"], path=ROOT, stage=stage_with({"knee": (aa.PIDControlConfig(0.0, 10.0, 0.0, 0.05), [], None)})
     )

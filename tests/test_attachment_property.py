@@ -100,8 +100,6 @@ class Memory:
 
 
 class Mujoco:
-    """Two environments of the arm, in motion; drives have gains."""
-
     joints, on_stage, dt = ("shoulder", "extension"), (0, 1), 1 / 240
     everywhere, one = "/World/Arm", "/World/envs/env_{}/Arm"
     efforts_stay = False
@@ -157,8 +155,6 @@ class Expected:
 
 
 class World:
-    """A simulation, and what its bus, gains and efforts should be."""
-
     def __init__(self, make: Callable[[int], Any], generation: int) -> None:
         self.real = make(generation)
         self.shape = ROWS, len(self.real.joints)
@@ -228,7 +224,6 @@ class World:
         return freed
 
     def compute(self, one: Expected) -> bool:
-        """One step of a wrapper; returns whether its law fails, which calls it twice."""
         if one.calls_left is not None:
             one.calls_left -= 2
             if one.calls_left <= 0:
@@ -278,7 +273,6 @@ class Life(stateful.RuleBasedStateMachine):
     @stateful.precondition(lambda self: self.world.playing)
     @stateful.rule(stage_stays=often)
     def stop(self, stage_stays: bool) -> None:
-        """Old wrappers are still there when another stage is opened."""
         if stage_stays or len(self.worlds) > 3:
             self.world.real.stop()
             self.world.end()
@@ -487,13 +481,11 @@ class Life(stateful.RuleBasedStateMachine):
         self.wrappers_can_be_asked()
 
     def nobody_is_called_in_vain(self) -> None:
-        """Three callbacks for the life of a wrapper, and one while it steps."""
         for world in self.worlds:
             expected = world.callbacks_before + 3 * len(world.open) + len(world.stepping)
             assert world.real.bus.num_callbacks == expected
 
     def gains_are_as_expected(self) -> None:
-        """Zero on driven joints, elsewhere as found or as set by the user."""
         if self.worlds and self.world.playing:
             world = self.world
             found = world.real.host.articulation(world.real.everywhere).get_dof_gains()

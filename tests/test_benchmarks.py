@@ -46,7 +46,6 @@ def build(known: candidates.Known, problem: Problem) -> candidates.Candidate:
 
 
 def changed(problem: Problem, name: str) -> Problem:
-    """The same problem over the same inputs with one value changed on its last joint."""
     other = copy.copy(problem)
     if name == "delay":
         other.delay -= 1
@@ -252,7 +251,6 @@ def test_tree_that_cannot_do_a_case_is_told(sides) -> None:
 
 @pytest.mark.slow
 def test_tree_is_this_repository(tmp_path) -> None:
-    """Another folder, where the package is found somewhere else, is refused."""
     with pytest.raises(against.TreeError, match="was loaded instead"), against.both(tmp_path):
         pass
 

@@ -92,7 +92,6 @@ def _in_the_repository(monkeypatch: pytest.MonkeyPatch):
 
 @pytest.fixture(autouse=True)
 def launched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Arguments that a snippet for Isaac Sim launches it with, by a stand-in for its application."""
     arguments: list[str] = []
     monkeypatch.setattr(isaacsim, "SimulationApp", lambda config: arguments.extend(config["extra_args"]), raising=False)
     return arguments
@@ -157,7 +156,6 @@ def test_quickstart_runs(tmp_path, monkeypatch) -> None:
 
 @pytest.mark.slow
 def test_own_law_is_stored_and_opened(tmp_path) -> None:
-    """The snippets of its page as files, and the commands, in processes of their own: what is registered stays."""
     page = (REPOSITORY / "docs" / "tutorials" / "your_own_law.md").read_text("utf-8")
     law, store = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
     (tmp_path / "my_law.py").write_text(law)
@@ -228,7 +226,6 @@ def test_docstrings_have_examples() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_and_commands_name_real_files(page) -> None:
-    """Relative links, pictures and `./python.sh` scripts of a page exist."""
     text = page.read_text()
     targets = [target for target in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in target]
     missing = [target for target in targets if not (page.parent / target).exists()]

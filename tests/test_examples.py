@@ -119,7 +119,6 @@ def test_example_is_short(script) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("example", "said"), [("many_robots", "panda_joint7"), ("drive_from_python", "")])
 def test_an_interrupted_example_has_no_traceback(example, said) -> None:
-    """One with a single motion shows its results up to there; others end with one line."""
     script = FOLDER / f"{example}.py"
     done = ran(
         [sys.executable, "-c", INTERRUPTED.format(script=str(script)), *QUICK.get(example, [])], env=with_path(FOLDER)
@@ -151,7 +150,6 @@ def test_example_check_can_fail(tmp_path) -> None:
     ("your_own_newton", "newton", "newton"),
 )
 def test_example_tells_at_once_what_to_install(script, library, extra, tmp_path) -> None:
-    """Without the library, before anything is computed, one line says which command installs it."""
     (tmp_path / f"{library}.py").write_text(f"raise ModuleNotFoundError(name='{library}')")
     done = run(FOLDER / f"{script}.py", env=with_path(tmp_path))
     assert done.returncode == 1
@@ -167,7 +165,6 @@ def test_example_tells_at_once_what_to_install(script, library, extra, tmp_path)
     ("train_with_stable_baselines", "baselines"),
 )
 def test_readme_names_extras_that_a_clone_lacks(script, extra) -> None:
-    """Beside the example; `./python.sh` installs those of all the others."""
     (row,) = [line for line in (FOLDER / "README.md").read_text().splitlines() if f"[{script}.py]" in line]
     assert f"extra `{extra}`" in row
 

@@ -59,7 +59,6 @@ def test_version_is_the_same_everywhere(manifest):
 
 
 def test_distribution_takes_its_version_from_the_package():
-    """Write it down for people in version.py, for Kit in the manifest, and nowhere else."""
     settings = _read_toml("pyproject.toml")
     assert settings["project"]["dynamic"] == ["version"] and "version" not in settings["project"]
     assert settings["tool"]["setuptools"]["dynamic"]["version"] == {"attr": f"{PACKAGE}.base.version.__version__"}

@@ -32,7 +32,6 @@ def modules_after(code: str) -> set[str]:
 )
 @pytest.mark.slow
 def test_import_loads_nothing_heavy(code, absent) -> None:
-    """The façade loads nothing; authoring needs no physics; Kit needs neither mujoco nor newton."""
     assert not modules_after(code) & set(absent)
 
 

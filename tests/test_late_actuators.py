@@ -25,7 +25,6 @@ def found_in(stages, config):
 
 @each_config
 def test_inspection_shows_all_fields_with_units(config, tmp_path) -> None:
-    """As they are in the file; `lint` has no complaint but that newton does not know the law."""
     file = edited(
         tmp_path, lambda stage: aa.add_motors(ARM, {".*": [PD, config]}, stage=stage, overwrite_existing=True)
     )

@@ -308,7 +308,6 @@ def test_linear_network_drives_physics_as_the_pd_law_that_it_is(robots, tmp_path
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("kind", NETWORKS)
 def test_agrees_with_newtons_own(kind, tmp_path, rng) -> None:
-    """newton runs the same file: ONNX, which it evaluates with Warp-NN."""
     newton = pytest.importorskip("newton.actuators", reason="newton is not installed")
     pytest.importorskip("warp_nn", reason="newton evaluates networks with Warp-NN, which is not installed")
     pytest.importorskip("onnx", reason="newton reads networks with onnx, which is not installed")

@@ -40,7 +40,6 @@ def outcome(arm: Arm) -> np.ndarray:
 
 
 def undisturbed(steps: int) -> np.ndarray:
-    """Where it is after so many more steps that nothing came between."""
     with aa.Simulation(ARM) as sim:
         alone = Arm(sim)
         sim.step(steps)

@@ -66,13 +66,11 @@ class Motion:
         self.errors = self.targets - self.q
 
     def require(self, law: np.ndarray, limits: np.ndarray) -> None:
-        """The efforts are those of the law, drives are off, targets are reached."""
         np.testing.assert_allclose(self.efforts, np.clip(law, -limits, limits), rtol=1e-4, atol=1e-3)
         assert not self.stiffnesses.any()
 
 
 def copy_to(root: Path) -> Path:
-    """Make this tree be at another place too, its scripts free to be changed."""
     shutil.copytree(SCRIPTS, root / SCRIPTS.relative_to(REPOSITORY))
     for entry in REPOSITORY.iterdir():
         if not (root / entry.name).exists():
@@ -147,7 +145,6 @@ def pid_of_graph(recording: dict[str, np.ndarray]) -> None:
 
 
 def test_drive_from_omnigraph(kind, tmp_path) -> None:
-    """Kit's own OmniGraph runs the graph of the file, with our node as Kit's database has it."""
     script = script_in(REPOSITORY, "drive_from_omnigraph")
     pid_of_graph(require_good(Done(tmp_path, script, "--plot", "picture.png", kind=kind), kind))
 
@@ -177,7 +174,6 @@ def test_engine_of_elsewhere_is_refused(tmp_path) -> None:
 
 
 def test_failure_is_told_by_the_exit_code(extension, tmp_path) -> None:
-    """Also after Kit was closed: actuators too weak to move the arm."""
     weak = script_in(extension, "drive_from_usd")
     text = weak.read_text()
     assert "max_motor_effort=12.0" in text

@@ -65,7 +65,6 @@ class Legs:
         assert kind in self.wrapper.engine
 
     def run(self, rng: np.random.Generator, steps: int = 9) -> np.ndarray:
-        """Efforts of some steps with random inputs, of which a few are not finite."""
         seen = []
         for step in range(steps):
             for name in ("positions", "velocities", "position_targets", "velocity_targets"):

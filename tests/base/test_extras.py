@@ -135,7 +135,6 @@ class Installed:
 
 
 def test_clone_installs_into_its_own_environment(monkeypatch) -> None:
-    """By `python.sh`, from the root as from elsewhere; another environment's pip installs the same."""
     monkeypatch.chdir(REPOSITORY)
     monkeypatch.setattr(sys, "prefix", str(REPOSITORY / ".venv"))
     assert extras.install_command("physx") == "./python.sh -m pip install -e '.[physx]'"

@@ -52,7 +52,6 @@ print(*sorted(counters["frames"].values()), sum(counters["graph_break"].values()
     ("", "", None),
 )
 def test_a_compiled_function_steps_actuators(before, between, compiled) -> None:
-    """It is compiled once, in two parts, whenever Torch is imported; new arrays in each step are no matter."""
     pytest.importorskip("torch")
     script = SCRIPT.format(before=before, between=between)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)

@@ -48,7 +48,6 @@ def places(*values: int) -> wp.array:
 
 
 def control_of(*targets: float, **more) -> SimpleNamespace:
-    """A control object with these position targets and no efforts yet."""
     nothing = {name: floats(np.zeros(len(targets))) for name in ("joint_target_vel", "joint_f")}
     return SimpleNamespace(joint_target_pos=floats(targets), **nothing | more)
 
@@ -171,7 +170,6 @@ def test_same_efforts(name, lag, extras, hooked, rng) -> None:
 
 @pytest.mark.parametrize("same", [True, False], ids=["one state", "two states"])
 def test_nothing_until_the_delay_is_full(same) -> None:
-    """Five commands delayed by two steps, and again after a reset; a delay of none is none."""
     at = places(0)
     for lag, wanted in ((2, [0, 0, 10, 20, 30]), (0, [10, 20, 30, 40, 50]), (5, [0] * 5)):
         actuator = ours.ActuatorDelayedPD(at, at, floats(1), floats(0), lag, floats(99))
@@ -355,7 +353,6 @@ def test_absent_feedforward_is_none() -> None:
 
 
 def test_a_transmission_takes_the_efforts_of_the_actuators(rng) -> None:
-    """Two motors drive one joint; what goes into a transmission is added up, and is for the subclass to clear."""
     found = []
     for module in (newton_actuators(), ours):
 

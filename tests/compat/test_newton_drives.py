@@ -115,7 +115,6 @@ def test_files_that_we_write(edit, tmp_path) -> None:
 
 
 def test_motors_of_an_mjcf_file(tmp_path) -> None:
-    """Read by MuJoCo, and authored into the robot's USD file."""
     with aa.Simulation(ROBOTS / "arm_2dof.xml") as sim:
         motors = aa.motors_of(sim)
     require_same(

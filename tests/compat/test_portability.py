@@ -142,7 +142,6 @@ class Ours(newton_drives.Ours):
 
 
 def compare(file: Path, through_ours: bool = False) -> None:
-    """Efforts agree, by what the largest is; a wrapper holds its own to be fine."""
     theirs, ours = Theirs(file, through_ours), Ours(file)
     found = np.array([(theirs.efforts(*signals), ours.efforts(*signals)) for signals in motion(len(NAMES), STEPS)])
     ours.wrapper.close()
@@ -199,7 +198,6 @@ def test_motors_of_a_linkage_drive_their_joints_alone(robots, tmp_path) -> None:
 
 
 def test_geared_motors_come_back_from_files(robots, tmp_path) -> None:
-    """Within single precision; the armature of the joint is the total, and the rotor keeps its inertia."""
     shutil.copy(robots / "arm_2dof.usda", tmp_path / "arm.usda")
     stage = Usd.Stage.Open(str(tmp_path / "arm.usda"))
     limits = [aa.DCMotorClampingConfig(6.0, 20.0, 4.0), TABLE, aa.MaxEffortClampingConfig(3.0)]

@@ -22,7 +22,6 @@ NAMES = {"control_target_pos_attr": "goal", "control_target_vel_attr": "rate", "
 
 
 def theirs(name: str):
-    """newton's class, under whichever name."""
     return next(one for later, one in vars(newton).items() if later in (name, catalogue.later_name(name)))
 
 

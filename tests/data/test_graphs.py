@@ -52,7 +52,6 @@ def pd_from_usd(sim: Simulation, arm) -> Callable[[int], None]:
 
 
 def manual_stepping(sim: Simulation, pendulum) -> Callable[[int], None]:
-    """Targets, then a step of the actuators, before each physics step."""
     wrapper = ArticulationActuators("/World/Pendulum", auto_step_pre_physics=False)
 
     def before(step: int) -> None:

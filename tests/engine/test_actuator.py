@@ -128,7 +128,6 @@ def test_current_state_is_untouched(rng) -> None:
 
 
 def test_next_state_may_be_any_other(rng) -> None:
-    """Not only the one of two steps ago: what it held before does not matter."""
     actuator = pid_with_everything()
     now, after, third = actuator.state(), actuator.state(), actuator.state()
     for _ in range(5):
@@ -248,7 +247,6 @@ def test_arrays_may_have_gaps(rng) -> None:
 
 
 def spread(array: wp.array) -> wp.array:
-    """A view of the same numbers with others between them."""
     return floats(np.stack([array.numpy(), np.full(len(array), 77)], axis=1).ravel())[::2]
 
 

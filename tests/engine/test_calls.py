@@ -125,7 +125,6 @@ def read_only() -> np.ndarray:
     (np.broadcast_to(np.float32(0), N), "joint_f: must be"),
 )
 def test_output_that_cannot_be_written_in_place_is_refused(array, words, rng) -> None:
-    """NumPy arrays serve as well as Warp's, if they are of the same kind."""
     actuator, (state, control) = pd(), frame(rng)
     control.joint_f = array
     refused(ValueError, lambda: actuator.step(state, control), words)
@@ -294,7 +293,6 @@ PLACES = {
 
 @pytest.mark.parametrize("kind", PLACES)
 def test_where_joints_stand_changes_no_bit(kind) -> None:
-    """Side by side, scattered, every so many, in another order; what no index names is left alone."""
     rng, plain = np.random.default_rng(3), made(control_computed_output_attr="computed")
     at = PLACES[kind]
     _, index = laid_out(kind, np.zeros(N), at)
@@ -403,7 +401,6 @@ def test_more_arrays_than_one_actuator_has() -> None:
 
 
 def test_what_is_known_is_not_looked_for_again(rng, monkeypatch) -> None:
-    """Four frames and four pairs of states stay bound; one more, and the oldest goes."""
     actuator = made()
     frames, states = [frame(rng) for _ in range(5)], [actuator.state() for _ in range(5)]
     looked: list[str] = []
@@ -476,7 +473,6 @@ def test_an_array_that_is_laid_out_anew_is_read_as_it_lies() -> None:
 
 
 def test_another_part_of_an_actuator_acts_at_the_next_step(rng) -> None:
-    """Gains, limits and indices that are assigned, a list of limits that changes; faults and steps go on."""
     state, control = (SimpleNamespace(**{name: full(0) for name in names}) for names in (STATE, CONTROL))
     control.joint_target_pos.fill_(1.0)
     actuator = pd(6)
@@ -680,7 +676,6 @@ def test_a_group_on_a_tape_remembers_the_same() -> None:
 
 @pytest.mark.usefixtures("native_only")
 def test_a_plan_does_not_point_to_what_its_calls_kept() -> None:
-    """When they go, it has to be bound anew; a reset in between writes to nobody's memory."""
     one, state = OfCore(), object()
     one.calls.add_frame(*one.frame)
     one.calls.add_states(state, state, [one.state], [one.state], [])
@@ -704,7 +699,6 @@ def test_another_kind_of_container_is_a_change() -> None:
 
 @pytest.mark.usefixtures("native_only")
 def test_instruction_sets_agree_in_every_bit(monkeypatch) -> None:
-    """All that this processor has, on more joints than are stepped at a time, of one actuator and of several."""
     results = set()
     for name in native.core.variants():
         monkeypatch.setenv("ACTUATORS_ISA", name)

@@ -35,7 +35,6 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
 
 
 def legs(*stages, num_robots: int = 1) -> aa.ActuatedArrays:
-    """A knee with these stages beside a hip without."""
     return aa.ActuatedArrays(["hip", "knee"], {"hip": [PD], "knee": [PD, *stages]}, num_robots)
 
 

@@ -48,7 +48,6 @@ def in_engine(coulomb, **values) -> dict[str, aa.MotorConfig]:
 
 
 def frictions(robot) -> list[float]:
-    """Static, dynamic and viscous friction of the first joint of the first robot."""
     return [float(part.numpy()[0, 0]) for part in robot.get_dof_friction_properties()]
 
 
@@ -218,7 +217,6 @@ def test_components_and_newtons_form_refuse_it() -> None:
 
 
 def test_a_stage_replaces_the_friction_of_the_file(engine) -> None:
-    """It comes back with `close`; joints without a stage keep theirs."""
     with playing(with_friction(0.1, 0.3), engine) as (_, robot):
         before = frictions(robot)
         bare = driven(ROOT, {"hinge": aa.MotorConfig(PD)})

@@ -370,7 +370,6 @@ def test_slack_is_recorded(names: list[str]) -> None:
 
 
 def test_antagonists_move_as_exactly_integrated() -> None:
-    """A flexor and an extensor that only pull, against an integration that ends where either goes slack."""
     inertia, spring, damping, kp, kd, dt = np.array([2e-3, 1e-3]), 0.02, 2e-4, 0.4, 1e-3, 1e-4
     slopes, targets = np.array([[1.0, 0.6], [-1.0, -0.9]]), np.array([0.5, -0.35])
     motor = [aa.PDControlConfig(kp, kd), aa.TransmissionConfig(1.0, targets="motor")]
@@ -474,7 +473,6 @@ def test_tendons_that_do_not_fit_are_refused(motors: Any, words: str) -> None:
 @pytest.mark.usefixtures("_engine")
 @pytest.mark.slow("warp")
 def test_robots_of_many_blocks_have_what_they_have_alone(rng: np.random.Generator) -> None:
-    """Linkages of scattered joints beside each other, with a delay that begins, among faults of others."""
     names, robots = [f"joint_{k}" for k in range(13)], 200
     pd, late = aa.PDControlConfig(3.0, 0.1), aa.DelayConfig(1)
     rows = {"joint_9": [1.0, 0.5, 0.0], "joint_0": [0.0, 1.0, -0.5], "joint_4": [0.2, 0.0, 1.0]}

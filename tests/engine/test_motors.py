@@ -32,7 +32,6 @@ def host() -> Iterator:
 
 
 def efforts(host, motors, steps: int = 1) -> np.ndarray:
-    """Efforts of all robots and joints after some steps of these motors."""
     with aa.ArticulationActuators.from_configs(ALL, motors):
         for _ in range(steps):
             host.step(0.01)

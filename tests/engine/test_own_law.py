@@ -33,7 +33,6 @@ def filtered_pd(
     kp: float,
     rate: float,
 ):
-    """A PD law on a low-pass filtered error that also counts its steps."""
     now = filtered + wp.min(rate * dt, 1.0) * (q_target - q - filtered)
     return kp * now + qd_target - qd + ff, now, steps + 1.0
 
@@ -327,7 +326,6 @@ class Narrowing(curved_laws.Tabled, aa.Clamping):
 
 
 def test_curves_by_themselves_give_the_same_bits(rng) -> None:
-    """A controller and a limit that are called alone, with and without `finalize`, and the same in a plan."""
     gains, shares = listed(3, 4, 5), listed(0.5, 1, 2)
     controller = curved_laws.ControllerCurved(gains, stiffness=curved_laws.STIFF, droop=curved_laws.DROOP)
     limit = Narrowing(shares, most=curved_laws.LONG, fade=curved_laws.FADE)

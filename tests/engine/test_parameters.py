@@ -43,7 +43,6 @@ class Legs:
 
 
 def test_assigned_parameter_acts_at_the_next_step(engine_kind) -> None:
-    """Robot by robot, on its own joint alone; `read` and the attribute show it."""
     legs = Legs(aa.ClampingMaxEffort(array(50.0)))
     clamp = legs.actuator.clamping[0]
     assert legs.step() == [[50.0] * 3, [50.0] * 3]
@@ -184,7 +183,6 @@ def table() -> aa.ClampingPositionBased:
     }.values(),
 )
 def test_what_would_not_act_is_refused(engine_kind, change, error, said) -> None:
-    """An assignment that the compiled plan does not see is an error, and changes nothing."""
     legs = Legs(table(), steps=1)
     before = legs.step(), repr(legs.actuator)
     with pytest.raises(error, match=said):
@@ -194,7 +192,6 @@ def test_what_would_not_act_is_refused(engine_kind, change, error, said) -> None
 
 @pytest.fixture
 def wrapper(engine_kind: str):
-    """Two robots, one prim for hip and ankle and one for the knee."""
     names = ["hip", "knee", "ankle"]
     stage = Usd.Stage.CreateInMemory()
     UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim("/Robot", "Xform"))
@@ -284,7 +281,6 @@ def test_reading_every_parameter_changes_no_effort(engine_kind, groups, robots, 
 
 @pytest.mark.parametrize("groups", ["one actuator", "joints apart"])
 def test_what_is_written_acts_on_its_robot_and_joint(engine_kind, groups, rng) -> None:
-    """Values of every robot and joint, through actuators of many joints and through those of one: the same efforts."""
     robots = 70
     many, single = arrays(GROUPS[groups], robots), arrays(GROUPS["one each"], robots)
     delays = rng.integers(0, 3, size=(robots, len(JOINTS)))

@@ -171,8 +171,6 @@ def squashed(effort: float, q: float, qd: float, dt: float, last: float, gain: f
 
 
 class Squash(aa.Clamping):
-    """A limit with a state whose law does nothing with a gain of one."""
-
     PARAMETERS = ("gain", "most")
     NEUTRAL = (1.0, 9.0)
     STATE = ("last",)

@@ -81,8 +81,6 @@ def test_a_plan_keeps_what_is_read() -> None:
 
 
 class Spread:
-    """Assemblies of joints of the same robots, and the arrays they read."""
-
     def __init__(self, *spread: Sequence[ActuatorEntry], robots: Sequence = range(ROBOTS)) -> None:
         self.arrays = [np.zeros((ROBOTS, len(NAMES)), np.float32) for _ in range(6)]
         self.assemblies: list[Assembly] = []

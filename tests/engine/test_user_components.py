@@ -117,7 +117,6 @@ def test_closed_wrapper_leaves_components_with_their_values(host) -> None:
     (None, "kp = None: must be an array"),
 )
 def test_wrapper_that_was_refused_changes_nothing(host: ArraysHost, kp: Any, message: str) -> None:
-    """An array of the last joint that does not fit: the components of the first are as they were."""
     good, bad = aa.ActuatorConfig(pd()), aa.ActuatorConfig(pd())
     before = dict(vars(good.controller))
     bad.controller.kp = kp

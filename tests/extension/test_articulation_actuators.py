@@ -53,7 +53,6 @@ def robot_stage() -> Usd.Stage:
 
 @pytest.fixture
 def wrapper(host: ArraysHost):
-    """Actuators on wrist and shoulder; the elbow is left to its drive."""
     with ArticulationActuators.from_actuators(
         "/Robot_.*", [(config(20, limit=5.0), "wrist"), (config(delay=2), "shoulder")]
     ) as made:
@@ -160,7 +159,6 @@ def test_reset_of_environments_resets_their_actuators(host, wrapper) -> None:
 def test_reset_takes_robots(
     indices: object, fresh: list[int], host: ArraysHost, wrapper: ArticulationActuators
 ) -> None:
-    """Delays and faults of the chosen robots start over, those of the others go on."""
     host.arrays().velocities[2::3] = np.nan
     for target in (1.0, 2.0):
         host.arrays().position_targets[:] = target
@@ -205,7 +203,6 @@ def test_enabling_twice_steps_once(host, wrapper) -> None:
 
 
 def test_feedforward_takes_subsets_and_stays(host, wrapper) -> None:
-    """Robot and joint subsets, lists, masks and Warp arrays; values stay through reset."""
     wrapper.set_dof_feedforward_effort_targets([1.5], indices=2, dof_indices=[2])
     wrapper.set_dof_feedforward_effort_targets(
         wp.array([[2.5]], dtype=wp.float32, device="cpu"), indices=np.array([True, False, False, False]), dof_indices=2
@@ -401,7 +398,6 @@ def test_another_device_is_passed_over(host, monkeypatch) -> None:
 
 
 def test_limits_of_a_drive_do_not_clamp(robots) -> None:
-    """It is the drive's: an actuator accelerates the joint as if it were not there."""
     speeds = []
     for limit in (None, 1e-3):
         stage = Usd.Stage.Open(str(robots / "pendulum.usda"))

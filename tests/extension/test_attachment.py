@@ -91,7 +91,6 @@ def test_columns_follow_the_joints_through_an_edit(robots) -> None:
 
 
 def test_feedforward_follows_the_joints_through_an_edit(robots) -> None:
-    """It belongs to the joint, not to its column: here another joint comes in before it."""
     with aa.Simulation(stage_of(robots / "franka_panda.usda")) as sim:
         first = sim.stage.GetPrimAtPath("/World/Panda/joints/panda_joint1")
         sim.stage.GetPrimAtPath("/World/Panda/Actuators/panda_joint1").SetActive(False)
@@ -268,7 +267,6 @@ class FragileHost:
 @pytest.mark.parametrize("copies", [False, True])
 @pytest.mark.parametrize("late", [False, True])
 def test_constructor_is_all_or_nothing(leg, playing, copies, late) -> None:
-    """Whatever use of the host fails, there is no callback, and gains and efforts are as found."""
     if playing:
         leg.host.play()
     uses = Uses()
@@ -463,7 +461,6 @@ def test_failure_in_a_step_leaves_no_effort_and_no_half_step(leg, part) -> None:
 
 
 def test_failure_by_hand_leaves_no_effort(leg) -> None:
-    """The error is the caller's, and the next step goes on where the last good one ended."""
     uses = Uses()
     leg.host.play()
     with aa.use_host(FragileHost(leg.host, uses)):
@@ -522,7 +519,6 @@ def test_reset_of_the_simulation_clears_an_error(robots) -> None:
 
 
 def test_failure_of_a_second_ready_leaves_nothing_stepping(leg) -> None:
-    """Physics was initialized again and no longer matches the wrapper, which drops the old arrays."""
     leg.host.play()
     wrapper = leg.wrap("knee")
     leg.host.robots().clear()

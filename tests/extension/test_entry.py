@@ -35,7 +35,6 @@ def world(request: pytest.FixtureRequest) -> Iterator[KitWorld]:
 
 @pytest.fixture
 def extension(world: KitWorld) -> Iterator:
-    """Started; stopped at the end, which does no harm a second time."""
     made = importlib.import_module(f"{PACKAGE}.extension.entry").Extension()
     made.on_startup(EXT_ID)
     yield made
@@ -161,7 +160,6 @@ def test_shutdown_without_use_does_nothing(world, extension) -> None:
 
 
 def test_shutdown_closes_the_others_when_one_cannot_close(world, extension) -> None:
-    """Show the error after everything else was given back."""
     world.play()
     world.update()
     first, second = ArticulationActuators("/World/Robot_0"), without_actuators("/World/Robot_1")

@@ -58,8 +58,6 @@ def read_only(folder: Path) -> list[str]:
 
 
 class Situations:
-    """Each method is one, says what happened and complains if that is wrong."""
-
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 

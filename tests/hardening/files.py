@@ -429,7 +429,6 @@ def tasks(file: Path, kind: str) -> Iterator[tuple[str, Callable[[], object]]]:
 
 
 def is_ours(error: BaseException, file: Path) -> bool:
-    """Whether an error is of a documented kind, raised by us, and names the file or a prim."""
     from isaacsim.core.experimental.actuators.base import errors
 
     own = [kind for kind in vars(errors).values() if isinstance(kind, type)]

@@ -251,7 +251,6 @@ def parameter_at_fault(engines: Engines) -> None:
 
 
 def given_signals(engines: Engines) -> None:
-    """Inertia and load as a simulator gives them, some of them not finite at last."""
     parts = [one._assembly.signals for one in engines.all]
     for step in range(24):
         for name in [name for name in GIVEN if name in parts[0]]:
@@ -283,7 +282,6 @@ def observed(engines: Engines) -> None:
 
 
 def graph(engines: Engines) -> None:
-    """Steps that a graph replays, with faults whose steps are counted, and resets in between."""
     engines.run()
     with wp.ScopedCapture(device=engines.device) as capture:
         efforts = engines.step_gpu()

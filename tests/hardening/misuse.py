@@ -142,8 +142,6 @@ def odd_values() -> list[Callable]:
 
 
 class Scene:
-    """A simulation with a robot and its actuators, made of files here."""
-
     def __init__(self) -> None:
         self.a = importlib.import_module(PACKAGE)
         self._made: dict = {}

@@ -510,7 +510,6 @@ def is_of_law(path: Path) -> bool:
 
 
 def try_listed(tree: Tree, fault: Fault, tests: list[str]) -> str:
-    """How a fault of a list came out, by these tests; the tree is as before afterwards."""
     path = tree.place / fault.path
     source = path.read_text("utf-8")
     of_law, of_core = is_of_law(fault.path), fault.path.parent == NATIVE

@@ -111,7 +111,6 @@ def said_of(prim: hostile.Prim, meant: dict[str, str]) -> list[tuple[str, ...]]:
 
 
 def is_said(wanted: tuple[str, ...], lines: list[str]) -> bool:
-    """Whether one line has the first text, and one of the others if there are any."""
     first, *others = wanted
     return any(first in line and (not others or any(other in line for other in others)) for line in lines)
 

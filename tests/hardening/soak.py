@@ -120,7 +120,6 @@ class Part:
 
 
 def usage() -> tuple[float, int, int]:
-    """Resident memory [MiB], open files and threads."""
     gc.collect()
     if TRIM is not None:
         # what is free again and only not given back is no growth
@@ -305,7 +304,6 @@ class OwnGo1:
         return state
 
     def restore(self, other: OwnGo1, spec: mujoco.mjtState) -> None:
-        """Take over physics and actuators, from where another one is."""
         mujoco.mj_setState(self.model, self.data, other.saved(spec), spec)
         self.actuators.restore_state(other.actuators.save_state())
 

@@ -151,7 +151,6 @@ def same_network(robots: int) -> Callable[[int], None]:
 
 
 def gradients(_robots: int) -> Callable[[int], None]:
-    """All threads note steps of one chain and go back."""
     chain = Chain()
 
     def work(_thread: int) -> None:

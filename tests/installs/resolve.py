@@ -82,7 +82,6 @@ def resolve(pip: Sequence[object], wheel: Path, peer: str) -> dict[str, str] | s
 
 
 def try_it(home: Path, wheel: Path, peer: str, versions: dict[str, str]) -> tuple[str, str]:
-    """Install a library beside the core, and return what was installed and how the core ran."""
     python = environment(home, peer)
     whole = LARGE not in versions
     pins = [f"{name}=={versions[name]}" for name in SHOWN if name in versions]

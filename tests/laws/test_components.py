@@ -111,7 +111,6 @@ class Scaled(Controller):
 
 
 def test_limit_may_have_a_state() -> None:
-    """It is made and reset as a controller's; called by itself there is no place for it."""
     clamp = Divided(array([2.0, 4.0]))
     assert clamp.is_stateful() and not aa.ClampingMaxEffort(array([1.0])).is_stateful()
     assert aa.ClampingMaxEffort(array([1.0])).state(1, "cpu") is None

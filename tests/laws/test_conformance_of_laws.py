@@ -93,7 +93,6 @@ def described_of(law: Law) -> dict[str, Parameter]:
 
 
 def results_of(law: Law) -> int:
-    """How many numbers it returns, its state among them."""
     return law_module.results_of(law.component) + len(law.state)
 
 
@@ -157,7 +156,6 @@ def test_what_is_missing_is_named(taken, named, monkeypatch) -> None:
 
 @each_law
 def test_config_fits_the_component(law) -> None:
-    """A component with parameters takes what its config holds, under the same names; neutral values are one each."""
     if law.parameters:
         single = [name for name, one in parameters_of(law.config).items() if one.is_single and one.of_law]
         assert tuple(single) == law.parameters
@@ -193,7 +191,6 @@ def test_canonical_order() -> None:
 
 @functools.cache
 def kernel_of(law: Law) -> wp.Kernel:
-    """A kernel that prepares the parameters of each row of a table and evaluates the law."""
     names = inputs_of(law)
     component, signals = law.component, SIGNALS[law.kind]
     at = {name: f"table[i, {column}]" for column, name in enumerate(names)}
@@ -257,7 +254,6 @@ def by_oracle(law: Law, table: np.ndarray) -> np.ndarray:
 
 
 def flags_of(law: Law) -> dict[str, int]:
-    """Parameters that are true or false, and choices, with the number of their values."""
     described = described_of(law)
     chosen = {name: len(described[name].choices) for name in named(law) if described[name].choices}
     return {name: 2 for name in named(law) if described[name].type == "bool"} | chosen
@@ -273,7 +269,6 @@ def whole_numbers_of(law: Law) -> list[str]:
 
 
 def random_table(law: Law, rng: np.random.Generator, rows: int = 4000) -> np.ndarray:
-    """Signals and parameters over many magnitudes, all of them in range."""
     names = inputs_of(law)
     table = rng.normal(size=(rows, len(names))) * 10.0 ** rng.integers(-3, 4, size=(rows, len(names)))
     table[:, names.index("dt")] = rng.uniform(1e-4, 0.1)
@@ -492,7 +487,6 @@ def test_component_alone_has_the_bits_of_the_law(law, rng) -> None:
 )
 @pytest.mark.parametrize("kind", ["random", "alike"])
 def test_other_function_agrees_with_its_formula(law, name, kind, rng) -> None:
-    """The signals of a motor, what it feels, when a controller is due, and the end of a step without its motor."""
     component, signals = law.component, SIGNALS[law.kind]
     column = dict(zip(inputs_of(law), TABLE_OF[kind](law, rng).T, strict=True))
     count = len(law_module.prepared_of(component, signals))
@@ -572,7 +566,6 @@ def test_law_hands_on_what_is_not_finite(law, value, rng) -> None:
 
 @pytest.mark.parametrize("law", [law for law in LAWS if law.parameters], ids=lambda law: law.name)
 def test_parameters_that_may_be_authored_are_no_fault(law) -> None:
-    """Each at the edges, the others in between: what a config accepts gives numbers."""
     # what is next to nothing has inverses beyond all numbers
     edges = [(inputs_of(law).index(name), edge) for name in named(law) for edge in PARAMETER_EDGES if edge != 1e-30]
     table = np.tile(middle_row(law), (len(edges), 1))
@@ -642,7 +635,6 @@ def positions_of(points: list[float], rng: np.random.Generator) -> np.ndarray:
 
 @each_table
 def test_curve_agrees_with_the_oracle_and_its_twin(table, rng) -> None:
-    """Of rows at one position the first one holds there; the last row passed gives the line."""
     check_curve(TABLES[table], rng)
 
 

@@ -36,7 +36,6 @@ def test_has_the_numbers_of_mujoco(actuator, ki, volts, dt) -> None:
 
 
 def test_setpoint_is_a_ramp_to_the_target() -> None:
-    """From the position of the first step after a reset on, up and down, and it stops at the target to the bit."""
     arrays = aa.ActuatedArrays(["j"], {"j": [slewed(max_rate=2.0)]})
     position, rest, target = (np.full(1, one, np.float32) for one in (0.5, 0.0, 0.73))
     for _ in range(2):

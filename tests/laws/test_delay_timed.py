@@ -128,7 +128,6 @@ def drawn_of(arrays: ActuatedArrays) -> np.ndarray:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_draws_go_on_over_a_reset(engine) -> None:
-    """An episode has other delays than the one before; robots that were not reset keep theirs."""
     delay, zero = TimedDelayConfig(random_steps=20, redraw_steps=50), np.zeros((30, 1), np.float32)
     arrays = arrays_on(engine, ["j"], {"j": [OF_TARGETS, delay]}, 30)
     ramp = [[zero, zero, np.full_like(zero, step), zero] for step in range(60)]

@@ -249,7 +249,6 @@ def test_held_joint_gets_the_torque_of_its_supply() -> None:
 
 
 def test_whole_load_is_taken_as_it_is() -> None:
-    """The first step is then right already: no speed, no back-EMF."""
     plant = Plant(config(**SUPPLIED), 0.02, DT, told=True)
     plant.run(1, effort=1e3, load=-STALL)
     assert plant.effort[0] == pytest.approx(STALL, rel=1e-6) and abs(plant.v[0]) < 1e-4
@@ -297,7 +296,6 @@ def test_rotor_on_a_spring_is_at_its_supply_too(load, speed) -> None:
 @pytest.mark.parametrize("coupling", [0.5, 0.98, 1.5])
 @pytest.mark.parametrize("alpha", [1.0, 10.0, 100.0])
 def test_chain_with_strong_coupling_settles(coupling, alpha) -> None:
-    """Six joints at their supply, each of which moves the others: with the coupled inertia all settle."""
     joints = 6
     row = (coupling / (joints - 1)) * np.where(np.add.outer(range(joints), range(joints)) % 2, -1.0, 1.0)
     inverse = np.where(np.eye(joints) > 0, 1.0, np.clip(row, -0.97, 0.97)) * (0.4 * alpha / (DT * 0.5**2))
@@ -314,7 +312,6 @@ def test_chain_with_strong_coupling_settles(coupling, alpha) -> None:
 
 
 def test_state_of_an_earlier_version_is_restored() -> None:
-    """Without velocity and effort of the step before: they are as after a reset."""
     plant = Plant(config(**SUPPLIED), 0.02, DT, told=True)
     plant.run(3, effort=1e3)
     saved = plant.arrays.save_state()

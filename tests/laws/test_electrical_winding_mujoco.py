@@ -34,7 +34,6 @@ def warm(ambient: float = 25.0, **values) -> list:
 
 
 def commands(dt: float, most: float, in_volts: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Targets and feedforwards that change at random; of a controller of positions, the target."""
     rng = np.random.default_rng(5)
     held = np.repeat(rng.uniform(-most, most, round(20 * SECONDS)), round(0.05 / dt)).astype(np.float32)
     return (np.zeros_like(held), held) if in_volts else (held, np.zeros_like(held))

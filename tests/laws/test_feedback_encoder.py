@@ -107,7 +107,6 @@ def correlation(one: np.ndarray, other: np.ndarray) -> float:
 
 
 def test_noise_is_normal_and_independent() -> None:
-    """Between joints, robots, steps and seeds; kurtosis and tails are those of the normal distribution."""
     found = noises([aa.EncoderConfig(noise=0.1, seed=seed) for seed in (0, 0, 1)]) / 0.1
     count = found.size
     assert found.mean() == pytest.approx(0.0, abs=4 / math.sqrt(count))
@@ -180,7 +179,6 @@ def test_side_matters_only_with_a_transmission(rng) -> None:
 
 @pytest.mark.slow
 def test_backlash_shows_at_the_joint_only() -> None:
-    """A joint that moves within the gap: an encoder at the joint sees it, one at the motor does not."""
     gear = aa.ElasticTransmissionConfig(
         4.0, rotor_inertia=1.0, stiffness=1e3, damping=1.0, backlash=0.2, assumed_inertia=0.1
     )

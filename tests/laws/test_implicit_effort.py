@@ -29,7 +29,6 @@ def joints_of(stages: list, inertia: np.ndarray | float, load=None, **mode: floa
 
 
 def column(values) -> np.ndarray:
-    """Numbers per robot as an array that actuators take."""
     return np.ascontiguousarray(np.asarray(values, np.float32).reshape(-1, 1))
 
 
@@ -152,7 +151,6 @@ def test_setpoint_that_moves_slowly_is_that_of_the_end_of_the_step(gains, limit,
     arrays = joints_of([law, aa.MaxEffortClampingConfig(limit)], inertia, np.zeros(COUNT))
 
     def solved(effort: np.ndarray, given: Sequence, kept: Sequence) -> tuple[np.ndarray, ...]:
-        """Effort, integral and setpoint of the law at the end of a step under an effort."""
         position, velocity, wish = given
         after = velocity + DT * effort / inertia
         signals = position + DT * after, after, wish, 0.0, 0.0, DT

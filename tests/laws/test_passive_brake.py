@@ -34,7 +34,6 @@ def test_stops_a_joint_as_the_closed_form() -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_levels_ramp_in_their_times(engine) -> None:
-    """Up in `engage_time`, down in `release_time`, from where they are; at once without a time."""
     brake = aa.BrakeConfig(4.0, release_time=0.02, engage_time=0.05, engaged=True, assumed_inertia=1.0)
     arrays = arrays_on(engine, ["j"], {"j": [aa.PDControlConfig(0.0, 0.0), brake]})
     zero, fast = np.zeros((1, 1), np.float32), np.full((1, 1), 1e4, np.float32)

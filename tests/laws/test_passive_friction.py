@@ -65,7 +65,6 @@ def test_readings_of_the_quadratic_term_differ() -> None:
 
 
 def test_felt_load_is_the_load_of_the_step_before() -> None:
-    """An unknown load shows in the velocity: the same level from the second step on."""
     config = aa.FrictionConfig(**BAM["M6"], assumed_inertia=INERTIA)
     told, felt = (Plant(config, INERTIA, 1e-3, robots=3, velocity=4.0, told=told) for told in (True, False))
     load = np.array([-1.5, 0.3, 2.0])
@@ -118,7 +117,6 @@ def test_friction_takes_energy_at_the_right_inertia(rng) -> None:
 
 @pytest.mark.parametrize("factor", [0.3, 0.6, 1.0, 1.5, 1.9])
 def test_kinetic_energy_never_rises_without_an_effort(factor) -> None:
-    """With an inertia that is off by a factor; where the load is felt, but for friction that is a step late."""
     speeds = np.array([0.01, 0.1, 0.5, 2.0, 7.0])
     for dt, told in ((0.005, False), (0.001, False), (0.005, True)):
         config = aa.FrictionConfig(**LEVELS | {"assumed_inertia": factor * INERTIA, "viscous": 0.02})

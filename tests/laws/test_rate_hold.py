@@ -77,7 +77,6 @@ def test_rate_is_kept_on_average() -> None:
 
 
 def test_robots_have_their_own_phases(rng) -> None:
-    """And their own rates; a reset of some starts their clocks anew, and runs their controllers at once."""
     phases, decimations = np.array([[0.0], [0.25], [0.5], [0.75]]), np.array([[4], [4], [8], [2]])
     given = late_reference.inputs(rng, 40, 4, 1)
     rate = aa.RateConfig(decimations, phase=phases)

@@ -88,7 +88,6 @@ def call(large: wp.array[float], small: wp.array[float], out: wp.array[float]):
 
 
 def test_rest_is_the_sum_of_the_resistances() -> None:
-    """The winding is hotter than the surroundings by power times both, the housing by power times its own."""
     arrays = joints_of(config(), 1)
     run(arrays, effort_of(HOT), 30.0, 2000)
     expected = [AMBIENT + HOT * (R_W + R_H), AMBIENT + HOT * R_H]

@@ -13,7 +13,6 @@ ROTOR, JOINT = 0.03, 0.05
 
 
 def gear(count: int = 1, *, ratio: float = 50.0, rotor=ROTOR, **values) -> aa.ElasticTransmissionConfig:
-    """Transmissions of several robots, the inertia of the rotor given at the joint."""
     given = {"stiffness": 100.0, "assumed_inertia": JOINT} | values
     wide = {name: np.broadcast_to(np.asarray(one, float), count).copy() for name, one in given.items()}
     return aa.ElasticTransmissionConfig(ratio, rotor_inertia=np.full(count, rotor) / ratio**2, **wide)
@@ -115,7 +114,6 @@ def test_energy_of_a_motor_that_stops_goes_into_the_joint() -> None:
 
 
 def test_rotor_flies_through_the_gap() -> None:
-    """Nothing reaches the joint until the teeth touch; then they push and never pull."""
     backlash = 0.02
     masses = TwoMasses(gear(backlash=backlash), np.array([JOINT]), 1e-3, rotor_velocity=1.0)
     seen = []
@@ -180,7 +178,6 @@ def test_a_stiff_spring_is_a_rigid_gear(product) -> None:
 
 
 def test_light_rotor_hands_on_its_effort() -> None:
-    """A thousandth of the inertia of the joint: its own oscillation is damped, the joint moves as it should."""
     masses = TwoMasses(gear(rotor=JOINT / 1000, stiffness=50.0), np.array([JOINT]), DT)
     for _ in range(25):
         masses.step(effort=0.7)

@@ -41,7 +41,6 @@ def motors(robots: int = ROBOTS) -> list[tuple[ActuatorConfig, str]]:
 
 
 def signals(count: int, robots: int = ROBOTS) -> Iterator[list[np.ndarray]]:
-    """Positions, velocities, both targets and feedforward of so many steps."""
     random = np.random.default_rng(7)
     for _ in range(count):
         yield [random.normal(size=(robots, len(NAMES))).astype(np.float32) for _ in range(5)]
@@ -200,7 +199,6 @@ def test_an_array_that_does_not_fit_any_more_is_refused(library, change, with_co
 
 
 def test_arrays_take_turns() -> None:
-    """More sets than are remembered, with delays and integrals running on."""
     sets = list(signals(6))
     one, other = ActuatedArrays(NAMES, motors(), ROBOTS), ActuatedArrays(NAMES, motors(), ROBOTS)
     same = [np.zeros((ROBOTS, len(NAMES)), np.float32) for _ in range(3)]
@@ -388,7 +386,6 @@ def test_a_closed_one_does_not_step() -> None:
 
 
 def test_warp_steps_where_the_core_was_not_built(monkeypatch) -> None:
-    """As on a GPU: with sets of arrays that take turns, and with new ones."""
     native = ActuatedArrays(NAMES, motors(), ROBOTS)
     monkeypatch.setattr(package_native, "core", None)
     warped = ActuatedArrays(NAMES, motors(), ROBOTS)

@@ -19,7 +19,6 @@ def flat(values, dtype=wp.float32) -> wp.array:
 
 
 def model_of(joints: list[tuple[str, int, int]], robots: int = 2, **changes):
-    """What a model of newton tells of equal robots, whose joints have a name, coordinates and axes each."""
     q = np.cumsum([0, *(coordinates for _, coordinates, _ in joints * robots)])
     qd = np.cumsum([0, *(axes for _, _, axes in joints * robots)])
     told = {

@@ -245,7 +245,6 @@ class Soft(aa.Controller):
 
 
 def test_laws_of_ones_own_have_gradients(torch) -> None:
-    """Beside those of this package, with a delay, over several steps and for a number for each robot."""
     gain = wp.array(np.linspace(1, 2, ROBOTS), dtype=wp.float32, device="cpu")
     lag = wp.array(np.array([1, 0, 2]), dtype=wp.int32, device="cpu")
     kp, kd = (wp.full(ROBOTS, value, dtype=wp.float32, device="cpu") for value in (10.0, 1.0))

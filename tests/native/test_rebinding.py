@@ -21,8 +21,6 @@ def numbers(value: float = 0.0) -> np.ndarray:
 
 
 class Bound:
-    """Springs without damping, bound to five signals and the efforts."""
-
     def __init__(self, make: Callable = np.array) -> None:
         self.plan = core.Plan(
             "leg", ROBOTS, DOFS, [1.0, 0.0, 0.0], [("ControllerPD", [0, 1, 2], [0, 1])], [], [], 1, []

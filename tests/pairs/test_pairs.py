@@ -144,7 +144,6 @@ def test_joint_has_the_bits_that_it_has_alone_in_a_group() -> None:
 @pytest.mark.spread(1)
 @pytest.mark.parametrize("robots", [5, 37])
 def test_robot_does_not_notice_others(robots) -> None:
-    """Their resets, faults and parameters, and that there are any: of single joints, and of joints in a plan."""
     joints, others = usable_joints(), usable_joints(1)
     plans = [*([joint] for joint in joints), *pair_checks.groups(joints, 20, robots)]
     require_none(pair_checks.by_rows(plans, others, robots=robots))

@@ -33,7 +33,6 @@ MESHES = "the inertia of meshes is not that of their triangles"
 
 
 def settotalmass(spec) -> bool:
-    """All masses are scaled after they were summed up."""
     is_there = spec.compiler.settotalmass > 0
     spec.compiler.settotalmass = -1
     return is_there
@@ -70,7 +69,6 @@ def weightless(spec) -> bool:
 
 
 def meshes(spec) -> bool:
-    """The inertia of meshes is asked to be that of their hull, their surface or an old guess."""
     found = False
     for mesh in spec.meshes:
         found |= mesh.inertia != mujoco.mjtMeshInertia.mjMESH_INERTIA_EXACT

@@ -392,8 +392,6 @@ class Run:
 
 
 class Twin:
-    """The original under the same law, in plain MuJoCo."""
-
     def __init__(self, original, runs: list[Run], matched: list[list[int | None]]) -> None:
         self._original, self._runs = original, runs
         for run, row in zip(runs, matched, strict=True):

@@ -79,7 +79,6 @@ class Original:
         return mujoco.mj_id2name(self.model, mujoco.mjtObj.mjOBJ_JOINT, joint) or ""
 
     def body(self, joint: int) -> tuple[str, int, int]:
-        """Name and number of the body that a joint carries, and which of its hinges and slides this is."""
         body = int(self.model.jnt_bodyid[joint])
         mine = [one for one in self.joints if self.model.jnt_bodyid[one] == body]
         return mujoco.mj_id2name(self.model, mujoco.mjtObj.mjOBJ_BODY, body) or "", body, mine.index(joint)

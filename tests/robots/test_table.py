@@ -159,7 +159,6 @@ def test_what_is_read_wrongly_is_no_loss(tmp_path, monkeypatch, change, apart) -
 
 
 def test_a_process_that_does_not_end_is_a_line_of_the_table(tmp_path) -> None:
-    """The robot is given less time than Python needs to start."""
     (tmp_path / "arm.usda").write_text((ROBOTS / "pendulum.usda").read_text())
     rows, printed = table(tmp_path, "--seconds", "0.01")
     assert rows["arm.usda"]["wrong"] == ["start: no end after 0.01 s: "] and "opens 0 of 1" in printed

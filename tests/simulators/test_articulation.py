@@ -343,8 +343,6 @@ def test_articulation_made_before_play_works_after() -> None:
 
 
 class Growing(ArraysHost):
-    """A host whose robots change between two plays."""
-
     def grow(self) -> None:
         self._robots = ArraysHost([*NAMES, "toe"]).robots()
 

@@ -286,7 +286,6 @@ def test_explicit_host_wins_over_kit(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_kits_stage_is_current(kind: str) -> None:
-    """Whichever is open now; `use_stage` wins inside its block."""
     first, second, mine = (Usd.Stage.CreateInMemory() for _ in range(3))
     with KitWorld(kind) as world:
         world.open(first)
@@ -338,7 +337,6 @@ def test_kit_without_an_application_is_none(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_broken_installation_of_ours_is_no_plain_kit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An import that fails inside our host is shown, not taken for a Kit without Isaac Sim."""
     with KitWorld("isaac-physx"):
         monkeypatch.setitem(sys.modules, "isaacsim.core.experimental.actuators.simulators.kit.events", None)
         with pytest.raises(ModuleNotFoundError, match=r"kit\.events") as caught:
@@ -348,7 +346,6 @@ def test_broken_installation_of_ours_is_no_plain_kit(monkeypatch: pytest.MonkeyP
 
 
 def test_isaac_sims_host_takes_over_when_it_appears() -> None:
-    """Choose again what was chosen without it; what the plain host serves goes on with it until it is closed."""
     with KitWorld("kit-core") as world:
         world.open(stage_with_robots())
         plain = current.current_host()
@@ -409,7 +406,6 @@ def test_two_wrappers_of_two_hosts_are_warned_of() -> None:
 
 
 def test_former_host_is_closed_with_the_other() -> None:
-    """Leave no callback behind, even while its robots are referenced."""
     with KitWorld("kit-core") as world:
         world.open(stage_with_robots())
         held = current.Articulation("/World/Robot_0")

@@ -100,7 +100,6 @@ def values(arrays: tuple[Any, ...]) -> list[np.ndarray]:
 
 
 def hanging() -> Usd.Stage:
-    """Two bobs that hang on the world by a hinge, without a base."""
     made = SmallStage()
     made.root(ROOT)
     made.body(f"{ROOT}/upper", com=(0, 0, -0.5))

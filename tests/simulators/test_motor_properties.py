@@ -187,7 +187,6 @@ def test_rotor_behind_a_spring_is_no_armature_while_attached(early, tmp_path) ->
 
 
 def test_file_has_the_rotor_as_armature(tmp_path) -> None:
-    """For programs that know no spring; read again, the joint has none, and the transmission is the same."""
     file = pendulum(tmp_path)
     stage = open_stage(file)
     motors = {".*": [aa.PDControlConfig(0.01, 0.001), ROTOR]}

@@ -196,7 +196,6 @@ def energy(robot: Any) -> float:
 
 
 def matrix(quaternion: np.ndarray) -> np.ndarray:
-    """The rotation of a quaternion (w, x, y, z)."""
     w, x, y, z = quaternion
     return np.array(
         [

@@ -219,7 +219,6 @@ def test_reset_of_one_environment_leaves_the_others(listening) -> None:
 
 
 def test_reset_is_the_state_of_play() -> None:
-    """Whatever was simulated and set before: what follows is the same to the bit."""
     reached = []
     for before in (0, 30):
         with aa.Simulation(ROBOTS / "anymal_c.usda", dt=1 / 200, num_envs=2) as sim:
@@ -552,7 +551,6 @@ def test_camera_can_be_placed(sim) -> None:
 @pytest.mark.parametrize("name", ["pendulum", "franka_panda", "anymal_c", "unitree_g1"])
 @pytest.mark.slow
 def test_picture_is_filled_by_the_robot(name) -> None:
-    """Whatever its size, and whether it stands on a plane or on none; there is a grid below it."""
     with aa.Simulation(ROBOTS / f"{name}.usda") as sim:
         sim.play()
         drawn = sim._host.drawn()
@@ -646,7 +644,6 @@ except RuntimeError as error:
 @pytest.mark.parametrize("before", [MUJOCO_FIRST, NO_EGL], ids=["mujoco first", "no EGL"])
 @pytest.mark.slow
 def test_no_way_to_draw_is_an_error_of_render_alone(before) -> None:
-    """Physics runs; GLFW does not end the process, nor does a missing library."""
     environment = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY", "MUJOCO_GL")}
     environment["PYTHONPATH"] = str(REPOSITORY / "python")
     code = [sys.executable, "-c", before + DRAW]

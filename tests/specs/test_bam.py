@@ -76,7 +76,6 @@ def test_reads_a_file_and_hands_on_the_rest(tmp_path) -> None:
 
 
 def test_reads_configs_of_isaac_lab_and_names_of_usd() -> None:
-    """The same names below `motor`, or behind a namespace in USD's spelling."""
     expected = aa.FrictionConfig.from_bam(XL330, unused={})
     rest = {}
     assert aa.FrictionConfig.from_bam({"motor": XL330, "kp_fw": 400.0, "vin": 5.0}, unused=rest) == expected

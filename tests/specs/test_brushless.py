@@ -33,7 +33,6 @@ FLAT = aa.MotorDataSheet(
 @pytest.mark.parametrize("resistance_of", ["phase", "line_to_line"])
 @pytest.mark.parametrize("constant_of", ["amplitude", "rms"])
 def test_sine_winding_is_three_phases(connection, resistance_of, constant_of) -> None:
-    """Torque, copper loss and largest voltage of three phases of a star, summed over a turn."""
     flux, pairs, star, dc, current = 0.01, 7, 0.15, 48.0, 12.0
     phase = star if connection == "star" else 3 * star
     given = {"phase": phase, "line_to_line": 2 * star}[resistance_of]

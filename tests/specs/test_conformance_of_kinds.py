@@ -67,7 +67,6 @@ class Bench:
         self.word = law_of(self.config)
 
     def other(self, factor: float) -> Any:
-        """Its config, the first parameter times a factor; the values are such that it acts."""
         # the numbers fall, or rise where a law wants that
         for step, leaves_out in ((-1.0, False), (20.0, False), (-3.0, False), (-3.0, True)):
             values: dict[str, Any] = {
@@ -134,7 +133,6 @@ def plain(config: Any) -> dict[str, float]:
 
 
 def walk(arrays: aa.ActuatedArrays, steps: int = 6, first: int = 0) -> np.ndarray:
-    """Efforts under random signals, the same in every run."""
     rng, found = np.random.default_rng(3), []
     for number_of_step in range(first + steps):
         q, qd, target = rng.normal(size=(3, arrays._assembly.num_robots, len(JOINTS))).astype(np.float32)
@@ -162,8 +160,6 @@ def authoring(bench: Bench) -> None:
 
 
 def units(bench: Bench) -> None:
-    """A stage in centimetres and grams has other numbers, and gives the same back."""
-
     def small(stage: Any) -> None:
         UsdGeom.SetStageMetersPerUnit(stage, 0.01)
         UsdPhysics.SetStageKilogramsPerUnit(stage, 0.001)
@@ -244,7 +240,6 @@ def saved_usd(bench: Bench) -> None:
 
 
 def overlays(bench: Bench) -> None:
-    """A layer changes its value, and one that says other things keeps it."""
     file, config = bench.file(), bench.other(0.5)
     for name, edit, expected in (
         ("changed.usda", ParameterEdit(OF_SHOULDER, config, bench.name), config),
@@ -316,7 +311,6 @@ def linting(bench: Bench) -> None:
 
 
 def comparing(bench: Bench) -> None:
-    """A changed value is seen, and a stage that is in one file only."""
     robots = [aa.inspect_robots(bench.file(config, f"{at}.usda")) for at, config in enumerate([None, bench.other(2.0)])]
     found = {(one.joint, one.property) for one in differences(*robots)}
     assert {(joint, f"{bench.word}.{bench.name}") for joint in JOINTS} <= found
@@ -492,7 +486,6 @@ def gradient(bench: Bench, name: str) -> float:
 
 
 def stepped(bench: Bench, name: str, more: float, tape: Any = None) -> tuple[Any, Any, Any]:
-    """The effort of one step with a parameter that is so much more, the array of the parameter, and the tape."""
     array = full(getattr(bench.config, name) + more, tape is not None)
 
     def built(config: Any) -> Any:

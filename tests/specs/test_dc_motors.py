@@ -19,7 +19,6 @@ def motor_of(dynamics=(), gain=(0.5, 0.25), bias=(), **values):
 
 
 def test_motor_in_volts() -> None:
-    """Its feedforward is a voltage, whose range is the supply; before the gear, numbers are those of the file."""
     motor, lost = motor_of(gear=4.0, controls=(-12.0, 12.0), forces=(-2.0, 2.0))
     assert motor.controller == aa.ServoControlConfig(0.0, 0.0, 12.0)
     assert motor.clamping == [aa.MaxEffortClampingConfig(2.0)] and not lost

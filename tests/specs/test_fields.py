@@ -105,7 +105,6 @@ def test_accepts_tables(value):
     ids=value_id,
 )
 def test_refuses_what_is_no_table(value):
-    """Refuse what is no sequence, what can be read only once, and what holds anything but finite numbers."""
     assert not TABLE.accepts(value)
 
 
@@ -171,7 +170,6 @@ PUBLISHED_FIELDS = [field for field in FIELDS if field[0].SCHEMA in PUBLISHED.ro
 
 @pytest.mark.parametrize("config", configs.OURS, ids=lambda config: config.__name__)
 def test_schema_of_our_own_has_a_name_of_ours(config):
-    """And attributes of ours, but for values at the joint that a law of newton's has with the same description."""
     assert re.fullmatch(r"Actuator[A-Z]\w+API", config.SCHEMA)
     newtons = [described for other, _, described in PUBLISHED_FIELDS if other.KIND == config.KIND]
     for described in parameters_of(config).values():

@@ -96,7 +96,6 @@ def test_a_data_sheet_gives_limits_and_armature_behind_the_gear() -> None:
 
 
 def test_a_data_sheet_of_a_whole_servo_is_taken_as_it_is() -> None:
-    """Without gear and rotor, the stall torque limits at any speed, and nothing delays."""
     motor = MotorConfig.from_datasheet(4.0, 5.0, kp={".*": 1.0}, kd=0.0)
     assert motor.clamping == [DCMotorClampingConfig(4.0, 5.0, 4.0)]
     assert (motor.armature, motor.friction, motor.delay) == (0.0, None, None)

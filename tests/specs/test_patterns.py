@@ -12,7 +12,6 @@ LEGS = ["LF_HAA", "LF_HFE", "LF_KFE", "RF_HAA"]
 
 
 def test_a_pattern_matches_whole_names() -> None:
-    """`LF_K` alone is not the knee of the left front leg."""
     assert assigned([".*_HAA|.*_HFE", "LF_KFE"], LEGS, "motors") == (
         {"LF_HAA": ".*_HAA|.*_HFE", "LF_HFE": ".*_HAA|.*_HFE", "LF_KFE": "LF_KFE", "RF_HAA": ".*_HAA|.*_HFE"},
         [],

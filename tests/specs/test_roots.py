@@ -73,7 +73,6 @@ def test_root_inside_another_is_not_counted_again(pattern, picked):
 
 
 def test_robots_that_differ_are_told_apart():
-    """The error names two that differ, and groups the paths of those that are the same, up to a bound."""
     paths = [f"/World/Robot_{i}" for i in range(7)]
     text = refused(ValueError, lambda: require_same_joints(paths, [["hip"], *[["hip", "knee"]] * 6]))
     assert text == (

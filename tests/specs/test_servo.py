@@ -88,7 +88,6 @@ def test_prims_are_refused() -> None:
 
 
 def test_prims_read_back_as_written() -> None:
-    """All fields; newton's PD with the slopes of servo and winding stands in."""
     stage = pendulum().stage
     config = aa.ServoControlConfig(100.0, 0.01, 12.0, 0.9, 0.1, 0.02, 5.0, 30.0, 4.0, 8.0)
     prim = aa.add_actuator("/World/Robot", "hinge", "act", config, others=[VOLTS], stage=stage)

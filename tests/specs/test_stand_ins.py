@@ -70,7 +70,6 @@ def test_what_is_there_already_is_left() -> None:
     aa.DCMotorCutoffClampingConfig(math.inf, 2, 40),
 )
 def test_prims_read_back_as_written(config, stage) -> None:
-    """To the last digit of a file, whatever stands in; a plain limit beside them holds."""
     limit = aa.MaxEffortClampingConfig(30.0)
     is_law = config.KIND == "controller"
     prim = prim_with(stage, config if is_law else GEARED, *([] if is_law else [config]), limit)

@@ -45,7 +45,6 @@ def test_values_out_of_range_are_refused(values, words) -> None:
     (0.8, 1.0, False),
 )
 def test_efficiencies_may_not_differ_too_much(efficiency, backdriving, fits) -> None:
-    """A motor that accelerates no load may not lose more than one under load."""
     both = aa.TransmissionConfig(10.0, efficiency=efficiency, backdriving_efficiency=backdriving)
     problems = conflicts(both, "gear")
     assert (not problems) == fits, problems
@@ -61,7 +60,6 @@ def test_a_gear_does_nothing_by_default() -> None:
 
 
 def test_stages_in_a_row_are_one() -> None:
-    """Ratios multiply; a shaft counts by the square of its speed, the last one may be left out."""
     ratios, inertias = [4.5, -3.0], [2e-5, 8e-6, 1e-6]
     gear = aa.TransmissionConfig.from_stages(ratios, inertias, offset=0.1)
     expected = 2e-5 + 8e-6 / 4.5**2 + 1e-6 / (4.5 * 3.0) ** 2

@@ -76,7 +76,6 @@ class Bench:
         return [[floats(self.robots, wide) for _ in SIGNALS], floats(self.robots, wide), [2 * k for k in self.every]]
 
     def piece_arguments(self) -> list:
-        """Values of two slots of a row that every robot has its own of."""
         self.plan.own(0, floats(self.robots, self.slots))
         return [0, floats(self.robots, 2), [2, 0]]
 

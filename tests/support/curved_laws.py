@@ -98,7 +98,6 @@ class ClampingCurved(Tabled, Clamping):
 
 @wp.func
 def faded_clamp(effort: float, position: float, velocity: float, most: float, fade: float):
-    """Return the effort within what is left of the largest one; infinity less infinity is no bound."""
     bound = most - fade
     return bounded(effort, -bound, bound)
 
@@ -152,7 +151,6 @@ CURVED = (FeedbackCurved, ControllerCurved, ControllerPushed, ClampingCurved, Cl
 
 
 def curved_entries(*, sensed: bool) -> list[ActuatorEntry]:
-    """Four joints; the ankle is a passive joint, and the toe may have a sensor."""
     gains = wp.array([3.0, 4.0, 5.0], dtype=wp.float32, device="cpu")
     hip = [ClampingCurved(full(6), share=LONG, fade=FADE), ClampingMaxEffort(full(4))]
     knee = [ClampingPositionBased(None, *TABLE), ClampingCurved(gains, share=ONE, fade=DROOP)]

@@ -97,7 +97,6 @@ class Dynamics:
         return moved, q + qd * dt
 
     def _kinematics(self, bases: dict[str, Frame], q: np.ndarray) -> tuple[list[Frame], list]:
-        """Pose of each body, and the Jacobians of its centre of mass and of its rotation."""
         frames: dict[str, Frame] = {}
         # columns that move a body: coordinate, linear, direction, a point on the axis
         columns: dict[str, list[tuple[int, bool, np.ndarray, np.ndarray]]] = {}

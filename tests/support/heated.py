@@ -75,8 +75,6 @@ def metered(effort: float, position: float, velocity: float, dt: float, drawn: f
 
 
 class ElectricalMetered(Electrical):
-    """What says how much power a motor draws."""
-
     PARAMETERS: ClassVar = ("resistance",)
     STATE: ClassVar = ("drawn",)
     START: ClassVar = {"drawn": UNSET}

@@ -88,7 +88,6 @@ class LateRollout:
     # in float64
 
     def loss(self, values: Values) -> np.ndarray:
-        """Weighted sum of the efforts of each joint; joints do not know of each other."""
         states = {law: self._fresh(law) for law in self.laws}
         pasts = {law: [_Past(self.steps, self.count) for _ in range(3)] for law in self.laws}
         for k in range(self.steps):

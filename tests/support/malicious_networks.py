@@ -54,7 +54,6 @@ def malicious() -> dict[str, tuple[bytes, str]]:
 
 
 def harmless() -> dict[str, bytes]:
-    """Files that load, with something to run where nothing looks."""
     code = pickle.dumps(Payload())
     archive = exported_parts("mlp", {"input_idx": [0]})
     archive["files"] |= {"data/sample_inputs/model.pt": code, "data/aotinductor/model/model.so": b"\x7fELF" + code}

@@ -286,7 +286,6 @@ def gear_signals(q, qd, q_target, qd_target, feedforward, N, offset, of_motor):
 
 @motor_of("TransmissionElastic")
 def rotor_signals(q, qd, q_target, qd_target, feedforward, th, thd, _qd_before, _f_before, N, offset, of_motor, *_rest):
-    """The rotor moves by itself; commands as behind a rigid gear."""
     th, thd = np.where(np.isnan(th), q, th), np.where(np.isnan(thd), qd, thd)
     return N * th + offset, N * thd, *gear_signals(q, qd, q_target, qd_target, feedforward, N, offset, of_motor)[2:]
 
@@ -693,7 +692,6 @@ def dc_motor_law(effort, _q, qd, _dt, saturation_effort, velocity_limit, max_mot
 
 @law_of("ClampingDCMotorCutoff")
 def dc_motor_cutoff_law(effort, _q, qd, _dt, saturation_effort, velocity_limit, max_motor_effort):
-    """DC-motor limit without braking, with a branch on each side of the no-load speed."""
     efforts = []
     for wanted, v, stall, top, peak in zip(
         effort, qd, saturation_effort, velocity_limit, max_motor_effort, strict=True

@@ -114,7 +114,6 @@ def groups(joints: Sequence[Joint], count: int, seed: int = 0, most: int = 1000)
 def by_groups(
     joints: Sequence[Joint], binding: Binding = Arrays, count: int = 20, seed: int = 0, most: int = 1000
 ) -> Tally:
-    """All joints in plans of at most so many, and random ones, in plans of each size of a block."""
     tally = Tally(f"(a) alone, and in groups, {binding.__name__}")
     for robots in (1, 3, ROBOTS):
         baselines = Baselines(robots, binding)

@@ -107,7 +107,6 @@ class Joint:
 
     @property
     def is_linkage(self) -> bool:
-        """True if its motors move several joints."""
         return any(KINDS[one.KIND].couples for one in self.components)
 
     @property
@@ -116,7 +115,6 @@ class Joint:
         return MODES[1 + found[0].in_engine] if found else MODES[0]
 
     def in_mode(self, mode: str) -> Joint:
-        """The same joint in another mode, with random values of it."""
         if mode == MODES[0]:
             return self
         rng = np.random.default_rng(zlib.crc32(self.name.encode()))
@@ -125,7 +123,6 @@ class Joint:
 
 
 def number(described: Parameter, rng: np.random.Generator):
-    """A random value of a parameter that is one number, of the size that its unit has in motors."""
     if described.choices or described.type == "bool":
         return described.fallback
     if described.fallback is not None and rng.random() < 0.2:

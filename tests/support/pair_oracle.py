@@ -23,7 +23,6 @@ Columns = list[np.ndarray]
 
 
 def has_formulas(joint: Joint) -> bool:
-    """True if its chain is of laws with formulas, one axis, and explicit."""
     known = all(one.__name__ in oracle.LAWS or one.__name__ in _BESIDE for one in joint.components)
     return known and len(joint.axes) == 1 and not joint.is_linkage and joint.mode == "explicit"
 
@@ -106,7 +105,6 @@ class Stage:
         return found[:first]
 
     def _known(self, name: str) -> np.ndarray:
-        """A state; for one that is unknown what its law begins with, where a parameter says that."""
         if (other := self.owner.UNSET_AS.get(name)) is None:
             return self.state[name]
         return np.where(np.isnan(self.state[name]), self.parameters[other], self.state[name])

@@ -162,8 +162,6 @@ class Wrapper:
 
 
 class _Host(ArraysHost):
-    """Arrays, signals of joints, and armatures that go nowhere."""
-
     def __init__(self, names: Sequence[str], robots: int) -> None:
         super().__init__(names, robots)
         shape = robots, len(names)

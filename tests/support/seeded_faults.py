@@ -128,7 +128,6 @@ NOT_IN_LAB = ("half the rate", "half the gear ratio")
 
 
 def lab_file(folder: Path, motors: Motors) -> Path:
-    """A file of Python with the arm's motors as cfgs of Isaac Lab, which says all of them."""
     path = folder / "lab.py"
     # the speed limits of its joints are none
     export(read_robot(ARM, motors), "lab", path, strict=True)

@@ -148,7 +148,6 @@ def pendulum(**joint: object) -> SmallStage:
 
 
 def many_axes() -> SmallStage:
-    """A joint of two angular axes, and a linear one below it."""
     made = SmallStage()
     made.root("/World/Robot")
     for i, name in enumerate(("base", "ball", "slide")):

@@ -34,7 +34,6 @@ def started(folder: Path, enable: str = "") -> dict:
 
 
 def started_with_nodes(folder: Path, import_root: Path) -> dict:
-    """Return what a start and a stop beside OmniGraph did; the package is that below the import root."""
     paths = [str(import_root), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]
     return _run(["-S"], [str(folder), "", "--nodes"], {"PYTHONPATH": os.pathsep.join(dict.fromkeys(paths))})
 

@@ -145,8 +145,6 @@ def sticking(
 
 
 class PassiveStick(Passive):
-    """A passive law that asks for all there is, and does not look at a load that is not whole."""
-
     PARAMETERS: ClassVar = ("share",)
     STATE: ClassVar = ("held",)
     ASKS: ClassVar = ("inertia", "load", "load_is_whole")
@@ -246,8 +244,6 @@ def full(value: float, dtype=wp.float32, device="cpu") -> wp.array:
 
 
 def entries(device="cpu") -> list[ActuatorEntry]:
-    """Four joints; the last two have no delay or one that no other has."""
-
     def of(value: float, dtype=wp.float32) -> wp.array:
         return full(value, dtype, device)
 

@@ -49,7 +49,6 @@ def test_stage_change_clears_callbacks_and_ids(world, change) -> None:
 
 
 def test_default_callbacks_count_from_0_and_overwrite(world) -> None:
-    """Keep what is registered, and drop it when its number is given to somebody else."""
     heard: list[str] = []
     manager = world.simulation_manager
     for name in ("first", "second"):
@@ -117,7 +116,6 @@ def test_bound_methods_are_looked_up_by_name(world) -> None:
 
 
 def test_used_stage_is_one_that_the_context_does_not_know(world) -> None:
-    """Make a stage current inside the block only, for articulations too."""
     utils, opened, used = sys.modules["isaacsim.core.experimental.utils.stage"], world.usd_context, stage_with_robots(3)
     assert utils.get_current_stage(backend="usd") is opened.get_stage()
     with utils.use_stage(used):
@@ -218,7 +216,6 @@ def test_two_steps_run_before_ready(world) -> None:
 
 @pytest.mark.parametrize("deprecated", [False, True])
 def test_steps_are_gated_until_views_exist(deprecated) -> None:
-    """Hide warm-up steps; after a stop only where a deprecated view closed the gate again."""
     with KitWorld("isaac-physx", has_deprecated_view=deprecated) as world:
         world.open(stage_with_robots())
         heard: list[float] = []
@@ -402,7 +399,6 @@ def test_stopped_the_stage_is_read_and_written(world, name, attribute, authored,
 
 
 def test_stopped_gains_and_limits_are_the_stages(world) -> None:
-    """Read and write pairs, per radian; the control mode too is a matter of the stage then."""
     robots = world.articulation_class(ROBOTS)
     hip = robots.get_dof_indices("hip").numpy()
     stiffness = UsdPhysics.DriveAPI(world.usd_context.get_stage().GetPrimAtPath(HIP), "angular").GetStiffnessAttr()

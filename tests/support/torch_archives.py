@@ -25,8 +25,6 @@ def name(module: str, member: str) -> bytes:
 
 
 class Writer:
-    """Writes the pickle of one value and collects the storages of its arrays."""
-
     def __init__(self) -> None:
         self.storages: list[bytes] = []
 

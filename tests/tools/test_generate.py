@@ -96,7 +96,6 @@ def heat_clamp(
     unused: float,
     cooling: float,
 ):
-    """A limit that falls with what it remembers, and follows a curve; it cools by another one."""
     warmed = heat + wp.abs(effort) * share - cooling * step
     return within(effort, -limit, limit) if warmed < most else 0.0, warmed
 
@@ -119,7 +118,6 @@ class Trial(catalogue.Law):
 
 
 def test_header_of_a_made_up_stateful_limit_builds(monkeypatch, tmp_path) -> None:
-    """State, preparation and curve get their places; the list keeps the order of the lines."""
     line = Trial(MaxEffortClampingConfig, "ClampingHeat")
     after = next(at for at, law in enumerate(catalogue.LAWS, 1) if law.name == "ClampingDCMotor")
     replace_laws(monkeypatch, (*catalogue.LAWS[:after], line, *catalogue.LAWS[after:]))

@@ -118,7 +118,6 @@ def script() -> ModuleType:
 
 @pytest.fixture(scope="module")
 def packaged(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """The package, made as users make it but with the core of this clone, and what that printed."""
     folder, nothing = tmp_path_factory.mktemp("packages"), str(tmp_path_factory.mktemp("nothing"))
     command = [sys.executable, str(REPOSITORY / "tools" / "package.py"), "--folder", str(folder), "--here"]
     # to build a core takes minutes
@@ -170,7 +169,6 @@ def test_archive_is_named_after_its_version(packaged, manifest) -> None:
 
 
 def test_listing_names_every_folder_and_how_to_use_it(packaged, root) -> None:
-    """What is inside, and how to start it in the place of the bundled extension: by version, at launch."""
     path, printed = packaged
     assert all(place.name in printed for place in root.iterdir())
     unzip = re.search(rf"unzip -q (\S*{re.escape(path.name)}) -d (\S+)\n", printed)
@@ -394,7 +392,6 @@ def test_no_leftovers(root, pattern) -> None:
 
 
 def test_what_lies_around_is_left(script, tmp_path, monkeypatch) -> None:
-    """Caches, hidden files and the cores of other Pythons stay out, wherever they are."""
     native = f"python/{MODULE.as_posix()}/native"
     for name in ("robot.usda", ".swp", "__pycache__/a.py", ".cache/b.md", "c.pyc"):
         (place := tmp_path / "data" / name).parent.mkdir(parents=True, exist_ok=True)

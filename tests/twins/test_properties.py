@@ -235,7 +235,6 @@ def test_grouping_of_joints_into_prims_changes_no_bit(seed, order, cuts) -> None
 
 
 def retune(actuator, rng: np.random.Generator, names: list[str]) -> None:
-    """Write the numbers that belong to the actuator's joints into its live arrays."""
     columns = [names.index(name) for name in actuator.dof_names]
     for component in (actuator.controller, *actuator.clamping):
         for name in sorted(component.PARAMETERS):
@@ -381,7 +380,6 @@ def open_loop(clamps: Sequence[aa.Clamping], signals: np.ndarray) -> tuple[np.nd
 @given(st.one_of(*usd_clamps.values()), arrays(np.float32, (3, 8), elements=any_effort))
 @pytest.mark.slow
 def test_clamping_twice_is_clamping_once(config, signals) -> None:
-    """And a limit that does not depend on speed makes no effort larger and turns none around."""
     once, twice = (
         open_loop([component_of[type(config)].from_config(config, 8, "cpu") for _ in range(times)], signals)
         for times in (1, 2)

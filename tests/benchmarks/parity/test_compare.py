@@ -41,7 +41,6 @@ def id_of(case: Case) -> str:
 
 @pytest.mark.parametrize("case", CASES, ids=id_of)
 def test_laws_are_the_same_but_for_what_is_documented(case) -> None:
-    """A case without a line is the same; with a line it differs, there and nowhere else."""
     installed(case.peer)
     found = compare(case, *SMALL)
     assert (found.states, found.steps) == SMALL[:2] and found.is_explained

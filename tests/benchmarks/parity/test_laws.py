@@ -42,7 +42,6 @@ def test_the_integral_reaches_its_limit_and_stays_within(rng) -> None:
 
 
 def test_edges_are_those_of_the_limits() -> None:
-    """Rows of a table; the speeds without load and at which a motor brakes with its full effort."""
     motor = [
         aa.PDControlConfig(1.0, 0.0),
         aa.DCMotorClampingConfig(60.0, 10.0, 30.0),

@@ -102,7 +102,6 @@ def rows_of_page(first: str) -> list[list[str]]:
 
 
 def test_the_page_shows_the_table_of_this_version() -> None:
-    """Its columns, and a row per case in order, none of which differs without an explanation."""
     head, *rows = rows_of_page(COLUMNS["peer"])
     assert head == list(COLUMNS.values())
     shown = [(row[0].rpartition(" ")[0], row[1], row[2], row[3]) for row in rows]

@@ -158,7 +158,6 @@ def test_explicit_groups_are_what_their_configs_are() -> None:
 
 @pytest.fixture
 def host():
-    """Four robots of three joints, physics running."""
     made = ArraysHost(["hip", "knee", "ankle"], 4)
     with aa.use_host(made):
         made.play()

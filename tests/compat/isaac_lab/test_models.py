@@ -55,7 +55,6 @@ def test_dc_motor_has_four_quadrants(effort, speed, expected, sign) -> None:
 
 
 def test_a_gear_turns_motor_limits_into_those_of_the_joint() -> None:
-    """Ten times the effort, a tenth of the speed: the same motor at the joint."""
     motor = {"actuator_effort_limit": 6.0, "saturation_effort": 10.0, "actuator_velocity_limit": 500.0}
     joint = {"actuator_effort_limit": 60.0, "saturation_effort": 100.0, "actuator_velocity_limit": 50.0}
     geared = built(lab.DCMotorCfg(**PD, **motor, gear_ratio={"hip": 10.0, "knee": 10.0}))

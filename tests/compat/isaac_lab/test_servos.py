@@ -32,7 +32,6 @@ def resolved(cfg):
 
 
 def test_stages_of_a_servo() -> None:
-    """Firmware, winding, friction of the documented kind, and the effort of the held motor as its limit."""
     groups = resolved(SERVO)
     assert [name for _, name in groups.actuators] == NAMES
     for (actuator, _), armature in zip(groups.actuators, (0.004, 0.002), strict=True):
@@ -83,7 +82,6 @@ def test_backlash() -> None:
 
 
 def test_joint_has_no_armature_behind_backlash() -> None:
-    """While the group is attached, for the rotor is a mass of its own; a file has the total."""
     cfg = isaac_lab.BamBacklashActuatorCfg(
         **vars(SERVO) | {"joint_names_expr": ["hinge"], "armature": 0.004, "actuator_effort_limit": 5.0}, backlash=0.02
     )

@@ -46,7 +46,6 @@ GROUPS = {"shoulder": SHOULDER, "elbow": ELBOW, "wrist": WRIST}
 
 
 def driven(make, file: Path) -> np.ndarray:
-    """Positions over some steps towards a target."""
     with aa.Simulation(file) as sim:
         sim.play()
         robot = aa.Articulation(PANDA)

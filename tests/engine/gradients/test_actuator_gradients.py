@@ -476,7 +476,6 @@ def test_command_that_is_not_finite_leaves_the_one_before_its_gradient() -> None
 
 @pytest.mark.parametrize("held", [0, 1, 2, 3])
 def test_ring_that_is_not_full_gives_the_gradient_to_the_oldest_command(held) -> None:
-    """A state from outside, with fewer commands than rows; without one the command of the step acts."""
     _, arrays = pd(1)
     law = actuators.ControllerPD(arrays["kp"], arrays["kd"], arrays["const"])
     delay = Delay(array([3], False, wp.int32), 3)
@@ -558,7 +557,6 @@ def test_gradients_are_newtons(kind) -> None:
 
 @pytest.mark.parametrize("kind", ["own law", "own limit", "column"])
 def test_what_has_no_gradients_is_refused(kind, tmp_path) -> None:
-    """A component that computes arrays, and a network with a column of the caller's, by name of the argument."""
     law, clamping = pd()[0].controller, []
     if kind == "own law":
         law = Loaded()
@@ -574,7 +572,6 @@ def test_what_has_no_gradients_is_refused(kind, tmp_path) -> None:
 
 @wp.func
 def seen_late(position: float, velocity: float, lag: float):
-    """Return what it gets, and by how many steps it acts late."""
     return position, velocity, lag
 
 

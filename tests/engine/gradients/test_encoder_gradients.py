@@ -116,7 +116,6 @@ def test_encoder_at_the_motor_before_a_transmission_of_ones_own_is_refused() -> 
 
 
 def test_torch_has_the_gradients_of_differences_also_with_an_effort_of_the_end_of_the_step() -> None:
-    """What the encoder measures is that of the start; limits and the load see the end."""
     torch = pytest.importorskip("torch")
     rng = np.random.default_rng(7)
     encoder = aa.EncoderConfig(bias=0.1, latency=0.0075, velocity_filter=0.01)

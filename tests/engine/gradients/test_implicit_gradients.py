@@ -103,7 +103,6 @@ def by_tape(values: dict[str, np.ndarray], weights: np.ndarray) -> tuple[np.ndar
 @pytest.mark.usefixtures("backend")
 @pytest.mark.slow
 def test_gradients_equal_central_differences(rng) -> None:
-    """By all signals of all steps, the gains, the inertia and the share of the load; with and without limits acting."""
     values = given(rng)
     weights = rng.normal(size=(STEPS, N))
     efforts, found = by_tape(values, weights)

@@ -48,7 +48,6 @@ def loss_of(values: dict, targets):
 
 @pytest.mark.parametrize(("name", "value"), [("seconds", 0.0081), ("seconds", 0.0002), ("steps", 1.3)])
 def test_by_the_delay_as_by_differences(name, value) -> None:
-    """In Torch. Within a step the acting command is linear in the delay, so a difference within it is exact."""
     torch = pytest.importorskip("torch")
     targets = torch.tensor(np.random.default_rng(4).normal(size=(STEPS, *SIZE)).astype(np.float32))
     delay = torch.full(SIZE, value, requires_grad=True)
@@ -79,7 +78,6 @@ def step(now: float, newest: float, ring: list[float], lag: float) -> tuple[floa
 
 
 def back(late: LateStep, by_acting: float, after: list[float]) -> tuple[float, list[float], float]:
-    """Gradients by the result of the step, by the ring before it, and by the delay."""
     rows, before = np.array(after, np.float32)[:, None], np.zeros((DEPTH, 1), np.float32)
     by_steps, by_seconds = np.zeros((2, 1), np.float32)
     own = OuterGradients({"steps": by_steps, "seconds": by_seconds}, [rows], [before])

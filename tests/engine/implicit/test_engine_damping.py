@@ -74,7 +74,6 @@ BALANCED = """
 @pytest.mark.parametrize("num_envs", [1, 3])
 @pytest.mark.parametrize("engine", ["mujoco", "mujoco_warp"])
 def test_link_may_be_balanced(engine, num_envs, tmp_path) -> None:
-    """MuJoCo takes the inertia of a body with its center of mass on its joint from constants of the model."""
     if engine == "mujoco_warp":
         pytest.importorskip(engine)
         if num_envs > 1:
@@ -201,7 +200,6 @@ def test_signals_and_properties_are_those_of_the_robot_alone(engine) -> None:
 
 @pytest.mark.parametrize("how", ["close", "no steps", "reset"])
 def test_simulator_gives_it_back(engine, how) -> None:
-    """After a close, the end of automatic steps and a reset, joints have the inertia of their own."""
     with running(engine, in_engine()) as its:
         robot, sim, actuators = its.robot, its.sim, its.actuators
         robot.set_dof_armatures(0.5)

@@ -117,7 +117,6 @@ def test_newtons_own_response_is_taken() -> None:
 
 @pytest.mark.slow
 def test_rest_under_gravity_is_that_of_the_explicit_law() -> None:
-    """The static error has the weight over the gain, with the bias force; without it, more."""
     newton = importlib.import_module("newton") if peer() else None
     kp, weight = 3000.0, 1.0 * 9.81 * 0.25
     rest = {}

@@ -14,8 +14,6 @@ Law = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 class Problem:
-    """Joints of several matrices, and a law of positions and velocities."""
-
     def __init__(self, joints: list[int], law: Law, **options) -> None:
         most = max(joints)
         self.block = np.repeat(np.arange(len(joints)), joints)

@@ -45,7 +45,6 @@ def standing(numbers: np.ndarray, cdf) -> float:
 
 
 def normal_cdf(mean: float, std: float):
-    """Of a normal distribution cut off at three standard deviations."""
     phi = np.vectorize(lambda x: 0.5 * (1 + math.erf(x / math.sqrt(2))))
     low, high = phi(-3.0), phi(3.0)
     return lambda x: (phi((x - mean) / std) - low) / (high - low)
@@ -197,7 +196,6 @@ def test_operations_refer_to_the_nominal_value_however_often() -> None:
 
 @pytest.mark.usefixtures("engine_kind")
 def test_values_read_through_an_attribute_are_those_drawn() -> None:
-    """Of an actuator of several joints too, whose numbers no stride reaches, asked for before or after."""
     leg = {".*": [aa.PDControlConfig(80.0, 2.0), aa.MaxEffortClampingConfig(1e6)]}
     early, late = made(5, leg), made(5, leg)
     live = early.actuators[0].controller.kp
@@ -290,7 +288,6 @@ def test_strength_needs_a_law_that_is_known() -> None:
 @pytest.mark.parametrize("operation", ["set", "scale", "add"])
 @pytest.mark.parametrize("given", [aa.Uniform(1, 9), aa.LogUniform(0.01, 100.0), aa.Normal(3.0, 2.0)], ids=str)
 def test_natively_and_in_numpy_the_same(given, operation, out_type, monkeypatch) -> None:
-    """Numbers of every kind, for some robots, with strides; the others stay."""
     if random_numbers.core is None:
         pytest.skip("the native core was not built")
     if out_type is np.int32 and not isinstance(given, aa.Uniform):

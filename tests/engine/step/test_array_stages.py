@@ -63,7 +63,6 @@ def knee(own: tuple[bool, ...]) -> ActuatorEntry:
 
 
 def step_of(entries: list[ActuatorEntry]):
-    """The step of some actuators, with or without components between its phases."""
     plan = compile_plan(entries, ROBOTS)
     step = around(plan, entries)
     apart = [
@@ -178,7 +177,6 @@ OWN = (False, True, True, False)
 @pytest.mark.parametrize("call", ["compute", "modify_forces", "update_state"])
 @pytest.mark.parametrize("how", ["own", "apart"])
 def test_an_error_in_a_component_advances_nothing(how, call, monkeypatch) -> None:
-    """Ring, integral and steps are as before, also in the first step and in one after a reset; then it goes on."""
     bench, clean = Bench(OWN), Bench(OWN)
     states = bench.step.new_state(), bench.step.new_state()
     owner = OwnMotor if call == "modify_forces" else OwnController
@@ -319,7 +317,6 @@ def recurrent(controller: aa.Controller) -> tuple[Any, list[np.ndarray]]:
 
 @pytest.mark.parametrize("controller", [Recurrent, RecurrentAxis])
 def test_a_recurrent_state_is_held_and_reset_robot_by_robot(controller) -> None:
-    """In every layer and unit: a joint with a fault keeps its own, no other does; a reset clears its own."""
     step, inputs = recurrent(controller())
 
     def state() -> tuple[np.ndarray, np.ndarray]:
@@ -437,14 +434,11 @@ def test_a_limit_with_a_state_comes_after_those_that_compute_arrays() -> None:
 
 
 class Halving(aa.Clamping):
-    """A clamp of the user's own with nothing but a method."""
-
     def modify_forces(self, src_forces: wp.array, dst_forces: wp.array, *_, device=None) -> None:
         dst_forces.assign(src_forces.numpy() / 2)
 
 
 def test_an_actuator_of_several_joints_stands_between_the_phases() -> None:
-    """Its joints wherever they are in the plan, robot-major as its components see them."""
     wide = aa.ControllerPD(*(wp.array(np.arange(6), dtype=wp.float32, device="cpu") for _ in range(2)))
     entries = [
         ActuatorEntry("/A/wide", ("hip", "toe"), wide, [Halving()], None),

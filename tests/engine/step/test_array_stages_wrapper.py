@@ -176,8 +176,6 @@ def test_parameters_of_an_own_law_are_live(host) -> None:
 
 
 class StatefulLaw(aa.Controller):
-    """A law that keeps the last three positions of each joint."""
-
     class State:
         def __init__(self, num_actuators: int) -> None:
             self.history = wp.zeros((3, num_actuators), dtype=wp.float32, device="cpu")
@@ -215,8 +213,6 @@ def test_a_history_keeps_what_it_was_where_an_input_is_bad() -> None:
 
 @pytest.mark.parametrize("bad", ["positions", "velocities"])
 def test_own_delay_takes_commands_in_while_a_measurement_is_bad(host, bad) -> None:
-    """The first step after a reset has a good command and a bad measurement: that command fills the delay."""
-
     def efforts(delay: type[aa.Delay]) -> list[float]:
         host.stop()
         host.play()

@@ -265,7 +265,6 @@ def test_core_knows_them(built_in) -> None:
 
 @pytest.mark.usefixtures("built_in")
 def test_bits_of_warp_and_the_numbers_of_float64(rng) -> None:
-    """With inputs that are not finite, through resets and an exchange of saved states; robots differ."""
     core, warp = NativeStep(mixed_plan()), WarpStep(mixed_plan(), "cpu")
     benches = Bench(core), Bench(warp)
     twins = [Twin(robot) for robot in range(ROBOTS)]
@@ -387,8 +386,6 @@ def test_stages_around_the_limits(kind, monkeypatch, rng) -> None:
 
 @pytest.mark.usefixtures("built_in")
 def test_stages_around_the_limits_and_components_between(rng) -> None:
-    """A limit that computes arrays stands before a passive law; so does a controller of the same kind."""
-
     def made(step):
         given = joint_entries()
         given[0].clamping.append(OwnLimit(step_bench.full(8)))
@@ -560,7 +557,6 @@ def test_laws_that_change_no_effort_beside_others(observed, rng) -> None:
 @pytest.mark.usefixtures("built_in")
 @pytest.mark.parametrize("volts", [np.nan, -np.inf, np.inf])
 def test_infinity_is_no_fault_of_a_signal_without_a_bound(volts) -> None:
-    """A voltage without a supply is infinite, and nothing else that is not finite; of the power it is a fault."""
     given = [heated.entry(name, supplied=False) for name in heated.NAMES]
     for one in given:
         one.clamping.append(heated.ClampingSagged(step_bench.full(1.0)))

@@ -220,7 +220,6 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES)
 def test_layout_changes_no_bit(case) -> None:
-    """Layouts: adjacent columns, columns with gaps, unordered columns, and parameters per robot."""
     rng, expected, slots = np.random.default_rng(0), case.run(), case.slots
     assert case.layout == "direct"
     spread = np.sort(rng.choice(slots + 4, slots, replace=False))
@@ -301,7 +300,6 @@ ENDS = ["q", "qd", "target_q", "target_qd", "act", "f", "computed"]
 
 
 def run_by_indices(kind: str, robots: int = ROBOTS) -> np.ndarray:
-    """Efforts of one slot with everything, and those before its limits."""
     case = Case(12, 1)
     case.integral[:] = case.delayed[:] = case.tabled[:] = True
     case.lag[:] = 3
@@ -840,7 +838,6 @@ def targets(made: Made, *values: float, signal: int = 2) -> list[float]:
 @pytest.mark.parametrize("lag", [0, 1, 3])
 @pytest.mark.parametrize("signal", [2, 3, 4])
 def test_first_command_that_is_not_finite_waits(signal, lag, depth) -> None:
-    """Nothing enters the delay before all three are good, then that command fills it; so it is after a reset."""
     made = delayed([lag] * 3, depth, rows=[floats(3, 1)] * 2 + [floats(3)] * 3)
     for _ in range(2):
         acts = min(lag, depth)

@@ -123,7 +123,6 @@ def test_step_that_failed_leaves_delays_waiting(engine_kind, monkeypatch) -> Non
 @pytest.mark.parametrize("law", [aa.ControllerPD, OwnPD], ids=["native", "components"])
 @pytest.mark.parametrize("before", [None, 2**31 - 1, 2**30], ids=["fresh", "largest", "large"])
 def test_count_of_commands_is_bounded(before, law) -> None:
-    """The number of commands of a public state is limited to its rows, for any written value."""
     at = wp.array(np.arange(3), dtype=wp.uint32, device="cpu")
     actuator = aa.Actuator(at, law(full(3, 1.0), full(3, 0.0)), aa.Delay(full(3, 2, wp.int32), 4))
     now, after = actuator.state(), actuator.state()
@@ -250,7 +249,6 @@ def test_restored_faults_stay_latched(engine_kind) -> None:
 
 
 def test_clamp_that_limited_last_is_named(engine_kind) -> None:
-    """By robot, among several clamps in a user's order, two of one class among them."""
     robots = 5
     clamps = [
         aa.ClampingMaxEffort(full(robots, [50.0, 9.0, 9.0, 9.0, 50.0])),

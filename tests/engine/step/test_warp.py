@@ -40,7 +40,6 @@ def test_efforts_agree_with_float64(kind, rng) -> None:
 
 
 def run(kind: str = "columns", apart: bool = False, phases: bool = False) -> tuple[list[np.ndarray], Any]:
-    """Efforts of random steps with a masked reset, and faults."""
     step, bench = made(kind)
     states = step.new_state(), step.new_state()
     if phases:
@@ -225,7 +224,6 @@ class Losing(aa.Clamping):
 
 
 def test_state_of_a_limit_is_held_where_anything_is_not_finite() -> None:
-    """Its input, its parameter, or the new state itself, which is a fault of the effort as in the core."""
     limit = Losing(floats(5, 5, 5))
     step = WarpStep(
         compile_plan([ActuatorEntry("a", ("a",), aa.ControllerPD(full(1), full(0)), [limit], None)], ROBOTS), "cpu"

@@ -158,7 +158,6 @@ def named(folder: Path, path: str) -> Path:
 
 @pytest.mark.parametrize("how", ["absolute", "above", "link"])
 def test_network_outside_of_the_folder_is_refused(how, tmp_path) -> None:
-    """Without opening it: its content is in no message. The host program may permit its folder."""
     folder, outside = tmp_path / "robot", tmp_path / "secret.txt"
     folder.mkdir()
     outside.write_text("password")
@@ -249,7 +248,6 @@ def problems(plain: Any) -> list[str]:
 
 
 def test_every_law_of_the_package_has_a_name() -> None:
-    """The names are those of the config classes; all laws of the table are included, except the user's own."""
     assert {kind: list(laws) for kind, laws in LAWS.items()} == {
         "feedback": ["encoder"],
         "command": ["wrap", "command_lag"],
@@ -284,7 +282,6 @@ def test_every_law_of_the_package_has_a_name() -> None:
 
 
 def test_a_delay_in_steps_needs_no_name() -> None:
-    """Files from before there was another delay stay valid, and are written in the same way."""
     plain = {"a": {"delay": {"delay_steps": 2}}, "b": {"delay": {"law": "timed_delay", "seconds": 0.25}}}
     motors = motors_of(plain, "/")
     assert (motors["a"].delay, motors["b"].delay) == (DelayConfig(2), TimedDelayConfig(0.25))

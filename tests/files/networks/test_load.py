@@ -122,7 +122,6 @@ def test_weights_may_lie_in_the_folder_of_the_file(tmp_path: Path) -> None:
     ("more/weights.bin", (8, 4), "has 1 numbers"),
 )
 def test_weights_elsewhere_are_refused(location: str, bytes_of: tuple[int, int], told: str, tmp_path: Path) -> None:
-    """Nothing outside the folder is read, not even through links."""
     folder = tmp_path / "nets"
     folder.mkdir()
     (tmp_path / "weights.bin").write_bytes(bytes(16))

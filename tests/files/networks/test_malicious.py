@@ -248,7 +248,6 @@ def test_every_problem_names_its_prim(corpus, tmp_path) -> None:
 
 @posix
 def test_what_is_no_file_names_its_prim(tmp_path) -> None:
-    """Loops of links, pipes, devices, folders, and links out of the folder are refused without waiting."""
     asset = tmp_path / "asset"
     asset.mkdir()
     (asset / "loop").symlink_to(asset / "loop")

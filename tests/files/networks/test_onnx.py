@@ -235,7 +235,6 @@ def test_parts_become_one_operation() -> None:
 
 
 def recurrent(kind: str = "LSTM", **changes):
-    """One recurrent layer and its head, with changes to the node, names, or tensors."""
     gates = 4 if kind == "LSTM" else 3
     states = ["h", "c"][: gates - 2]
     tensors = {

@@ -59,7 +59,6 @@ def test_tensors_by_name_are_read_as_a_state_dict_is() -> None:
 
 
 def one(**said) -> dict:
-    """The header of a file with one tensor of two numbers, changed."""
     return {"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8], **said}}
 
 

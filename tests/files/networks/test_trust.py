@@ -141,7 +141,6 @@ def test_what_torch_runs_is_shared_among_those_who_trust_only(tmp_path, run_by_t
 
 
 def test_path_grants_it_where_it_was_named(tmp_path, run_by_torch) -> None:
-    """It holds for loader and controller until revoked; the same bytes at another path are refused."""
     path, copy = unknown_file(tmp_path / "nets" / "knee.pt"), unknown_file(tmp_path / "knee.pt")
     with trust_checkpoints([tmp_path / "nets"]):
         assert isinstance(load_checkpoint(path).network, StandIn)

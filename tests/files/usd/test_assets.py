@@ -197,7 +197,6 @@ def test_metadata_that_cannot_be_used_is_an_issue(asset) -> None:
 
 
 def test_program_may_name_any_file(asset, tmp_path) -> None:
-    """`add_actuator` in this process; a stage read afterwards may name the file too."""
     outside = tmp_path / "outside" / "knee.safetensors"
     file = robot_file(asset / "robot.usda", str(outside))
     assert "must lie in the folder of the layer" in issue(file)
@@ -210,7 +209,6 @@ def test_program_may_name_any_file(asset, tmp_path) -> None:
 
 
 def test_file_named_by_the_program_takes_its_json_along(asset, tmp_path) -> None:
-    """Be it authored or permitted; a link in its place is followed nowhere else."""
     outside = tmp_path / "outside" / "knee.safetensors"
     sidecar = outside.with_suffix(".json")
     sidecar.write_text('{"vel_scale": 5.0}')
@@ -226,7 +224,6 @@ def test_file_named_by_the_program_takes_its_json_along(asset, tmp_path) -> None
 
 
 def test_layer_in_memory_has_no_folder(asset) -> None:
-    """Its files were not named by `add_actuator`: they may come from anywhere."""
     stage = Usd.Stage.CreateInMemory()
     text = robot_file(asset / "robot.usda", str(asset / "nets" / "knee.safetensors")).read_text()
     stage.GetRootLayer().ImportFromString(text)
@@ -323,7 +320,6 @@ def test_package_is_trusted_by_its_own_path(asset, tmp_path, run_by_torch) -> No
 
 
 def test_nothing_in_a_stage_grants_it(asset, run_by_torch) -> None:
-    """Attributes, metadata and custom data of every spelling, on prim and layer, change nothing."""
     unknown_file(asset / "nets" / "unknown.pt")
     file = robot_file(asset / "robot.usda", "nets/unknown.pt")
     stage = Usd.Stage.Open(str(file))

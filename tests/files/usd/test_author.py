@@ -247,7 +247,6 @@ def test_writes_the_model_path_as_asset(stage, path):
     "table", [[0, 1], (0.0, 1.0), np.array([0, 1]), np.float32([0, 1]), [Fraction(0), np.int64(1)], range(2)], ids=repr
 )
 def test_writes_any_table_as_float_array(stage, table):
-    """Write any sequence of numbers as a USD float array, even one put into the config afterwards."""
     config = PositionBasedClampingConfig([0.0, 1.0], [2.0, 3.0])
     config.lookup_positions = table
     attribute = author(stage, clamping=[config]).GetAttribute("newton:lookupPositions")
@@ -669,7 +668,6 @@ every_refusal = pytest.mark.parametrize("case", REFUSALS.values(), ids=REFUSALS)
 
 @every_refusal
 def test_refusal_names_value_and_remedy(stage, case):
-    """Raise exactly the documented error type, with a message that names the value and what to do."""
     case.prepare(stage)
     with pytest.raises(case.error, check=lambda error: type(error) is case.error) as caught:
         author(stage, **case.arguments)

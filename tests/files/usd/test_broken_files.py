@@ -12,7 +12,6 @@ HINGE, BOB = "/World/Pendulum/joints/hinge", "/World/Pendulum/bob"
 
 
 def broken(tmp_path, path, line):
-    """The pendulum, with a property of a prim overridden in a stronger layer."""
     names = path.strip("/").split("/")
     collides = '(prepend apiSchemas = ["PhysicsCollisionAPI"])' if names[-1].startswith("shape") else ""
     above = "".join(f'over "{name}"\n{{\n' for name in names[:-1])

@@ -701,7 +701,6 @@ def test_delay_that_isaac_lab_authors_twice_is_one() -> None:
 
 @pytest.mark.parametrize(("row", "hint"), HINTS.items(), ids=HINTS)
 def test_property_without_effect_is_named(row, hint):
-    """A `newton:*` property of no applied schema is a warning with prim, layer and a suggestion."""
     with pytest.warns(UserWarning) as caught:
         specs(stage_of(actuator(row)))
     name = row.split()[1]
@@ -800,7 +799,6 @@ ALIKE = {
     ("schema_name", "shown", "meant"), [(one, *two) for one, two in ALIKE.items()], ids=map(ascii, ALIKE)
 )
 def test_schema_that_looks_like_a_known_one_is_named(schema_name, shown, meant):
-    """A name that differs by letters, case or invisible characters is a warning, beside a good controller."""
     with pytest.warns(UserWarning) as caught:
         found = spec(stage_of(actuator(schemas=(PD, schema_name))))
     (warning,) = (str(each.message) for each in caught)
@@ -1095,7 +1093,6 @@ def test_marker_schemas_are_ignored() -> None:
 
 
 def stage_with(*joints: str, roots: tuple[str, ...], doors: tuple[str, ...] = ()) -> Usd.Stage:
-    """A stage with articulation roots, hinges between two links each, and hinges of doors, which have no root."""
     stage = Usd.Stage.CreateInMemory()
     for path in roots:
         UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim(path, "Xform"))
@@ -1184,7 +1181,6 @@ def test_actuator_of_a_door_belongs_to_nobody(roots):
 
 
 def test_joint_of_the_robot_that_is_not_its_own_is_no_door():
-    """Claim a prim that drives a joint between the robot's links which the articulation left out."""
     stage = stage_with("/World/A/hip", "/World/A/loop", roots=("/World/A",))
     assert Ownership(stage, "/World/A", ["/World/A/hip"]).of("/World/act", ["/World/A/loop"]) == "ours"
 

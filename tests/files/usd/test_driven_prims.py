@@ -46,7 +46,6 @@ def efforts(stage: Usd.Stage, root: str = ROBOT, joints: tuple[str, str] = (HIP,
 
 @pytest.mark.parametrize("root", [ROBOT, f"{ROBOT}/base", f"{ROBOT}/joints/fix"])
 def test_articulation_root_may_be_robot_link_or_joint(root):
-    """Drive what `add_actuator` wrote at the robot, whichever prim is the articulation root."""
     stage = robot_stage(root)
     aa.add_actuator(ROBOT, "knee", "act", STIFF, stage=stage)
     assert efforts(stage, root) == [[0.0, 10.0]]
@@ -267,7 +266,6 @@ def sliding() -> Usd.Stage:
 
 
 def test_numbers_of_prims_are_in_the_units_of_the_stage() -> None:
-    """So `add_actuator` writes them; a simulator in SI has them in SI again, one in stage units as they are."""
     stage = cgs(sliding())
     limit = aa.MaxEffortClampingConfig(30.0)
     for name in ("hip", "knee"):

@@ -68,7 +68,6 @@ EFFORT_UNIT = 0.5e-4
 
 
 def in_other_units() -> Usd.Stage:
-    """A furnished one in centimeters and half kilograms, with the rich motor."""
     stage = furnished().stage
     for name, value in (("metersPerUnit", 0.01), ("kilogramsPerUnit", 0.5)):
         stage.SetMetadata(name, value)
@@ -123,7 +122,6 @@ def test_value_that_was_changed_since_stays() -> None:
 
 
 def test_properties_given_by_number_stay() -> None:
-    """They are the joint's, as `motors_of` returns them, and those of the fallback are not."""
     made = bare()
     aa.add_motors(ROOT, {"hinge": aa.MotorConfig(PD, armature=0.5)}, stage=made.stage)
     author(made.stage, [PD])
@@ -333,7 +331,6 @@ GROUPS = [IdealPDActuatorCfg(actuator_effort_limit=9.0, **GAINS), ImplicitActuat
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("rules", ["documentation", "code"])
 def test_group_in_a_simulation_leaves_the_joint_what_its_author_gave_it(rules: Any, engine: str) -> None:
-    """As for motors, properties that a cfg leaves out are the author's, also in the table; those that it states win."""
     stage = furnished().stage
     author(stage, RICH)
     own = OF_AUTHOR[furnished]

@@ -192,7 +192,6 @@ def any_opinion(rng: np.random.Generator, rule: Rule, calm: bool) -> Opinion:
 
 
 def any_prim(rng: np.random.Generator, name: str) -> Prim:
-    """A prim that is fine, one with a single odd property, or one with anything odd."""
     mood = rng.choice(["calm", "one", "wild"], p=[0.2, 0.5, 0.3])
     calm = mood != "wild"
     prim = Prim(name)
@@ -350,7 +349,6 @@ SCENES = {
 
 
 def open_scene(robot: Sdf.Layer, scene: str) -> tuple[Usd.Stage, str]:
-    """A stage that holds the robot in one of several ways, and the path of the robot."""
     if scene == "itself":
         return Usd.Stage.Open(robot), "/Robot"
     layer = Sdf.Layer.CreateAnonymous("scene.usda")
@@ -427,7 +425,6 @@ def expected_spec(prim: Prim, root: str) -> ActuatorSpec | None:
 
 
 def refusal(call: Callable, *arguments) -> tuple[Any, tuple[str, ...]]:
-    """The result of a call, and the problems it raises; any other exception fails the test."""
     try:
         return call(*arguments), ()
     except ActuatorParseError as error:
@@ -445,7 +442,6 @@ def named(issue: str) -> str:
 
 
 def check_batch(rng: np.random.Generator, scene: str, number: int, counts: Counter[str]) -> None:
-    """Read a stage of random prims one by one and together, and compare with the rules."""
     prims = [any_prim(rng, f"p{number}_{index}") for index in range(BATCH)]
     robot, _weak = write(prims)
     stage, root = open_scene(robot, scene)

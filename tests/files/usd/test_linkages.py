@@ -108,7 +108,6 @@ def test_problem_is_told_by_the_attribute(tmp_path) -> None:
 
 
 def test_simulation_has_the_armature_and_the_motion(tmp_path) -> None:
-    """From the file and from configs: the same motion; the armature is GᵀJG while they are attached."""
     file, ends = written(tmp_path, SHAFTS), []
     read = aa.motors_of(str(file))
     for from_file in (True, False):

@@ -37,7 +37,6 @@ def driven(**values: Any) -> SmallStage:
 
 
 def found(robot: Any) -> list[float]:
-    """Gains, largest effort, armature and friction of the hinge."""
     arrays = (
         *robot.get_dof_gains(),
         robot.get_dof_max_efforts(),

@@ -112,7 +112,6 @@ def test_what_the_file_says_later_holds_for_all(tmp_path: Path) -> None:
 
 
 def test_a_robot_that_is_referred_to(tmp_path: Path) -> None:
-    """Inside a scene, its prims become several too; the last of a name that is taken has a number."""
     broken(tmp_path)
     scene: Any = Usd.Stage.CreateNew(str(tmp_path / "scene.usda"))
     robot = scene.DefinePrim("/Yard/Dog")
@@ -269,7 +268,6 @@ def test_an_error_leaves_nothing_behind(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["shoulder", "old"])
 def test_motors_of_any_name_and_shared_supplies_are_replaced(tmp_path: Path, name: str) -> None:
-    """An actuator prim of another name than its joint is deactivated; a shared supply keeps its other actuator."""
     stage = Usd.Stage.Open(str(ROBOTS / "arm_2dof.usda"))
     robot = tmp_path / "arm.usda"
     battery = aa.SupplyConfig(voltage=24.0)

@@ -89,7 +89,6 @@ def read(stage: Usd.Stage):
 
 
 def values_of(stages: Sequence) -> dict:
-    """Each value, and each element of a table, by class and name, in the order of the stages."""
     return {
         f"{at} {type(stage).__name__}.{name}[{row}]": value
         for at, stage in enumerate(stages)

@@ -32,7 +32,6 @@ def test_a_class_is_not_the_prim_itself(stage) -> None:
 
 
 def test_a_prim_of_a_robot_that_is_referred_to_cannot_be_replaced(stage) -> None:
-    """Inheriting from a class there makes it no more removable than before."""
     scene = Usd.Stage.CreateInMemory()
     scene.DefinePrim(ROOT).GetReferences().AddReference(stage.GetRootLayer().identifier, ROOT)
     with pytest.raises(ValueError, match="is also defined in layer"):

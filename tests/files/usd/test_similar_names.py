@@ -10,7 +10,6 @@ KNOWN = ["NewtonPDControlAPI", "NewtonPIDControlAPI", "NewtonActuatorDelayAPI"]
 
 @pytest.mark.parametrize("name", KNOWN)
 def test_nearest_of_several_is_meant(name) -> None:
-    """The known name itself, and one that has a letter less or more, another case, no suffix."""
     for near in (name, name[:4] + name[5:], f"{name}s", name.lower(), name.removesuffix("API")):
         assert nearest(near, KNOWN) == name
 

@@ -238,7 +238,6 @@ def test_watch_is_not_kept_alive(stage):
 
 
 def test_opens_what_is_on_disk(file):
-    """Whoever still has the stage of the file that was there; but edits that are not saved are not lost."""
     former = open_stage(file)
     text = file.read_text()
     file.write_text(text.replace('"B"', '"C"'))

@@ -162,7 +162,6 @@ def robot(length: float, mass: float, kind: str) -> Usd.Stage:
 
 
 def authored(stage: Usd.Stage, config) -> tuple[str, str]:
-    """Author an actuator with a law; path of its prim, and of the one with the law, a supply or the same."""
     parts = {"controller": {}, "clamping": {"clamping": [config]}, "delay": {"delay": config}}
     law = config if config.KIND == "controller" else configs.PDControlConfig(30.0, 2.0)
     prim = add_actuator(ROBOT, "hinge", "act", law, stage=stage, **parts.get(config.KIND, {"others": [config]}))
@@ -208,7 +207,6 @@ def test_required_value_that_is_missing_or_invalid_is_named_by_every_reader(kind
 
 
 def at_the_ends(one: Parameter) -> set[float]:
-    """Numbers at the ends of a range, just inside, and far out."""
     ends = [one.lower, one.upper, math.nextafter(one.lower, math.inf), math.nextafter(one.upper, -math.inf)]
     return {*ends, 1e-30, 1e-6, 1e30, 3e35, FLOAT32_MAX, -FLOAT32_MAX}
 

@@ -281,8 +281,6 @@ def test_saved_state_of_newtons_delay_goes_on(host) -> None:
 
 
 class Named(theirs("ControllerPD")):
-    """PD with another constructor and defaults, and a method of its own."""
-
     def __init__(self, stiffness: float) -> None:
         super().__init__(full(stiffness), full(0.0))
         self.name = "soft"

@@ -111,7 +111,6 @@ def recurrent(kind: str, inputs: int = 2, hidden: int = 8, layers: int = 2) -> N
 
 
 def between_layers() -> Network:
-    """Recurrent layers with other operations before, between and after them, and a late reading of the input."""
     draw = Draw()
     first, second = draw.cells("lstm", 1, 5, 7, 2)
     assert isinstance(second, LSTMCell)
@@ -148,7 +147,6 @@ class Rows:
         self.x, self.y = np.zeros((rows, network.inputs), np.float32), np.zeros(rows, np.float32)
 
     def step(self, x: np.ndarray) -> np.ndarray:
-        """Evaluate once; the new state becomes the state."""
         self.x[:] = x
         self.evaluator.evaluate(self.x, self.y, self.now, self.after)
         self.now, self.after = self.after, self.now

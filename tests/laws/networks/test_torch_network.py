@@ -164,7 +164,6 @@ def by_torch(module, way: str, x, states: Sequence) -> tuple:
 
 @pytest.mark.parametrize("name", FORMS)
 def test_equals_torch_over_200_steps(name) -> None:
-    """Results are those of each row alone; with a masked reset, and a row that is not finite, which keeps its state."""
     make, save, metadata, way = FORMS[name]
     module, rows = make(), 5
     data = save(module)

@@ -76,7 +76,6 @@ def test_friction_of_a_replaced_actuator_is_gone_until_close(world) -> None:
 
 @pytest.mark.parametrize(("in_engine", "expected"), [(False, [0.0] * 3), (True, [0.75, 0.5, 0.25])])
 def test_friction_acts_in_a_stage_or_in_physx(world, in_engine, expected) -> None:
-    """Isaac Sim's own friction comes back with `close`."""
     friction = aa.FrictionConfig(0.5, 0.25, 0.75, in_engine=in_engine, assumed_inertia=0.1)
     motor = [aa.PDControlConfig(10.0, 1.0), aa.MaxEffortClampingConfig(5.0), friction]
     with aa.ArticulationActuators.from_configs(ROBOTS, {".*": motor}) as wrapper:
@@ -177,7 +176,6 @@ def test_warm_up_never_reaches_actuators(world) -> None:
 
 
 def test_steps_come_only_while_joints_can_be_written(world) -> None:
-    """Leave out the steps of a warm-up in mid-session that come when the former views are invalid."""
     bus, seen = current_host().bus, []
     subscription = bus.on_pre_step(lambda _dt, _context: seen.append(bus.ready))
     world.play()
@@ -210,7 +208,6 @@ def test_robots_deleted_and_made_again_are_others(world) -> None:
 
 
 def test_callbacks_of_ours_have_no_number(world) -> None:
-    """Register nothing in Isaac Sim's table but what its own articulations do."""
     wrapper, manager = aa.ArticulationActuators(ROBOTS), world.simulation_manager
     world.play()
     owners = [callback.owner for _, callback, _ in manager._callbacks.values()]
@@ -302,7 +299,6 @@ def test_another_stage_ends_subscriptions(world) -> None:
 
 
 def test_current_stage_is_isaac_sims(world) -> None:
-    """Author and discover on the stage that `use_stage` made current, and leave the open one alone."""
     opened, used = world.usd_context.get_stage(), stage_with_robots(1)
     used.RemovePrim("/World/Robot_0/Actuators")
     utils = importlib.import_module("isaacsim.core.experimental.utils.stage")

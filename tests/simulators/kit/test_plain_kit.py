@@ -38,7 +38,6 @@ def ones(count: int = 2) -> wp.array:
 
 
 def test_friction_cannot_be_set_here(world) -> None:
-    """Friction of the engine is refused by joint and class; that of a stage may add to the file's, with a warning."""
     limited = [aa.PDControlConfig(10.0, 1.0), aa.MaxEffortClampingConfig(5.0)]
     with pytest.raises(HostError, match=r"in_engine = True of joints .*: KitArticulation has no set_dof_friction_prop"):
         aa.ArticulationActuators.from_configs(ROBOTS, {".*": [*limited, aa.FrictionConfig(0.5, in_engine=True)]})
@@ -54,7 +53,6 @@ def test_friction_cannot_be_set_here(world) -> None:
 
 
 def test_friction_of_a_replaced_actuator_cannot_be_taken_back_here(playing) -> None:
-    """It stays that of the fallback, with a warning that names joint and class, until the motor is authored."""
     stage = current_host().stage
     motor = [aa.PDControlConfig(10.0, 1.0), aa.MaxEffortClampingConfig(5.0)]
     aa.add_motors("/World/Robot_0", {"hip": [*motor, aa.FrictionConfig(0.5)]}, stage=stage, overwrite_existing=True)
@@ -78,7 +76,6 @@ def test_joints_are_known_before_play(world) -> None:
 
 
 def test_joints_are_the_engines_while_physics_runs(playing) -> None:
-    """Take over its order, and leave out the columns a wide view has to spare."""
     robots = aa.Articulation(ROBOTS)
     assert robots.dof_names == ["knee", "hip", "ankle"] and robots.get_dof_positions().shape == (2, 3)
     assert robots.dof_paths[0] == ["/World/Robot_0/knee", "/World/Robot_0/hip", "/World/Robot_0/ankle"]
@@ -124,7 +121,6 @@ def test_state_before_the_first_step_is_refused(world) -> None:
 
 @pytest.mark.parametrize("name", ["positions", "velocities", "position_targets", "velocity_targets", "efforts"])
 def test_written_values_are_read_back(playing, name) -> None:
-    """Write the grid of rows and columns that was asked for, and nothing else."""
     robots = aa.Articulation(ROBOTS)
     before = getattr(robots, f"get_dof_{name}")().numpy().copy()
     getattr(robots, f"set_dof_{name}")([[7.0, 8.0]], indices=[1], dof_indices=[2, 0])
@@ -189,7 +185,6 @@ def test_prim_above_robots_means_all_of_them(world) -> None:
 
 
 def test_articulation_of_another_stage_stays_where_it_was(playing) -> None:
-    """Keep what is known of it, and read and write nothing at the same path of the next stage."""
     robots, wrapper = aa.Articulation(ROBOTS), aa.ArticulationActuators(ROBOTS)
     names = robots.dof_names
     playing.open(stage_with_robots())
@@ -204,7 +199,6 @@ def test_articulation_of_another_stage_stays_where_it_was(playing) -> None:
 
 
 def test_wrapper_made_when_a_stage_is_opened_stays(world) -> None:
-    """Drop former callbacks before any listener of the new stage, however early it registered."""
     current_host().close()
     current._kit.clear()
     made: list[aa.ArticulationActuators] = []

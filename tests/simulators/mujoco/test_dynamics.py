@@ -205,7 +205,6 @@ def batch_model(opened: tuple[Batch, ModelFields]):
 
 
 def _follows(robots) -> None:
-    """The arrays of the root links are what the simulator computes of them."""
     views, host = robots.buffers(), robots._backend
     views.refresh()
     numbers = robots._numbers

@@ -59,7 +59,6 @@ def creep(sim: aa.Simulation, robot: aa.Articulation, seconds: float = 1.0) -> f
 
 
 def friction_of(model: mujoco.MjModel) -> dict[str, list[float]]:
-    """How hard the first joint's friction is."""
     return {"solref": model.dof_solref[0].tolist(), "solimp": model.dof_solimp[0].tolist()}
 
 

@@ -226,7 +226,6 @@ def test_gains_limits_and_options_are_those_of_the_file(tmp_path) -> None:
 
 
 def test_a_file_is_found_by_its_kind_of_name_and_needs_no_play(tmp_path) -> None:
-    """Robots, joints and links are known from the start; a box that only floats is no robot."""
     with aa.Simulation(leg(tmp_path)) as sim:
         robot = sim.articulation("leg")
         assert robot.paths == sim.articulation("/l.*").paths == ["/leg"]
@@ -258,7 +257,6 @@ def test_names_with_slashes(tmp_path) -> None:
 
 
 def test_actuators_take_drives_over_and_give_them_back(tmp_path) -> None:
-    """While actuators are attached, drives are silent; after, and in every control mode, they have the file's gains."""
     with aa.Simulation(leg(tmp_path)) as sim:
         sim.play()
         robot = aa.Articulation("leg")
@@ -275,7 +273,6 @@ def test_actuators_take_drives_over_and_give_them_back(tmp_path) -> None:
 
 
 def test_default_gains_are_those_of_the_file_whoever_took_them_before(tmp_path) -> None:
-    """An articulation that was first asked while drives are silent knows the file's gains."""
     with aa.Simulation(leg(tmp_path)) as sim:
         sim.play()
         actuators = aa.ArticulationActuators.from_configs(
@@ -324,7 +321,6 @@ STIFF = """<mujoco><option timestep="0.002" integrator="{}"/><worldbody><body na
 
 @pytest.mark.parametrize("integrator", ["implicit", "implicitfast"])
 def test_motors_of_a_file_with_an_implicit_integrator_move_it_as_its_actuators_do(tmp_path, integrator) -> None:
-    """The simulator takes over their slopes; a motor whose effort does not fall with speed is explicit as it is."""
     path = written(tmp_path, STIFF.format(integrator))
     model = mujoco.MjModel.from_xml_path(str(path))
     data, steps = mujoco.MjData(model), 250
@@ -400,7 +396,6 @@ def test_motors_of_a_model_and_of_a_stage() -> None:
 
 
 def test_what_no_drive_stands_for_stays_with_a_warning(tmp_path) -> None:
-    """A tendon, a filter and a constant alone go on as they are, named with the reason; the rest is driven."""
     text = LEG.format(integrator="Euler").replace(
         "</actuator>",
         """
@@ -473,7 +468,6 @@ SHIN = """<mujoco><option timestep="0.002" gravity="0 0 0"/><worldbody><body nam
 
 
 def with_shin(tmp_path: Path, *actuators: str) -> Path:
-    """A leg of two joints whose file has these actuators."""
     return written(tmp_path, SHIN.format("".join(actuators)))
 
 
@@ -483,7 +477,6 @@ def opened(path: Path, **options) -> aa.Simulation:
 
 
 def settings_of(sim: aa.Simulation) -> list[tuple[bytes | int, ...]]:
-    """Bits of what says which actuators act, and how, in the model of every environment."""
     models = [sim._host.model_now(env) for env in range(sim.num_envs)]
     return [
         (

@@ -664,7 +664,6 @@ def test_divergence_stays_visible_until_reset(arms) -> None:
 
 @pytest.mark.parametrize("armature", [None, 0.0])
 def test_thrown_base_is_named(armature) -> None:
-    """A floating robot that goes as a whole; without armature its quaternion is the first to be no number."""
     stage = merged("anymal_c")
     for prim in stage.Traverse():
         if armature is not None and prim.IsA(UsdPhysics.RevoluteJoint):

@@ -84,7 +84,6 @@ STAGES = {
 
 
 def columns_of(host: MujocoHost, twin: Dynamics) -> list[int]:
-    """MuJoCo's velocity address of each coordinate of the twin."""
     columns = []
     for path, kind in dict.fromkeys(twin.coordinates):
         if kind == "free":
@@ -334,14 +333,12 @@ def test_scaled_shape_rests_higher() -> None:
 
 
 def test_things_fall_along_the_up_axis() -> None:
-    """Y-up: down is -Y, and the ground plane lies across Y."""
     host = running(dropped(SHAPES["sphere"][0], up="Y").stage)
     settle(host, 3)
     np.testing.assert_allclose(free_pose(host, "/World/thing")[:3], [0, 0.2, 0], atol=2e-3)
 
 
 def test_free_fall_is_gravity() -> None:
-    """After half a second, exactly as the integrator adds it up."""
     made = SmallStage("Y")
     made.body("/World/thing")
     host = running(made.stage)
@@ -414,7 +411,6 @@ def test_filtered_pair_does_not_touch(other) -> None:
 
 
 def test_collider_that_no_pair_names_still_touches() -> None:
-    """A body of two spheres, one of them kept off the ground, does not fall through it."""
     made = dropped(SHAPES["sphere"][0])
     made.shape("/World/thing/inner", "Sphere", radius=0.1)
     pair = UsdPhysics.FilteredPairsAPI.Apply(made.stage.GetPrimAtPath("/World/ground"))

@@ -353,7 +353,6 @@ def test_model_without_actuators_has_no_motors() -> None:
 
 
 def test_versions_without_a_kind_of_control_have_motors(monkeypatch) -> None:
-    """They have no `actuator_ctrlspec`: their DC motors say the kind among the numbers of the gain."""
     monkeypatch.delattr(mujoco, "mjtCtrlInput")
     model = mujoco.MjModel.from_xml_string(
         '<mujoco><worldbody><body><joint name="a"/><geom size=".1"/></body></worldbody>'
@@ -481,7 +480,6 @@ HAND = """
 
 
 def test_finger_with_a_tendon_over_two_joints_moves_as_in_mujoco(rng: np.random.Generator) -> None:
-    """As its own actuators for two seconds of random targets, with a rotor at the tendon: no joint is left out."""
     own, data = mujoco.MjModel.from_xml_string(HAND), None
     motors = motors_of_model(own)
     assert set(motors) == {"FFJ4", "FFJ3", "FFJ2"}

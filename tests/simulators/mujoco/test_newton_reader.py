@@ -39,7 +39,6 @@ def test_names_are_those_of_the_package_and_stops_those_of_the_solver(arm) -> No
 
 @pytest.mark.usefixtures("newton")
 def test_joints_have_the_order_of_newton_and_begin_within_limits() -> None:
-    """newton goes along a leg before it goes to the next, and lets the Franka begin beyond its limits."""
     assert list(read_by_newton(ROBOTS / "anymal_c.usda").positions)[:3] == ["LF_HAA", "LF_HFE", "LF_KFE"]
     franka = read_by_newton(ROBOTS / "franka_panda.usda").positions
     assert franka["panda_joint4"] == pytest.approx(-0.0698, abs=1e-4)

@@ -358,7 +358,6 @@ def test_model_without_joints_to_drive() -> None:
 
 
 def test_names_that_are_none() -> None:
-    """The error of an unknown body or joint, or one without axes, lists the available ones."""
     model = mixed()
     with aa.MujocoSimulation(model, mujoco.MjData(model)) as sim:
         with pytest.raises(
@@ -408,7 +407,6 @@ def test_batch_of_an_older_mujoco_is_told(monkeypatch) -> None:
 @pytest.mark.parametrize("follows", [False, True])
 @pytest.mark.parametrize("batched", [False, pytest.param(True, marks=needs_mujoco_4)])
 def test_stability_knows_what_follows_a_joint(follows: bool, batched: bool) -> None:
-    """Mass matrices are those of the model; with an equality of two arms, the inertia of a joint is that of both."""
     arms = "".join(
         f'<body name="{name}"><joint name="{name}" axis="0 1 0"/><geom size=".02" pos=".1 0 0" mass="1"/></body>'
         for name in ("first", "second")

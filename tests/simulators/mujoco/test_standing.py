@@ -146,7 +146,6 @@ def test_what_no_file_has_is_refused(tmp_path, asked, said) -> None:
 
 @pytest.mark.parametrize(("asked", "height"), [({}, 1.0), ({"keyframe": "home"}, 2.0), (None, 0.278)])
 def test_a_held_base_stays(asked, height, tmp_path) -> None:
-    """Where it begins, in a file and on a stage; the joints alone move, with the inertia of a robot on a stand."""
     source = ROBOTS / "unitree_go1.usda" if asked is None else hopper(tmp_path, floats=True)
     with aa.Simulation(source, fixed_base=True, **asked or {}) as sim:
         sim.play()

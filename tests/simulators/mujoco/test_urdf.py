@@ -163,7 +163,6 @@ def test_meshes_of_packages(tmp_path) -> None:
 
 
 def test_meshes_that_are_missing(tmp_path) -> None:
-    """The robot opens without them, with a warning that names links and meshes and says where packages are sought."""
     gone = {kind: seen("package://gone/a.stl", kind) + seen("b.obj", kind) for kind in ("visual", "collision")}
     for kind, what in (("visual", "are not drawn"), ("collision", "do not collide")):
         said = rf"{what}: base \(package://gone/a\.stl: is missing\), base \(b\.obj: is missing\)\. .* in those above"

@@ -82,7 +82,6 @@ def test_negative_limit_is_refused() -> None:
 
 
 def test_environments_have_limits_of_their_own() -> None:
-    """Set while playing, read back, and those of the stage after a stop."""
     sim, robot = playing(weightless(limited(2.0)), "mujoco", DT, num_envs=4)
     with sim:
         np.testing.assert_allclose(robot.get_dof_max_velocities().numpy(), np.full((4, 1), 2.0), rtol=1e-6)
@@ -268,7 +267,6 @@ def test_followers_lose_what_their_leaders_lose(ratio) -> None:
 
 
 def test_the_core_does_what_numpy_does(monkeypatch, rng) -> None:
-    """To the bit: with limits that differ, columns in disorder, followers, and what is not finite."""
     at = AxisAddress(*(np.array(columns) for columns in ([4, 1, 3, 0], [2, 0, 5, 4], [0, 1, 2, 3])))
     limits = rng.uniform(0.1, 1.0, (50, 4))
     limits[:, 1] = math.inf

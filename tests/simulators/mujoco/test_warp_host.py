@@ -18,7 +18,6 @@ PD = [aa.PDControlConfig(60.0, 6.0), aa.MaxEffortClampingConfig("joint")]
 
 
 def positions(source, engine: str, steps: int, armature: float | None = None, goal: float = 0.3) -> np.ndarray:
-    """Positions of a robot with motors, or of drives; the armature is set after the first half."""
     found = []
     with aa.Simulation(source, engine=engine) as sim:
         robot = sim.articulation("/")

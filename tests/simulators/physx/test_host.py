@@ -316,7 +316,6 @@ def test_effort_is_not_limited_by_a_drive_that_is_off() -> None:
 
 
 def lifted(name: str) -> Usd.Stage:
-    """A robot of this repository in the air and without joint friction."""
     stage = stage_of(ROBOTS / f"{name}.usda")
     UsdGeom.XformCommonAPI(stage.GetPrimAtPath(f"/World/{ROOTS[name]}")).SetTranslate(Gf.Vec3d(0, 0, 5))
     for prim in stage.Traverse():
@@ -363,7 +362,6 @@ def test_gains_are_those_of_mujoco(both) -> None:
 
 
 def test_efforts_move_the_joints_as_on_mujoco(both, rng: np.random.Generator) -> None:
-    """One step of random efforts: the same accelerations, joint by joint, sign and unit right."""
     changes = []
     efforts = rng.uniform(-5, 5, both[0][1].num_dofs)
     for sim, robot in both:
@@ -422,7 +420,6 @@ def test_gains_are_read_back_bit_equal(arm, rng: np.random.Generator) -> None:
 
 
 def test_actuators_take_the_drives_and_give_them_back(arm) -> None:
-    """PhysX holds the same bits after close as before, the limits too."""
     sim, robot = arm
     columns = ("jointStiffness", "jointDamping", "jointMaxForce")
     before = sim._host._scene.read(*columns)
@@ -436,7 +433,6 @@ def test_actuators_take_the_drives_and_give_them_back(arm) -> None:
 
 
 def test_drive_is_off_on_owned_joints_and_on_elsewhere() -> None:
-    """Actuators without gains: owned joints follow gravity, the others their drives."""
     made = weightless(pendulum())
     made.body("/World/Robot/tip", (0, 0, -1))
     made.joint("/World/Robot/elbow", "Revolute", "/World/Robot/bob", "/World/Robot/tip", at=(0, 0, -1))
@@ -564,7 +560,6 @@ CASES: list[tuple[dict[str, Any], float]] = [
 
 
 def stage(name: str, root: str, settings: dict[str, Any], *, with_schemas: bool = True) -> Usd.Stage:
-    """A shipped robot without gravity, its solver set."""
     made = Usd.Stage.Open(Usd.Stage.Open(str(ROBOTS / f"{name}.usda")).Flatten())
     UsdPhysics.Scene(made.GetPrimAtPath(SCENE)).CreateGravityMagnitudeAttr(0.0)
     for key, value in settings.items():

@@ -115,7 +115,6 @@ def test_bounds_of_a_drive_that_is_off_bound_nothing(on) -> None:
 
 
 def test_frictions_go_up_and_down_together() -> None:
-    """PhysX refuses a static one below the dynamic one at any time, also between two writes."""
     _, robot = running(pendulum().stage)
     for frictions in ((3.0, 2.0, 0.5), (0.3, 0.2, 0.1), (5.0, 5.0, 0.0), (0.0, 0.0, 0.0)):
         robot.set_dof_friction_properties(*frictions)
@@ -235,7 +234,6 @@ def test_axes_of_one_joint_have_their_own() -> None:
 
 
 def test_a_drive_of_another_name_is_run() -> None:
-    """PhysX itself passes it over: it is given a stage on which the drive has its own name."""
     made = pendulum()
     made.drive(HINGE, "X", stiffness=2.0, maxForce=20.0)
     with pytest.warns(UserWarning, match=f"<{HINGE}> applies PhysicsDriveAPI:X: read as PhysicsDriveAPI:angular"):

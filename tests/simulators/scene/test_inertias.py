@@ -75,7 +75,6 @@ def test_nothing_becomes_little(matrix) -> None:
 
 
 def impossible() -> SmallStage:
-    """Two links with impossible inertias, and a base with a possible one."""
     made = pendulum()
     made.body("/World/Robot/tip", inertia=(0.1, 0.1, -0.1))
     made.joint("/World/Robot/knee", "Revolute", BOB, "/World/Robot/tip")

@@ -41,7 +41,6 @@ def named(scene: Scene) -> tuple[list[str], list[str]]:
 
 
 def triangle(kind: str = "Revolute") -> SmallStage:
-    """A pendulum with a link below, and a joint between that and the base."""
     made = pendulum()
     made.body("/World/Robot/tip")
     made.joint("/World/Robot/second", "Revolute", BOB, "/World/Robot/tip")
@@ -264,7 +263,6 @@ def test_one_warning_names_several_joints() -> None:
 @pytest.mark.parametrize("unit", ["degree", "radian", None])
 @pytest.mark.parametrize("kind", ["Revolute", "Prismatic"])
 def test_attribute_of_mujoco_is_read(attribute, value, field, angular, unit, kind) -> None:
-    """Gains are per radian; angles are in degrees, or in radians if the scene authors so."""
     made = pendulum(kind=kind)
     made.attribute(HINGE, attribute, value)
     if unit is not None:
@@ -436,7 +434,6 @@ LEADER, FOLLOWER = "/World/Robot/hinge", "/World/Robot/follow"
 def coupled(
     schema: str = "NewtonMimicAPI", relation: str = "newton:mimicJoint", kind: str = "Revolute", **leader: object
 ) -> SmallStage:
-    """A pendulum and a second link on its base that follows it."""
     made = pendulum(**leader)
     made.body("/World/Robot/other")
     prim = made.joint(FOLLOWER, kind, "/World/Robot/base", "/World/Robot/other")

@@ -243,7 +243,6 @@ def test_mass_without_a_shape_is_a_sphere() -> None:
 
 
 def test_inertia_of_newton_goes_before_a_diagonal_one() -> None:
-    """It is xx, yy, zz, xy, xz, yz, in the body's frame."""
     made = SmallStage()
     prim = made.body("/World/body")
     attribute = prim.CreateAttribute("newton:inertia", Sdf.ValueTypeNames.FloatArray)

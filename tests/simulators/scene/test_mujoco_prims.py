@@ -138,7 +138,6 @@ def test_spatial_tendon_goes_through_points_of_bodies() -> None:
 
 
 def test_strands_are_told_by_their_segments() -> None:
-    """One with a gap between: lengths add up, and a point may be in both."""
     made = robot()
     through(made, "anchor", "on_base", "on_base", "on_bob", path_segments=(0, 0, 1, 1), path_divisors=[1.0, 1.0])
     strands = only(made).path

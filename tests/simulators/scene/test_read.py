@@ -150,7 +150,6 @@ def test_limits_are_in_rad_and_m(kind: str, limits: tuple, expected: tuple[float
 
 @pytest.mark.parametrize(("kind", "drive", "per"), [("Revolute", "angular", PER_DEGREE), ("Prismatic", "linear", 1.0)])
 def test_drive_is_read_in_si(kind: str, drive: str, per: float) -> None:
-    """USD has angular gains per degree and angular targets in degrees."""
     made = pendulum(kind=kind)
     values = {"stiffness": 3.0, "damping": 0.5, "maxForce": 7.0, "targetPosition": 20.0, "targetVelocity": 9.0}
     made.drive(HINGE, drive, **values)
@@ -341,7 +340,6 @@ def test_gravity_is_that_of_the_scene(up: str, direction, magnitude: float | Non
 
 
 def scaled(length: float, mass: float) -> Scene:
-    """The physics of a telescope on a stage with other units of length and mass, with converted numbers."""
     made = SmallStage()
     force = mass * length
     made.root("/World/Robot")
@@ -428,7 +426,6 @@ def test_four_bar_linkage_is_closed() -> None:
 @pytest.mark.filterwarnings("ignore:joints belong to no robot")
 @pytest.mark.parametrize(("beside", "robots"), [(False, ["/World/a"]), (True, ["/World/Robot"])])
 def test_joint_between_loose_bodies_is_simulated(beside: bool, robots: list[str]) -> None:
-    """One of them is free and carries the other: on a stage without root prims they are a robot."""
     made = pendulum() if beside else SmallStage()
     made.body("/World/a")
     made.body("/World/b")
@@ -515,7 +512,6 @@ def test_colors_are_encoded_for_display() -> None:
 )
 @pytest.mark.parametrize("collides", [True, False])
 def test_shape_has_the_size_mujoco_wants(kind: str, values: dict, size: tuple, collides: bool) -> None:
-    """Half extents, radius and half height; to touch or only to see."""
     made = SmallStage()
     made.body("/World/thing")
     made.shape("/World/thing/g", kind, collides=collides, **values)

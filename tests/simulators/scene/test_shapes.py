@@ -27,7 +27,6 @@ def the_shape(made: SmallStage) -> Shape:
 
 
 def with_shape(kind: str, scale: Sequence[float] = (1, 1, 1), **values: object) -> SmallStage:
-    """A body away from the origin and turned, with one collider that is scaled."""
     made = SmallStage()
     made.body("/World/body", (1, 2, 3), turn=((1, 2, 3), 50))
     UsdGeom.Xformable(made.shape(PATH, kind, **values)).AddScaleOp().Set(Gf.Vec3f(*map(float, scale)))
@@ -80,7 +79,6 @@ def test_round_shapes_reach_as_far(axis, kind, values, length, across) -> None:
     ("Cylinder", {"radius": 0.2, "height": 0.4, "axis": "X"}, (0.4, 0.6, 0.1)),
 )
 def test_uneven_and_mirrored_scales_act(scale, kind, values, half) -> None:
-    """A sphere becomes an ellipsoid, a cylinder an oval mesh, and a box remains one."""
     made = with_shape(kind, scale, **values)
     np.testing.assert_allclose(extents(made), np.repeat(np.array(half)[:, None], 2, 1), rtol=SIDES + 1e-5)
     assert the_shape(made).kind == {"Cube": "BOX", "Sphere": "ELLIPSOID", "Cylinder": "MESH"}[kind]

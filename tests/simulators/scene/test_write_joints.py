@@ -74,7 +74,6 @@ def test_a_joint_follows_from_any_reference(tmp_path) -> None:
 
 @pytest.mark.parametrize("power", [0.0, 0.5])
 def test_a_joint_that_follows_several_is_followed_or_named(tmp_path, power) -> None:
-    """As many couplings as in the file, which a joint has one of on a stage; one that is no straight line is named."""
     links = "".join(
         f'<body name="b{n}"><joint name="j{n}" axis="0 1 0" ref="0.{n}"/><geom size="0.1" pos="0.2 {n} 0"/></body>'
         for n in range(4)

@@ -101,8 +101,6 @@ class Foreign:
 
 
 class Life:
-    """A wrapper's life in one world; each action is followed by all checks."""
-
     def __init__(self, kind: str, *, has_deprecated_view: bool = False) -> None:
         self.world = KitWorld(kind, has_deprecated_view=has_deprecated_view)
         self.wrapper: ArticulationActuators | None = None

@@ -231,6 +231,5 @@ def _module(name: str, **members) -> types.ModuleType:
 
 
 def _forget_ours() -> None:
-    """Let our modules import Kit's anew."""
     for name in _OURS:
         sys.modules.pop(f"{PACKAGE}.{name}", None)

@@ -91,8 +91,6 @@ class GeneratorConfiguration:
 
 
 class MetadataKeys:
-    """Names of what is known of a node type besides its ports."""
-
     ICON_PATH = "__icon"
 
 

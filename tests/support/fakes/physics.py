@@ -144,7 +144,6 @@ def write_joint(joint: Usd.Prim, name: str, value: float) -> None:
 
 
 def _on_stage(joint: Usd.Prim, name: str) -> tuple[str, float, float]:
-    """Attribute of the joint, the factor from its value to radians, and what is without it."""
     attribute, factor, default = ON_STAGE[name]
     angular = joint.IsA("PhysicsRevoluteJoint")
     return attribute.format("angular" if angular else "linear"), factor if angular else 1.0, default

@@ -57,7 +57,6 @@ class IsaacSimPython:
             world.app.update()
 
     def prepare(self, extension: Known) -> None:
-        """What an extension brings can be imported; the stand-in of OmniGraph needs it."""
         for entry in extension.modules:
             self._isaacsim.__path__.append(str(extension.path / entry.get("path", "") / "isaacsim"))
         if extension.name == PACKAGE and extension.modules:
@@ -136,7 +135,6 @@ class SimulationApp:
         process.start(self._config["extra_args"])
 
     def close(self) -> None:
-        """End Kit; a fast shutdown ends the process with it, and well."""
         self._process.end()
         if self._config["fast_shutdown"]:
             sys.stdout.flush()

@@ -120,12 +120,10 @@ class SimulationManager:
 
     @classmethod
     def enable_default_callbacks(cls) -> None:
-        """With arguments left out; what they are for, nothing here needs."""
         cls._callback_iter = 0
 
     @staticmethod
     def _as_kept(callback: Callable) -> Callable:
-        """Bound methods weakly, and found again by their name."""
         if not hasattr(callback, "__self__"):
             return callback
         return KeptMethod(weakref.proxy(callback.__self__), callback.__name__)

@@ -18,7 +18,6 @@ SHORT = ["--seconds", "1"]
 
 @pytest.fixture
 def configs(tmp_path: Path) -> list[str]:
-    """Options for good motors, and for the same with a gain in degrees."""
     bad = good_motors()
     MOTOR_FAULTS["kp in degrees"][1](bad)
     save_motors(tmp_path / "a.json", good_motors())
@@ -71,7 +70,6 @@ def test_two_files_of_different_formats(capsys) -> None:
 
 
 def test_joints_in_another_order(tmp_path, capsys) -> None:
-    """Exchanged names, and a program that goes by number and so does not see them."""
     other = str(exchanged_names(tmp_path))
     assert main(["compare", str(ARM_XML), other, *SHORT]) == 1
     text = capsys.readouterr().out

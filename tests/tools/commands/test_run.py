@@ -141,7 +141,6 @@ def test_joint_beyond_its_limit_is_wrong(tmp_path, capsys) -> None:
 
 
 def test_vibrating_robot_is_reported(capsys) -> None:
-    """A warning at play appears once, a note on the motion after it; a requested sine is no vibration."""
     arm = str(ROBOTS / "arm_2dof.usda")
     assert main(["run", arm, "--targets", "step", "--dt", "0.02", "--seconds", "6"]) == 0
     shown = capsys.readouterr()

@@ -81,7 +81,6 @@ def test_latency_has_a_column_and_the_damping_that_it_needs(tmp_path, capsys) ->
 
 
 def test_effort_mode_is_a_remedy_and_has_a_column(tmp_path, capsys) -> None:
-    """Explicit gains that vibrate name it; with it they are stable; a sensor that makes joints explicit is named."""
     arm, said, codes = str(ROBOTS / "arm_2dof.usda"), [], []
     for more in ([], [aa.ImplicitConfig()], [aa.ImplicitConfig(), aa.EncoderConfig(latency=0.012)]):
         motor = [aa.PDControlConfig(8000.0, 400.0), aa.MaxEffortClampingConfig(60.0), *more]

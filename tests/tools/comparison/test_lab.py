@@ -146,7 +146,6 @@ def test_what_a_cfg_leaves_out_is_that_of_the_robot() -> None:
 
 
 def test_a_joint_in_no_group_has_no_motor_of_the_file() -> None:
-    """Isaac Lab does not know the file's actuators; the gains of the drive are to blame, which are zero."""
     side = side_of(ARM, groups=CFGS["one"])
     assert side.remarks[-1] == "Joints in no group keep their drives: extension."
     found = compared(side_of(ARM), side)

@@ -13,7 +13,6 @@ from isaacsim.core.experimental.actuators.tools.environments import Quadruped, Q
 
 
 def test_gymnasium_makes_it_by_name() -> None:
-    """One robot and several, with the options of the class; the checker accepts what `make` returns."""
     one = gymnasium.make("actuators/Quadruped-v0", seconds=0.2)
     assert isinstance(one.unwrapped, Quadruped)
     check_env(one.unwrapped, skip_render_check=True)

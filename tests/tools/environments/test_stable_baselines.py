@@ -22,7 +22,6 @@ from stable_baselines3.common.env_checker import check_env
 
 @pytest.fixture
 def adapter() -> Iterator:
-    """Three robots whose episodes last ten steps."""
     made = StableBaselinesEnv(Quadrupeds(3, 0.2, autoreset="SameStep"))
     yield made
     made.close()

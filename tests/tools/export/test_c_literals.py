@@ -36,7 +36,6 @@ def test_comments() -> None:
 
 
 def test_long_lines() -> None:
-    """Broken between arguments, never between type and name; those of the preprocessor stay."""
     line = f"    f({', '.join(f'float argument_{n}' for n in range(12))});"
     lines = wrapped(line).splitlines()
     assert all(len(one) <= 118 for one in lines) and len(lines) == 3

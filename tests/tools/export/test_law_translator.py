@@ -35,7 +35,6 @@ def made_up(value: float, other: float, third: float) -> float:
 
 
 def test_twin_of_a_made_up_law_has_its_bits(tmp_path, rng) -> None:
-    """Chained comparisons, logic, several results, constants, precedence; at numbers and at what is none."""
     translator = Translator()
     twin = translator.function(made_up)
     assert twin.reads == {"value", "other", "third"} and list(translator.functions) == [
@@ -194,7 +193,6 @@ def test_laws_of_carried_kinds_have_twins() -> None:
 
 
 def test_nothing_of_cpp_is_left() -> None:
-    """Types, templates and constants are those of C, and each text returns what its head says."""
     for name, (results, text) in functions().items():
         returned = f"@values_{results}" if results > 1 else "float"
         assert text.startswith(f"static inline {returned} @{name}("), name

@@ -60,7 +60,6 @@ def test_gains_before_a_gear_are_lost() -> None:
 
 
 def test_what_needs_gains_is_lost_without_them() -> None:
-    """A target that lacks the control law lacks its limits, too; a joint without a motor has none to lose."""
     geared = aa.MotorConfig(aa.GearedPDControlConfig(3.0, 1.0, 2.0), [aa.MaxEffortClampingConfig(5.0)], armature=0.1)
     robot = read_robot(ROBOTS / "arm_2dof.usda", {"shoulder": geared})
     assert losses.said_together(

@@ -50,7 +50,6 @@ def test_features_and_laws() -> None:
 
 
 def test_motor_of_a_configuration_does_not_have_the_fallback_of_the_one_in_the_file(tmp_path) -> None:
-    """Friction and rotor are those of the replaced motor; what the joint's author gave it stays."""
     # a copy, for layers are shared in a process
     stage = Usd.Stage.Open(Usd.Stage.Open(str(ARM)).Flatten())
     pd, rotor = aa.PDControlConfig(200.0, 20.0), aa.TransmissionConfig(10.0, rotor_inertia=1e-4)

@@ -37,7 +37,6 @@ def joint_of_motor(name: str, motor: MotorConfig | None) -> ExportedJoint:
 
 
 def of_feature(joint: ExportedJoint, name: str, says: frozenset[str]):
-    """A feature; the limit of a DC motor is the one of the effort where a target has no other."""
     if name == "max_effort" and "dc_motor" not in says and math.isfinite(joint.largest_effort):
         return joint.largest_effort
     return joint.features.get(name)
@@ -79,7 +78,6 @@ def is_number(value: object) -> bool:
 @pytest.mark.parametrize("target", READERS)
 @pytest.mark.slow
 def test_nothing_is_silently_other(target, tmp_path) -> None:
-    """Features are equal or named, efforts are equal or a law is named, and no number is lost without its size."""
     line, equal = TARGETS[target], set[str]()
     for row in all_rows(tmp_path):
         robot = row.robot

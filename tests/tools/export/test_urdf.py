@@ -118,7 +118,6 @@ def test_all_else_of_the_robot_stays(tmp_path) -> None:
 
 
 def test_a_limit_stays_where_motors_have_none(tmp_path) -> None:
-    """URDF cannot say that there is none, and a limit before a gear is not one of the joint."""
     geared = MotorConfig(PDControlConfig(1.0, 0.1), [MaxEffortClampingConfig(3.0)], others=[TransmissionConfig(9.0)])
     for motor in (MotorConfig(PDControlConfig(1.0, 0.1)), geared):
         said = export(read_robot(urdf(tmp_path), {".*": motor}), "urdf", tmp_path / "out.urdf", lossy=True)

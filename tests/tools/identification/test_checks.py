@@ -63,7 +63,6 @@ def test_same_command_for_all_joints_is_no_wrong_order() -> None:
 
 
 def test_fast_command_is_no_wrong_sign() -> None:
-    """The phase of a joint behind a fast command exceeds a right angle, without an inverted sign."""
     time = np.arange(0.0, 5.0, 0.002)[:, None]
     command, position = np.sin(50.0 * time), 0.3 * np.sin(50.0 * time - 2.8)
     assert check_log(MotorLog(time[:, 0], ["hip"], {"command": command, "position": position})) == []

@@ -33,7 +33,6 @@ def test_pendulum_has_its_closed_form() -> None:
 
 
 def test_an_armature_is_no_part_of_the_links(tmp_path) -> None:
-    """A parameter of the motor: inertias are those of the links, along the log and at least."""
     armatures, found = np.array([0.05, 0.2]), []
     for given in (np.zeros(2), armatures):
         path = tmp_path / "two_links.xml"

@@ -49,7 +49,6 @@ def test_motions_stay_within_limits(robot, kind) -> None:
 
 
 def test_the_prediction_is_what_a_simulation_does() -> None:
-    """Of the true motors: a log without noise repeats it."""
     found = excitation(PENDULUM, {"hinge": known_motor()}, SHORT)
     with Simulation(PENDULUM) as simulation:
         assert list(simulation.articulation("/").dof_names) == list(found.joints)
@@ -59,7 +58,6 @@ def test_the_prediction_is_what_a_simulation_does() -> None:
 
 @pytest.mark.slow
 def test_a_hidden_motor_is_found_from_its_log() -> None:
-    """The full circle: commands, a robot with friction, its log, and the parameters of its motor."""
     if core is None:
         pytest.skip("the native core is not built")
     pytest.importorskip("scipy")

@@ -142,7 +142,6 @@ def test_columns_do_not_cost_positions(scale) -> None:
     ("name", "lag"), [("command_lag", CommandLagConfig(0.05)), ("effort_lag", EffortLagConfig(0.02))]
 )
 def test_lags_are_found(name, lag) -> None:
-    """Beside friction, from a motor without one; the commands of a rollout are those of the log, held."""
     motor = hidden_motor(delay=0.0, bias=0.0)
     log = hidden_log(PENDULUM, {"hinge": replace(motor, others=[*motor.others, lag])}, ["hinge"])
     links = Links(PENDULUM, ["hinge"])

@@ -15,7 +15,6 @@ COMMAND = np.concatenate([STEPS, LEVELS[-1] + 0.15 * np.sin(1.1 * TIME[:2000] **
 
 
 def arm(*, mass: float = 0.3, coulomb: float = 0.05, wall: float = np.inf, softens: float = 0.0) -> np.ndarray:
-    """Return the positions of a link on PD control against gravity."""
     found, q, v = np.empty_like(COMMAND), float(COMMAND[0]), 0.0
     for row, command in enumerate(COMMAND):
         found[row] = q

@@ -14,7 +14,6 @@ from pxr import Usd, UsdGeom
 
 @pytest.mark.parametrize("ending", [".usda", ".usd"])
 def test_layer_is_the_robot_with_the_motors(tmp_path, ending, capfd) -> None:
-    """The file's own limit is gone, units and default prim are there, and the file stays."""
     found, file = made_up(), tmp_path / f"identified{ending}"
     before = (ROBOTS / "pendulum.usda").read_bytes()
     output.save_identified(found, file)
@@ -40,7 +39,6 @@ def test_the_default_fits_the_robot(robot, out) -> None:
 
 
 def _position(robot: Path | Usd.Stage) -> float:
-    """Position of the pendulum a tenth of a second after a jump of its target."""
     with aa.Simulation(robot) as simulation:
         wrapper = aa.ArticulationActuators("/World/Pendulum")
         simulation.play()

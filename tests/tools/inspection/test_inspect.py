@@ -191,7 +191,6 @@ def found(folder: Path, text: str, ending: str) -> tuple[str, ...]:
 
 @pytest.mark.parametrize(("option", "mass", "count"), [("true", 3.0, 1), ("true", 2.0, 0), ("auto", 3.0, 0)])
 def test_masses_that_those_of_shapes_replace(option: str, mass: float, count: int, tmp_path: Path) -> None:
-    """MuJoCo does so without a word; as a rule `<inertial>` counts, and nothing is replaced."""
     lines = found(tmp_path, MJCF.format(option, mass), "xml")
     assert len(lines) == count
     expected = "<arm>: its mass by shapes = 2, as inertiafromgeom has it, and that of its <inertial> = 3 (SI) mean the"

@@ -58,7 +58,6 @@ def test_friction_is_that_of_the_stage_or_of_the_simulator() -> None:
 
 
 def test_a_configuration_takes_the_place_of_actuators() -> None:
-    """Its gains, limit and armature apply; a joint without a motor has its drive, without gains here."""
     motor = aa.MotorConfig(aa.PDControlConfig(80.0, 4.0), [aa.MaxEffortClampingConfig(70.0)], armature=0.01)
     found = table(resolve(ARM, {"shoulder": motor}))
     kp, limit = found["shoulder", "kp"], found["shoulder", "actuator_limit"]

@@ -10,7 +10,6 @@ from refusals import refused
 
 
 def recorded(signals=None, gain: float = 10.0) -> aa.Recording:
-    """Two joints; the knee is limited in the second half."""
     motor = [aa.PDControlConfig(gain, 0.0), aa.DelayConfig(delay_steps=2), aa.MaxEffortClampingConfig(5.0)]
     leg = aa.ActuatedArrays(["hip", "knee"], {".*": motor})
     q, qd, target = np.zeros((3, 2), np.float32)

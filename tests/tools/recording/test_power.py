@@ -60,7 +60,6 @@ def pushed(capacity: int | None = None, reset=None, motor=None, after: float | N
 
 
 def test_velocity_is_the_mean_over_the_step() -> None:
-    """After the last step it is the value of the array at the end of the block, independent of later use."""
     np.testing.assert_array_equal(pushed().power[:, :, 0].T, [[4, 1, 3, 9, 8]] * 2)
     np.testing.assert_array_equal(pushed(after=-2.0).power[:, :, 0].T, [[4, 1, 3, 9, 2]] * 2)
     np.testing.assert_array_equal(pushed(after=np.nan).power[:, :, 0].T, [[4, 1, 3, 9, 8]] * 2)

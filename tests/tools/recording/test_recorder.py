@@ -45,7 +45,6 @@ class Leg:
 
 
 def test_it_notes_what_a_loop_by_hand_does(way) -> None:
-    """All signals bit-identical, in growing memory; the driven joints in the order of their columns."""
     leg = Leg()
     leg.actuated.observe_efforts()
     efforts, computed, limited = [], [], []

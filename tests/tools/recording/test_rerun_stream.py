@@ -36,7 +36,6 @@ def read(path: Path) -> dict:
 
 
 def test_each_joint_is_an_entity_with_what_was_recorded(tmp_path) -> None:
-    """The numbers are bit-identical, at the times of the steps; limits are lines from the first step to the last."""
     pytest.importorskip("rerun", exc_type=ImportError)
     log = recorded()
     log.save(tmp_path / "log.rrd")

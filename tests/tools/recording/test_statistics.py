@@ -24,7 +24,6 @@ def test_intervals_at_the_ends_and_between() -> None:
 
 
 def test_longest_is_in_seconds() -> None:
-    """A single long step is longer than two short ones."""
     durations = np.array([0.01, 0.01, 0.01, 0.05])
     assert np.isclose(longest(np.array([True, True, False, True]), durations), 0.05)
     assert longest(np.zeros(4, bool), durations) == 0.0

@@ -13,7 +13,6 @@ pytestmark = pytest.mark.usefixtures("engine_kind")
 
 
 def moved(hip, signals=None) -> aa.Recording:
-    """Two joints of two robots, the second joint without a transmission."""
     leg = aa.ActuatedArrays(["hip", "knee"], {"hip": hip, "knee": PD}, num_robots=2)
     q, qd, target = np.random.default_rng(5).normal(size=(3, 30, 2, 2)).astype(np.float32)
     with leg.record() if signals is None else leg.record(signals) as log:

@@ -163,7 +163,6 @@ def test_late_effort_turns_the_closed_loop_and_a_late_measurement_does_not() -> 
     "rates",
 )
 def test_margins_of_a_loop_are_where_it_vibrates_with_all_others_closed(stages) -> None:
-    """A factor of the gains of a joint alone, and one that turns their phase, by the eigenvalues of the whole robot."""
     mixed = np.random.default_rng(0).normal(size=(4, 4))
     inverse = np.linalg.inv(mixed @ mixed.T + 2.0 * np.eye(4))
     timing = Timing.of([] if stages == "rates" else stages, 4)

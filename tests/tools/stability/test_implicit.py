@@ -228,7 +228,6 @@ def test_inertia_is_that_of_the_engine(name, path) -> None:
 
 
 def without_signals(monkeypatch: pytest.MonkeyPatch, *stages) -> tuple[aa.Stability, list[str]]:
-    """Return the stability of a pendulum whose simulator tells no inertia, and the warnings at play."""
     monkeypatch.setattr(Binding, "joint_views", lambda *_, **__: None)
     motor = [aa.PDControlConfig(4000.0, 200.0), aa.MaxEffortClampingConfig(100.0), *stages]
     with aa.Simulation(ROBOTS / "pendulum.usda", DT) as sim, warnings.catch_warnings(record=True) as told:
@@ -326,7 +325,6 @@ def test_bode_plot_is_that_of_the_implicit_loop() -> None:
 @pytest.mark.parametrize("name", ["ANYmal", "Franka"])
 @pytest.mark.slow
 def test_laden_robots_in_contact_do_not_chatter(name, engine) -> None:
-    """With twenty times their gains, where explicit ones do; tests/hardening/stiff.py has all of ten seconds."""
     found = hold(name, installed(engine), "implicit", 4.0)
     explicit = hold(name, engine, "explicit", 2.0)
     assert explicit.chatters and explicit.fast > 3e-4

@@ -119,7 +119,6 @@ DT = 1 / 500
 
 
 def radius(inverse: np.ndarray, joints: list[Joint], dt: float, weight: float) -> float:
-    """Growth in a physics step, from the map of all physics steps until they repeat."""
     with np.errstate(all="raise"):
         matrix = StepMatrix(np.array([joint.gains for joint in joints]).T, dt, weight, timing_of(joints))
         after, steps = matrix.repeated(inverse)

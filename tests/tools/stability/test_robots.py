@@ -273,7 +273,6 @@ def test_panda_needs_the_armature_that_it_was_measured_to_need(panda: Any, rate:
 @pytest.mark.filterwarnings("ignore:.*will vibrate")
 @pytest.mark.slow
 def test_cures_cure(panda: Any) -> None:
-    """With the armatures of the table, or the step, the robot is stable; with a little less of either it is not."""
     table = panda(1 / 240, 0.0).stability()
     assert not table.stable and table.robots[0].robot == table.joints[0].robot == "/World/Panda"
     needed = np.array([joint.smallest_armature for joint in table.joints])
@@ -379,7 +378,6 @@ def test_joints_without_known_law_are_named(robots: Path) -> None:
 
 
 def test_floating_robot_is_free_to_recoil() -> None:
-    """The base counts: its coordinates precede the joints in the mass matrix."""
     sim = aa.Simulation(ROBOTS / "anymal_c.usda")
     actuators = aa.ArticulationActuators("/World/Anymal")
     sim.play()

@@ -20,7 +20,6 @@ def torch():
 
 
 def train(log: ActuatorLog, kind="mlp", **given):
-    """Short training of a small network, without a progress bar."""
     return train_actuator(log, kind, progress=False, **{"hidden": (8,), "epochs": 3, "input_idx": (0, 1), **given})
 
 
@@ -69,7 +68,6 @@ def test_same_seed_same_network(kind, torch) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_is_learned_from_the_last_part(kind, torch) -> None:
-    """With another tail, training is the same: the same scales and the same errors in every epoch."""
     log = pd_log(1)
     cut = round(0.8 * log.steps)
     signals = [np.array(values) for values in (log.position, log.velocity, log.position_target, log.effort)]

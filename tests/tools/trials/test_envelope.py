@@ -53,7 +53,6 @@ def test_motor_that_is_cut_off() -> None:
 
 
 def test_envelope_of_both_sides() -> None:
-    """Less where it drives than where it brakes; it falls to zero from the corner on."""
     found = envelope(leg(aa.EnvelopeClampingConfig.from_unitree(13.5, 30.0, 20.25, 23.5)), "knee")
     v = found.velocities
     expected = np.interp(v, [-30.0, -13.5, -1e-9, 0.0, 13.5, 30.0], [0.0, 23.5, 23.5, 20.25, 20.25, 0.0])

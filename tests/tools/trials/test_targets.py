@@ -32,7 +32,6 @@ def test_a_joint_that_begins_outside_its_limits_goes_to_the_nearest(tmp_path) ->
 
 
 def test_sine_begins_in_the_pose_and_stays_inside() -> None:
-    """Full amplitude with enough room, shifted at a limit, smaller in a narrow range."""
     curve = np.array([sine(ROOM, 0.2, 0.5)(time)[0] for time in TIMES])
     np.testing.assert_allclose(curve[0], ROOM.initial[0], atol=1e-9)
     assert (curve >= ROOM.lower - 1e-9).all() and (curve <= ROOM.upper + 1e-9).all()

@@ -87,7 +87,6 @@ def test_page_says_that_the_program_has_ended(sim) -> None:
 
 
 def test_friction_has_a_strip_and_a_curve_of_its_own() -> None:
-    """The chart follows the chosen joint, also to one without friction; sticking is a word behind the name."""
     motor = [aa.PDControlConfig(200.0, 20.0), aa.MaxEffortClampingConfig(60.0)]
     with aa.Simulation(ROBOTS / "arm_2dof.usda", 0.005) as sim:
         sim.play()
@@ -200,7 +199,6 @@ class Browser(threading.Thread):
         self.error: BaseException | None = None
 
     def run(self) -> None:
-        """Act, and close the tab while the simulation runs."""
         from playwright.sync_api import sync_playwright
 
         try:

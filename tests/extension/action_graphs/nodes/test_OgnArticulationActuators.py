@@ -59,7 +59,6 @@ class Graph:
         return made
 
     def callbacks(self) -> int:
-        """How many callbacks run before a physics step."""
         return len(self.host.bus.pre_step.entries)
 
 
@@ -168,7 +167,6 @@ def test_feedforward_reaches_its_joints(graph, inputs, expected) -> None:
 
 
 def test_emptied_feedforward_stays(graph) -> None:
-    """As documented: an empty array changes nothing, zeros do."""
     db = graph.node(feedforwardCommand=[2.0])
     efforts = []
     for command in ([2.0], [], [0.0]):
@@ -345,7 +343,6 @@ def test_fault_is_a_line(graph) -> None:
 
 
 def test_stopped_stepping_is_an_error_until_reset(graph, monkeypatch) -> None:
-    """An error before a physics step shows on the node at each pulse, unchanged; reset resumes stepping."""
     db = graph.node()
     db.evaluate("execIn")
     actuators = db.per_instance_state.actuators
@@ -472,7 +469,6 @@ def test_all_states_are_released(monkeypatch, caplog) -> None:
 
 
 def test_forgotten_state_closes_by_itself(graph) -> None:
-    """Nothing keeps the actuators of a node alive that Kit dropped without a word."""
     state = OgnArticulationActuators.internal_state()
     state.initialize("/World/Leg", True)
     del state

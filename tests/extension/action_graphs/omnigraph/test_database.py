@@ -29,7 +29,6 @@ class Recorder:
 
 @pytest.fixture
 def recorder() -> type[database.Database]:
-    """The database class of a node with two ports of each group."""
     text = """{"x.Recorder": {"$comment": "is left out", "description": "Records.",
         "inputs": {"execIn": {"type": "execution", "description": "pulse"},
                    "values": {"type": "float[]", "default": [1, 2], "description": "numbers", "$note": 3}},

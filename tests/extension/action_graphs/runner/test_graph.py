@@ -36,7 +36,6 @@ def names(runs: Runs) -> str:
 
 
 def test_execution_goes_depth_first(runs) -> None:
-    """Followers of the first of two followers run before the second; stage order decides which is first."""
     evaluate(
         node("T", TICK),
         record("A", "T.outputs:tick"),

@@ -22,7 +22,6 @@ def evaluate(*nodes: str, settings: str = SETTINGS, clock: Clock | None = None) 
 
 
 def shown(runs: Runs, pure_type: str, port: str, *ports: str):
-    """The value of a pure node's port, as a node behind it gets it."""
     made = evaluate(
         node("T", TICK),
         node("P", pure_type, *ports),

@@ -163,7 +163,6 @@ def test_wrong_wire_is_an_issue(port, source, message) -> None:
     ("float[] inputs:feedforwardCommand", "A.outputs:array"),
 )
 def test_fitting_wire_is_none(port, source) -> None:
-    """Equal types, numbers that become wider, text, and what is open until it runs."""
     more = node("F", "omni.graph.nodes.ConstantFloat") + node("A", "omni.graph.nodes.ConstructArray")
     assert load(more + wired(port, source))
 

@@ -128,7 +128,6 @@ def effort(law) -> float:
 
 @pytest.fixture
 def bare(tmp_path: Path) -> tuple:
-    """A file without metadata, and its effort with the metadata of the error text."""
     path = tmp_path / "knee.pt"
     path.write_bytes(state_dict(BARE))
     hidden = unary("elu", (1.0,), BARE["0.weight"][:, 0] + BARE["0.bias"])

@@ -31,7 +31,6 @@ def numbers(episode: int) -> np.ndarray:
 
 
 def written(folder: Path, layout: dict[str, list[int]], names=NAMES, version: str = "v3.0") -> Path:
-    """A dataset of three episodes with four frames each."""
     feature = {"dtype": "float32", "shape": [3], "names": names}
     info = {"codebase_version": version, "fps": FPS, "features": {"action": feature, "observation.state": feature}}
     (folder / "meta").mkdir()

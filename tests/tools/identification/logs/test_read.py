@@ -79,7 +79,6 @@ def test_names_of_joints_may_be_paths(tmp_path) -> None:
 
 
 def test_spreadsheets(tmp_path) -> None:
-    """A mark at the start, Windows' line ends, spaces, empty lines, and switches as words."""
     text = "\ufefftime, command, position, enabled\r\n0.0, 1, 2, TRUE\r\n\r\n0.1, 3, 4, False\r\n"
     log = read_log(written(tmp_path, text, "LOG.CSV"), ["hip"])
     np.testing.assert_array_equal(log.command, [[1.0], [3.0]])
@@ -218,7 +217,6 @@ def test_parquet(tmp_path) -> None:
 
 @pytest.mark.parametrize("extension", ["npz", "csv", "parquet", "mcap"])
 def test_recording_comes_back(tmp_path, extension) -> None:
-    """Each number belongs to its step and joint; motors without electrical laws have no current."""
     if library := {"parquet": "pyarrow", "mcap": "rosbags.rosbag2"}.get(extension):
         pytest.importorskip(library, exc_type=ImportError)
     recording = recorded()

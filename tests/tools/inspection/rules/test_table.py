@@ -287,7 +287,6 @@ def test_fallbacks_without_marks_are_one_note(tmp_path) -> None:
 
 
 def test_limits_before_a_gear_are_compared_at_the_joint(tmp_path) -> None:
-    """By the ratio; `--fix` lowers that of the motor, and the armature of the joint becomes that of the rotor."""
     file = edited(tmp_path, geared(-50.0, 90.0, rotor_inertia=1e-4), *armature_of(0.1))
     found = {one.rule: one for one in aa.lint(file)}
     assert found.keys() == {"limit-above-joint", "transmission-armature", "approximated"}
@@ -310,7 +309,6 @@ def test_gains_that_would_do_are_said(tmp_path) -> None:
 
 
 def test_damping_for_a_latency_is_said(tmp_path) -> None:
-    """A shorter step is no remedy for seconds, and neither are an armature or smaller gains of that proportion."""
     edits = schema(OF_SHOULDER, "ActuatorEncoderAPI"), number(OF_SHOULDER, "actuator:encoder:latency", 0.15)
     (finding,) = (one for one in aa.lint(edited(tmp_path, *edits), DT) if one.rule == "unstable-gains")
     assert finding.problem.endswith("latency 0.15 s.") and finding.remedy == "Damp it with more than kd = 30."
@@ -385,7 +383,6 @@ def test_knees_of_another_robot_are_compared_with_all_linkages(tmp_path) -> None
 
 
 def test_values_of_mjcf_are_checked(tmp_path) -> None:
-    """MJCF has degrees by default; a joint without an actuator has no drive either."""
     text = (ROBOTS / "arm_2dof.xml").read_text()
     file = tmp_path / "arm.xml"
     file.write_text(text.replace('angle="radian"', 'angle="degree"'))
