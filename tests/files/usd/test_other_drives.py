@@ -40,7 +40,8 @@ def test_nothing_is_said_to_be_nothing() -> None:
     made = pendulum()
     said = warning_of(made.stage)
     assert "driven by nothing else." in said
-    proposed = eval(said.split("`motors = ")[1].split("`")[0])
+    known = {name: getattr(aa, name) for name in ("MaxEffortClampingConfig", "PDControlConfig")}
+    proposed = eval(said.split("`motors = ")[1].split("`")[0], known)
     with aa.Simulation(made.stage):
         assert aa.ArticulationActuators.from_configs(ROBOT, proposed).actuated_dof_indices == [0]
 
