@@ -21,7 +21,7 @@ from isaacsim.core.experimental.actuators.simulators.dof_properties import DofTy
 from isaacsim.core.experimental.actuators.simulators.opened import enter, leave
 from isaacsim.core.experimental.actuators.simulators.port import turning
 from pxr import Usd
-from refusals import refused
+from refusals import cases, refused
 from stages import stage_of
 
 
@@ -33,51 +33,21 @@ def test_no_host_says_how_to_open_one() -> None:
     refused(HostError, current.current_host, r"no simulation is open\. Open one first: `sim = Simulation")
 
 
-def test_entered_host_is_current() -> None:
-    mine = host()
-    enter(mine)
-    assert current.current_host() is mine
-
-
-def test_last_entered_host_is_current() -> None:
-    first, last = host(), host()
-    enter(first)
-    enter(last)
-    assert current.current_host() is last
-
-
-def test_leaving_gives_back_the_one_before() -> None:
-    first, last = host(), host()
-    enter(first)
-    enter(last)
-    leave(last)
-    assert current.current_host() is first
-
-
-def test_outer_host_may_leave_first() -> None:
-    first, last = host(), host()
-    enter(first)
-    enter(last)
-    leave(first)
-    assert current.current_host() is last
-
-
-def test_leaving_twice_changes_nothing() -> None:
-    first, last = host(), host()
-    enter(first)
-    enter(last)
-    leave(last)
-    leave(last)
-    assert current.current_host() is first
-
-
-def test_entering_again_moves_to_the_inside() -> None:
-    first, last = host(), host()
-    enter(first)
-    enter(last)
-    enter(first)
-    leave(first)
-    assert current.current_host() is last
+@cases(
+    "moves, expected",
+    ("+a", "a"),
+    ("+a +b", "b"),
+    ("+a +b -b", "a"),
+    ("+a +b -a", "b"),
+    ("+a +b -b -b", "a"),
+    ("+a +b +a -a", "b"),
+    ids=["entered", "last entered", "one before", "outer leaves first", "left twice", "entered again"],
+)
+def test_innermost_of_the_entered_hosts_is_current(moves: str, expected: str) -> None:
+    hosts = {name: host() for name in "ab"}
+    for sign, name in moves.split():
+        (enter if sign == "+" else leave)(hosts[name])
+    assert current.current_host() is hosts[expected]
 
 
 def test_forgotten_host_drops_out() -> None:
@@ -118,25 +88,31 @@ def whole_bus() -> dict[str, object]:
     return {"ready": False, "on_ready": None, "on_pre_step": None, "on_stop": None}
 
 
+def without(members: dict[str, object], missing: str) -> Partial:
+    return Partial(**{name: value for name, value in members.items() if name != missing})
+
+
+def refuses(made: object, words: str) -> None:
+    refused(HostError, lambda: aa.use_host(made).__enter__(), words)
+
+
+def refuses_bus(bus: object, words: str) -> None:
+    refuses(Partial(stage=None, bus=bus, articulation=None), words)
+
+
 @pytest.mark.parametrize("missing", ["stage", "bus", "articulation"])
 def test_host_without_a_member_is_refused(missing: str) -> None:
-    members = {"stage": None, "bus": EventBus(), "articulation": None}
-    del members[missing]
-    with pytest.raises(HostError, match=rf"^Partial has no {missing}: .*use_host.*Add what is missing"):
-        aa.use_host(Partial(**members)).__enter__()
+    made = without({"stage": None, "bus": EventBus(), "articulation": None}, missing)
+    refuses(made, rf"^Partial has no {missing}: .*use_host.*Add what is missing")
 
 
 @pytest.mark.parametrize("missing", ["ready", "on_ready", "on_pre_step", "on_stop"])
 def test_bus_without_a_member_is_refused(missing: str) -> None:
-    members = whole_bus()
-    del members[missing]
-    with pytest.raises(HostError, match=rf"^Partial has no {missing}: .*use_host.*PhysicsBus"):
-        aa.use_host(Partial(stage=None, bus=Partial(**members), articulation=None)).__enter__()
+    refuses_bus(without(whole_bus(), missing), rf"^Partial has no {missing}: .*use_host.*PhysicsBus")
 
 
 def test_all_that_is_missing_is_named_at_once() -> None:
-    with pytest.raises(HostError, match=r"^Partial has no ready, on_stop: "):
-        aa.use_host(Partial(stage=None, bus=Partial(on_ready=None, on_pre_step=None), articulation=None)).__enter__()
+    refuses_bus(Partial(on_ready=None, on_pre_step=None), r"^Partial has no ready, on_stop: ")
 
 
 def test_bus_without_a_hash_is_refused() -> None:
@@ -145,8 +121,7 @@ def test_bus_without_a_hash_is_refused() -> None:
         ready: bool = False
         on_ready = on_pre_step = on_stop = None
 
-    with pytest.raises(HostError, match=r"unhashable type: 'ValueBus'.*use_host.*no __eq__ without __hash__"):
-        aa.use_host(Partial(stage=None, bus=ValueBus(), articulation=None)).__enter__()
+    refuses_bus(ValueBus(), r"unhashable type: 'ValueBus'.*use_host.*no __eq__ without __hash__")
 
 
 def test_bus_without_weak_references_is_refused() -> None:
@@ -154,8 +129,7 @@ def test_bus_without_weak_references_is_refused() -> None:
         __slots__ = ()
         ready = on_ready = on_pre_step = on_stop = None
 
-    with pytest.raises(HostError, match=r"weak reference to 'SlimBus'.*use_host.*no __slots__ without __weakref__"):
-        aa.use_host(Partial(stage=None, bus=SlimBus(), articulation=None)).__enter__()
+    refuses_bus(SlimBus(), r"weak reference to 'SlimBus'.*use_host.*no __slots__ without __weakref__")
 
 
 def test_bus_made_anew_each_time_is_refused() -> None:
@@ -165,13 +139,13 @@ def test_bus_made_anew_each_time_is_refused() -> None:
         stage = articulation = None
         bus = property(lambda self: Partial(**whole_bus()))
 
-    refused(HostError, lambda: aa.use_host(Fresh()).__enter__(), r"^Fresh\.bus: must be the same object each time")
+    refuses(Fresh(), r"^Fresh\.bus: must be the same object each time")
 
 
 def test_refused_host_is_not_current() -> None:
     outer = host()
     with aa.use_host(outer):
-        refused(HostError, lambda: aa.use_host(Partial()).__enter__(), "has no")
+        refuses(Partial(), "has no")
         assert current.current_host() is outer
 
 
