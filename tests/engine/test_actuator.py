@@ -367,8 +367,7 @@ def test_limit_that_is_no_number_is_a_fault() -> None:
     actuator = aa.Actuator(indices(range(N)), pd(), None, [aa.ClampingMaxEffort(floats([5, np.nan, -1, 5]))])
     control = SimpleNamespace(joint_target_pos=full(2), joint_target_vel=full(0), joint_f=full(0))
     actuator.step(SimpleNamespace(joint_q=full(0), joint_qd=full(0)), control)
-    assert control.joint_f.numpy().tolist() == [5, 0, 0, 5]
-    assert [fault.robot for fault in actuator.faults] == [1, 2]
+    assert control.joint_f.numpy().tolist() == [5, 0, 0, 5] and [fault.robot for fault in actuator.faults] == [1, 2]
 
 
 def test_first_fault_is_kept_until_faults_are_cleared(rng) -> None:

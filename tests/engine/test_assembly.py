@@ -55,8 +55,7 @@ def test_indices_of_actuators_follow_the_columns() -> None:
     held = [actuator.indices for actuator in engine.actuators]
     wide = [np.zeros((ROBOTS, 5), np.float32) for _ in range(6)]
     engine.bind([3, 1], wide[:5], wide[5])
-    assert [indices.numpy().tolist() for indices in held] == [[3, 8, 13], [1, 6, 11]]
-    assert engine.columns == [3, 1]
+    assert [indices.numpy().tolist() for indices in held] == [[3, 8, 13], [1, 6, 11]] and engine.columns == [3, 1]
 
 
 def test_many_robots_equal_single_runs() -> None:

@@ -28,8 +28,7 @@ def test_power_that_nobody_takes_has_a_name() -> None:
     assert braking(aa.SupplyConfig(VOLTS, resistance=0.1)).state("brake_power")[0] == pytest.approx(RETURNED, rel=1e-5)
     taken = braking(aa.SupplyConfig(VOLTS, resistance=0.1, regeneration=True))
     volts = taken.state("supply_voltage")[0]
-    assert taken.state("brake_power")[0] == 0.0
-    assert volts == pytest.approx(VOLTS + 0.1 * RETURNED / volts, rel=1e-5)
+    assert taken.state("brake_power")[0] == 0.0 and volts == pytest.approx(VOLTS + 0.1 * RETURNED / volts, rel=1e-5)
 
 
 def test_voltage_has_a_bound() -> None:

@@ -307,8 +307,7 @@ def test_offers_of_the_articulation_come_first() -> None:
     host.play()
     binding = Binding(host.articulation("/Robot_1"))
     assert (binding.prototype_path, binding.prototype_dof_paths) == ("/Robot", ["/Robot/a", "/Robot/b", "/Robot/c"])
-    assert binding.envs_to_rows([1]) == [0]
-    assert np.shares_memory(binding.buffers([0]).efforts, host.arrays().efforts)
+    assert binding.envs_to_rows([1]) == [0] and np.shares_memory(binding.buffers([0]).efforts, host.arrays().efforts)
 
 
 class BoundLegs(Legs):
@@ -368,8 +367,7 @@ def test_efforts_that_cannot_be_written_in_place_are_refused(efforts, words) -> 
     legs = BoundLegs(efforts=efforts)
     with aa.use_host(LegHost(legs)), pytest.raises(HostError) as error:
         wrap("knee")
-    assert "BoundLegs.buffers().efforts" in str(error.value) and words in str(error.value)
-    assert legs.gains[0].all()
+    assert "BoundLegs.buffers().efforts" in str(error.value) and words in str(error.value) and legs.gains[0].all()
 
 
 @pytest.mark.parametrize("name", ["refresh", "commit"])

@@ -278,8 +278,7 @@ def test_shapes_of_a_floating_robot(engine: str) -> None:
     sim = Simulation(ROBOTS / "anymal_c.usda", engine=engine)
     sim.play()
     robot = sim.articulation("/World/Anymal")
-    assert robot.get_mass_matrices().shape == (1, 18, 18)
-    assert robot.get_jacobian_matrices().shape == (1, 13, 6, 18)
+    assert robot.get_mass_matrices().shape == (1, 18, 18) and robot.get_jacobian_matrices().shape == (1, 13, 6, 18)
 
 
 def test_mass_matrix_gives_the_kinetic_energy(engine: str, rng: np.random.Generator) -> None:

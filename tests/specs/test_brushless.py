@@ -78,8 +78,7 @@ def settled(load: float, steps: int = 3000) -> dict[str, float]:
 def test_flat_motor_of_its_sheet_runs_as_published() -> None:
     """No-load speed and current, gradient of speed over torque, largest efficiency: within 5 %."""
     idle, loaded = settled(0.0), settled(0.1)
-    assert idle["speed"] / RPM == pytest.approx(6110, rel=0.05)
-    assert idle["current"] == pytest.approx(0.234, rel=0.05)
+    assert idle["speed"] / RPM == pytest.approx(6110, rel=0.05) and idle["current"] == pytest.approx(0.234, rel=0.05)
     assert ((idle["speed"] - loaded["speed"]) / RPM / 100) == pytest.approx(4.26, rel=0.05)
     best = max(load * now["speed"] / now["power"] for load in np.linspace(0.06, 0.2, 8) for now in [settled(load)])
     assert best == pytest.approx(0.85, rel=0.05)

@@ -64,8 +64,7 @@ def test_losses_are_a_friction_with_loads(hoist) -> None:
 
 def test_equal_efficiencies_have_equal_loads() -> None:
     """η = η_b = 0.8 gives (1 − η)/(1 + η), not 1 − η."""
-    assert losses(0.8, 0.8) == pytest.approx((0.2 / 1.8, 0.2 / 1.8), rel=1e-12)
-    assert losses(1.0, 1.0) == (0.0, 0.0)
+    assert losses(0.8, 0.8) == pytest.approx((0.2 / 1.8, 0.2 / 1.8), rel=1e-12) and losses(1.0, 1.0) == (0.0, 0.0)
     np.testing.assert_allclose(losses(np.array([0.8, 1.0]), np.array([0.8, 1.0])), [[0.2 / 1.8, 0.0]] * 2)
 
 

@@ -63,8 +63,7 @@ def test_stages_in_a_row_are_one() -> None:
     ratios, inertias = [4.5, -3.0], [2e-5, 8e-6, 1e-6]
     gear = aa.TransmissionConfig.from_stages(ratios, inertias, offset=0.1)
     expected = 2e-5 + 8e-6 / 4.5**2 + 1e-6 / (4.5 * 3.0) ** 2
-    assert (gear.ratio, gear.offset) == (-13.5, 0.1)
-    assert gear.rotor_inertia == pytest.approx(expected, rel=1e-12)
+    assert (gear.ratio, gear.offset) == (-13.5, 0.1) and gear.rotor_inertia == pytest.approx(expected, rel=1e-12)
     # the energy of the shafts at 1 rad/s of the joint
     speeds = np.array([13.5, 3.0, 1.0])
     motor = motor_of([aa.PDControlConfig(1.0, 0.1), gear])

@@ -55,8 +55,7 @@ def test_default_callbacks_count_from_0_and_overwrite(world) -> None:
         manager.register_callback(lambda _, name=name: heard.append(name), IsaacEvents.PHYSICS_READY)
     manager.enable_default_callbacks()
     world.play()
-    assert heard == ["first", "second"]
-    assert manager.register_callback(print, SimulationEvent.SIMULATION_STOPPED) == 0
+    assert heard == ["first", "second"] and manager.register_callback(print, SimulationEvent.SIMULATION_STOPPED) == 0
     world.stop()
     world.play()
     assert heard == ["first", "second", "second"]

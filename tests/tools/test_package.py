@@ -174,8 +174,7 @@ def test_listing_names_every_folder_and_how_to_use_it(packaged, root) -> None:
     unzip = re.search(rf"unzip -q (\S*{re.escape(path.name)}) -d (\S+)\n", printed)
     assert unzip is not None and os.path.samefile(path, unzip[1])
     newest = re.fullmatch(rf"{re.escape(NAME)}-([\d.]+)-.*", path.name)
-    assert newest is not None
-    assert f"isaac-sim.sh --ext-folder {unzip[2]} --enable {NAME}-{newest[1]}\n" in printed
+    assert newest is not None and f"isaac-sim.sh --ext-folder {unzip[2]} --enable {NAME}-{newest[1]}\n" in printed
     arguments = f'["--ext-folder", "{unzip[2]}", "--enable", "{NAME}-{newest[1]}"]'
     assert f'SimulationApp({{"extra_args": {arguments}}})\n' in printed
 

@@ -55,8 +55,7 @@ def test_edges_are_those_of_the_limits() -> None:
 
 def test_stages_by_kind() -> None:
     motor = [aa.DelayConfig(2), aa.PDControlConfig(1.0, 0.0)]
-    assert stage(motor, aa.PDControlConfig) is motor[1]
-    assert names_of(motor) == ["DelayConfig", "PDControlConfig"]
+    assert stage(motor, aa.PDControlConfig) is motor[1] and names_of(motor) == ["DelayConfig", "PDControlConfig"]
     with pytest.raises(KeyError, match="PIDControlConfig"):
         stage(motor, aa.PIDControlConfig)
 

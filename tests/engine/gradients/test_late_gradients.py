@@ -115,8 +115,7 @@ def test_delay_is_cut_to_what_is_kept() -> None:
 
 def test_result_that_is_not_finite_leaves_the_ring() -> None:
     acting, late = step(np.nan, 4.0, [1.0, 2.0, 3.0, 4.0, 5.0], 1.0)
-    assert np.isnan(acting)
-    assert back(late, 8.0, [1.0, 2.0, 3.0, 4.0, 5.0]) == (0.0, [1.0, 2.0, 3.0, 4.0, 5.0], 0.0)
+    assert np.isnan(acting) and back(late, 8.0, [1.0, 2.0, 3.0, 4.0, 5.0]) == (0.0, [1.0, 2.0, 3.0, 4.0, 5.0], 0.0)
 
 
 def test_without_a_past_the_result_acts() -> None:

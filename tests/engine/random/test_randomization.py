@@ -74,8 +74,7 @@ def test_whole_numbers_are_as_likely_as_each_other() -> None:
     actuated = made()
     actuated.randomize({"delay_steps": {"hip": aa.Uniform(0, 3)}}, seed=0)
     counts = np.bincount(actuated.actuators[0].delay.read("delay_steps"), minlength=4)
-    assert len(counts) == 4
-    assert (np.abs(counts - N / 4) < 5 * math.sqrt(N * 3 / 16)).all()
+    assert len(counts) == 4 and (np.abs(counts - N / 4) < 5 * math.sqrt(N * 3 / 16)).all()
 
 
 def test_joints_robots_parameters_and_seeds_are_independent() -> None:

@@ -235,8 +235,7 @@ def test_state_of_a_limit_is_held_where_anything_is_not_finite() -> None:
     step.materialize(step.plan.stages[0].rows["most"]).numpy()[2] = np.nan
     for _ in range(5):
         step.step(DT)
-    assert step.now.laws[0][0].numpy().tolist() == [np.float32(3e38), 0, 0]
-    assert efforts.ravel().tolist() == [0, 0, 0]
+    assert step.now.laws[0][0].numpy().tolist() == [np.float32(3e38), 0, 0] and efforts.ravel().tolist() == [0, 0, 0]
     assert step.faults() == [(0, 0, 32, 3), (1, 0, 1, 0), (2, 0, 32, 0)]
 
 

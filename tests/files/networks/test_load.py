@@ -147,8 +147,7 @@ def test_a_checkpoint_holds_what_the_file_says() -> None:
     data = safetensors.write(READ_NETWORK, {"pos_scale": 2.0})
     checkpoint = load.read_checkpoint(data, "net.pt")
     assert checkpoint.format == "safetensors" and checkpoint.metadata == {"pos_scale": 2.0}
-    assert checkpoint.digest == hashlib.sha256(data).hexdigest()
-    assert checkpoint.network.widths == READ_NETWORK.widths
+    assert checkpoint.digest == hashlib.sha256(data).hexdigest() and checkpoint.network.widths == READ_NETWORK.widths
 
 
 def test_metadata_that_do_not_fit_are_refused() -> None:

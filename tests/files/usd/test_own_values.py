@@ -211,8 +211,7 @@ class TestEnvironments:
             ("N·m/rad", "arms.usda"),
             ("N·m", "arms.usda"),
         ]
-        assert main(["inspect", str(file)]) == 0
-        assert "robots with values of their own" in capsys.readouterr().out
+        assert main(["inspect", str(file)]) == 0 and "robots with values of their own" in capsys.readouterr().out
 
     def test_a_wrong_path_is_a_problem(self, stage: Usd.Stage, tmp_path: Path) -> None:
         prim = over(stage, f"{ENVS}/env_1/Arm/Actuators/shouldr", kp=1.0)

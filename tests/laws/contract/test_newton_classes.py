@@ -146,8 +146,7 @@ def test_objects_stay_those_given(host) -> None:
         assert efforts(host) == [1.0, 2.0, 3.0]
         clamps[0].max_effort = full(0.5)
         assert efforts(host) == [0.5] * 3
-    assert controller.kp.numpy().tolist() == [1.0, 2.0, 3.0]
-    assert clamps[0].read("max_effort").tolist() == [0.5] * 3
+    assert controller.kp.numpy().tolist() == [1.0, 2.0, 3.0] and clamps[0].read("max_effort").tolist() == [0.5] * 3
     with wrapped((config, "hip")) as wrapper:
         assert wrapper.actuators[0].controller is controller and efforts(host) == [0.5] * 3
 

@@ -43,8 +43,7 @@ def test_environments() -> None:
         ("/envs/env_1/right", 1, 5),
     ]
     assert {robot.prototype for robot in right} == {("/right", ("/right/shoulder",))}
-    assert robots.find("/envs/env_1/right") == right[1:]
-    assert right[1].dof_paths == ("/envs/env_1/right/shoulder",)
+    assert robots.find("/envs/env_1/right") == right[1:] and right[1].dof_paths == ("/envs/env_1/right/shoulder",)
 
 
 @cases(

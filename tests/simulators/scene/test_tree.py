@@ -90,8 +90,7 @@ def test_joint_of_a_lower_rank_stays_in_the_tree() -> None:
 
 def test_strong_joint_goes_before_a_weak_one() -> None:
     branches, loops = grow(2, [edge("/a", 0, 1, weak=True, rank=0), edge("/b", 0, 1)], [0], [0, 0], one)
-    assert [str(edge.path) for edge in loops] == ["/a"]
-    assert [str(edge.path) for edge in branches[1].joints] == ["/b"]
+    assert [str(edge.path) for edge in loops] == ["/a"] and [str(edge.path) for edge in branches[1].joints] == ["/b"]
 
 
 def test_robot_starts_at_its_root() -> None:

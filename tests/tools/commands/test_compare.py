@@ -118,8 +118,7 @@ def test_an_implicit_robot_of_isaac_lab(engine, tmp_path, capsys) -> None:
     lab.write_text(text)
     assert main(given) == 0
     lab.write_text(text.replace("stiffness=K", "stiffness=1.0"))
-    assert main(given) == 1
-    assert "a factor of 57.3, 180/π: degrees in place of radians?" in capsys.readouterr().out
+    assert main(given) == 1 and "a factor of 57.3, 180/π: degrees in place of radians?" in capsys.readouterr().out
 
 
 @cases(

@@ -94,8 +94,7 @@ def test_a_robot_stands_from_the_shell(tmp_path, capsys) -> None:
     with Simulation(target) as simulation:
         simulation.play()
         robot = simulation.articulation("/World/leg")
-        assert robot.paths == ["/World/leg/base"]
-        assert robot.get_dof_positions().numpy().item() == pytest.approx(0.3)
+        assert robot.paths == ["/World/leg/base"] and robot.get_dof_positions().numpy().item() == pytest.approx(0.3)
         assert any(simulation.model.geom(at).type == 0 for at in range(simulation.model.ngeom)), "a plane"
     assert main(["convert", str(leg(tmp_path)), str(target), "--initial-positions", "hip"]) == 1
     assert "--initial-positions 'hip': must be PATTERN=VALUE" in capsys.readouterr().err

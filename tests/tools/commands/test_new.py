@@ -81,8 +81,7 @@ def test_what_is_in_comments_is_a_motor_without_them(tmp_path, capsys) -> None:
 )
 def test_what_cannot_be_is_refused(options, says, tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["new", ARM, *options]) == 1
-    assert says in capsys.readouterr().err and not list(tmp_path.iterdir())
+    assert main(["new", ARM, *options]) == 1 and says in capsys.readouterr().err and not list(tmp_path.iterdir())
 
 
 def test_a_file_that_is_there_is_kept(tmp_path, capsys) -> None:

@@ -47,8 +47,7 @@ def test_step_arrives_and_is_recorded(tmp_path, capsys) -> None:
     (row,) = said["joints"]
     log = aa.Recording.load(record)
     assert len(log) == 720 and picture.read_bytes().startswith(b"\x89PNG")
-    assert row["target"] == pytest.approx(0.4) == log.position_targets[-1, 0, 0]
-    assert abs(row["position"] - 0.4) < 0.1
+    assert row["target"] == pytest.approx(0.4) == log.position_targets[-1, 0, 0] and abs(row["position"] - 0.4) < 0.1
     errors = log.position_targets - log.positions
     assert row["largest_error"] == pytest.approx(np.abs(errors).max(), abs=1e-6)
     assert row["rms_error"] == pytest.approx(np.sqrt(np.mean(errors**2)), rel=1e-5)

@@ -15,8 +15,7 @@ def test_where_motions_part() -> None:
     second = first + [[0, 0], [0, 5e-4], [2e-3, 3e-3], [9e-3, 0], [0, 0]]
     found = difference(motion(first), motion(second))
     assert found.parting(1e-3) == Parting(pytest.approx(0.2), "b") and found.parting(1e-2) is None
-    assert found.largest == pytest.approx(9e-3)
-    assert found.mean == pytest.approx((5e-4 + 2e-3 + 3e-3 + 9e-3) / 10)
+    assert found.largest == pytest.approx(9e-3) and found.mean == pytest.approx((5e-4 + 2e-3 + 3e-3 + 9e-3) / 10)
     assert found.by_joint == {"a": pytest.approx(2.2e-3), "b": pytest.approx(7e-4)}
 
 

@@ -15,8 +15,7 @@ pytestmark = pytest.mark.skipif(core is None, reason="the native core is not bui
 
 def test_motors_of_a_file_by_joint() -> None:
     side = side_of(ARM)
-    assert side.joints == ("shoulder", "extension")
-    assert (side.engine, side.dt) == ("mujoco", pytest.approx(1 / 240))
+    assert side.joints == ("shoulder", "extension") and (side.engine, side.dt) == ("mujoco", pytest.approx(1 / 240))
     assert side.motors["shoulder"].controller == PDControlConfig(200.0, 20.0) and dict(side.drives) == {}
 
 
@@ -24,8 +23,7 @@ def test_numbers_by_pattern_become_those_of_the_joint() -> None:
     motors = {".*": MotorConfig(PDControlConfig({"sh.*": 1.0, "ex.*": 2.0}, 0.5), armature={"sh.*": 0.1, "ex.*": 0.2})}
     side = side_of(ARM, motors, dt=0.001)
     assert [side.motors[name].controller.kp for name in side.joints] == [1.0, 2.0]
-    assert [side.motors[name].armature for name in side.joints] == pytest.approx([0.1, 0.2])
-    assert side.dt == 0.001
+    assert [side.motors[name].armature for name in side.joints] == pytest.approx([0.1, 0.2]) and side.dt == 0.001
 
 
 def test_a_drive_beside_a_motor_becomes_an_implicit_motor() -> None:
@@ -56,8 +54,7 @@ def test_joints_without_a_motor_in_a_configuration_have_the_drive_of_the_file(tm
             simulation.play()
             assert robot.get_dof_gains()[0].numpy()[0].tolist() == [0.0, stiffness]
         _, alike, changed = both_driven_alike(side_of(file), side)
-        assert changed == ["extension"]
-        assert alike.motors["extension"].controller == PDControlConfig(stiffness, 0.0)
+        assert changed == ["extension"] and alike.motors["extension"].controller == PDControlConfig(stiffness, 0.0)
         assert side_of(file).remarks == side_of(file, {".*": motor["shoulder"]}).remarks == ()
 
 

@@ -72,8 +72,7 @@ def test_stages_as_they_act() -> None:
         aa.TransmissionConfig,
         aa.FrictionConfig,
     ]
-    assert found[-1].motor_load > 0.0
-    assert stages_of(joint_of(PD, aa.FrictionConfig(1.0, in_engine=True))) == [PD]
+    assert found[-1].motor_load > 0.0 and stages_of(joint_of(PD, aa.FrictionConfig(1.0, in_engine=True))) == [PD]
     assert stages_of(replace(joint_of(PD), motor=None)) == []
 
 

@@ -39,6 +39,5 @@ def test_long_lines() -> None:
     line = f"    f({', '.join(f'float argument_{n}' for n in range(12))});"
     lines = wrapped(line).splitlines()
     assert all(len(one) <= 118 for one in lines) and len(lines) == 3
-    assert not any(one.endswith("float") for one in lines)
-    assert " ".join(one.strip() for one in lines) == line.strip()
+    assert not any(one.endswith("float") for one in lines) and " ".join(one.strip() for one in lines) == line.strip()
     assert wrapped("#define A " + "b " * 80) == "#define A " + "b " * 80

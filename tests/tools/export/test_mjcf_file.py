@@ -34,8 +34,7 @@ def test_names_order_sensors_and_keyframes_stay(tmp_path) -> None:
     model, said = whole(tmp_path, BODIES + ACTUATORS + more)
     assert names(model) == ["first", "", "last"] and model.nsensor == 1
     assert model.actuator_gainprm[:, 0].tolist() == [80.0, 1.0, 80.0]
-    assert model.key_ctrl.tolist() == [[1.0, 2.0, 3.0]]
-    assert "Actuators of the model that stay: position t." in said
+    assert model.key_ctrl.tolist() == [[1.0, 2.0, 3.0]] and "Actuators of the model that stay: position t." in said
     assert "Controls of keyframes stay: those of motors are position targets." in said
     text = (tmp_path / "out.xml").read_text()
     assert all(f"<!-- {sentence} -->" in text for sentence in said)

@@ -6,8 +6,7 @@ from isaacsim.core.experimental.actuators.tools.identification.given_motors impo
 
 def test_motors_of_the_file() -> None:
     found = given_motors(ARM, None, ["shoulder"])
-    assert set(found) == {"shoulder", "extension"}
-    assert found["shoulder"].controller == PDControlConfig(200.0, 20.0)
+    assert set(found) == {"shoulder", "extension"} and found["shoulder"].controller == PDControlConfig(200.0, 20.0)
 
 
 def test_the_first_pattern_counts_and_friction_is_a_stage() -> None:

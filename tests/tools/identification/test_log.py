@@ -26,8 +26,7 @@ def test_signals_are_copies_and_read_only() -> None:
 
 
 def test_time() -> None:
-    assert made([0.5, 0.51, 0.55]).duration == pytest.approx(0.05)
-    assert following(dt=0.002).dt == pytest.approx(0.002)
+    assert made([0.5, 0.51, 0.55]).duration == pytest.approx(0.05) and following(dt=0.002).dt == pytest.approx(0.002)
 
 
 @cases(

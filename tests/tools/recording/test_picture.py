@@ -130,8 +130,7 @@ def test_units_are_those_of_the_joints(tmp_path) -> None:
     turn, slide = log.joints
     for one in (log, aa.Recording.load(tmp_path / "arm.npz")):
         units = {joint: [panel.get_ylabel() for panel in one.plot(joint).axes[:2]] for joint in (turn, slide, None)}
-        assert units[turn] == ["position [rad]", "effort [N·m]"]
-        assert units[slide] == ["position [m]", "effort [N]"]
+        assert units[turn] == ["position [rad]", "effort [N·m]"] and units[slide] == ["position [m]", "effort [N]"]
         # each label has the unit of its joint
         assert units[None] == ["position", "effort"]
         position, effort, power = one.plot().axes

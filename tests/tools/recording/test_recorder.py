@@ -132,8 +132,7 @@ def test_some_robots_and_joints_can_be_chosen(way, robots, dofs, rows, columns) 
     with leg.actuated.record(robots=robots, dofs=dofs) as some, leg.actuated.record() as whole:
         for _ in range(6):
             leg.step()
-    assert some.joints == [NAMES[column] for column in columns]
-    assert some.robots == [f"robot {row}" for row in rows]
+    assert some.joints == [NAMES[column] for column in columns] and some.robots == [f"robot {row}" for row in rows]
     for name, array in some.arrays().items():
         if name != "time":
             np.testing.assert_array_equal(array, getattr(whole, name)[:, rows][:, :, columns], err_msg=name)

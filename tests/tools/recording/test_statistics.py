@@ -131,8 +131,7 @@ def test_table_of_friction() -> None:
     assert head.replace("  ", " ").split() == [
         *("robot", "joint", "sticks", "longest", "[s]", "largest", "effort", "[N·m", "or", "N]", "dissipated", "[J]")
     ]
-    assert row.split()[2:3] == ["hip"] and len(head) == len(row)
-    assert str(aa.FrictionTable()) == "no friction acted"
+    assert row.split()[2:3] == ["hip"] and len(head) == len(row) and str(aa.FrictionTable()) == "no friction acted"
 
 
 @cases(

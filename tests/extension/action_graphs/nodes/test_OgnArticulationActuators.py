@@ -120,8 +120,7 @@ def test_manual_steps_with_its_step(graph, monkeypatch) -> None:
 @pytest.mark.parametrize("step_dt", [0.0, -0.01, math.nan, math.inf])
 def test_manual_step_must_be_a_duration(graph, step_dt) -> None:
     db = graph.node(autoStepPrePhysics=False, stepDt=step_dt)
-    assert not db.evaluate("execIn")
-    assert f"stepDt = {step_dt}: must be a finite number of seconds > 0" in errors(db)
+    assert not db.evaluate("execIn") and f"stepDt = {step_dt}: must be a finite number of seconds > 0" in errors(db)
     assert "Connect deltaSimulationTime of On Physics Step" in errors(db)
     assert graph.arrays.stiffnesses.tolist() == GAINS
 

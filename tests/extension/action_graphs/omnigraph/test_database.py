@@ -103,8 +103,7 @@ def test_pulse_lasts_for_one_run(recorder, monkeypatch) -> None:
         return True
 
     monkeypatch.setattr(recorder.NODE_TYPE_CLASS, "compute", staticmethod(compute))
-    assert db.evaluate("execIn") and db.evaluate()
-    assert seen == [(1, 0), (0, 0)] and db.node.get_compute_count() == 2
+    assert db.evaluate("execIn") and db.evaluate() and seen == [(1, 0), (0, 0)] and db.node.get_compute_count() == 2
 
 
 def test_exception_in_a_node_is_its_error(recorder, monkeypatch) -> None:
