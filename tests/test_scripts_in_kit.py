@@ -22,10 +22,7 @@ ARM = [f"panda_joint{number}" for number in range(1, 8)]
 
 
 class Done:
-    """A script that has run in Isaac Sim's Python, in a folder of its own.
-
-    `folder`: It runs here, and what physics did is recorded here. `inside`: Kit runs already, and executes the script.
-    """
+    """A script that has run in Isaac Sim's Python, in a folder of its own."""
 
     def __init__(self, folder: Path, script: Path, *arguments: str, kind: str, inside: bool = False) -> None:
         command = [ISAAC_SIM_PYTHON, kind, "recording.npz", *["--exec"] * inside, script, *arguments]
@@ -44,10 +41,7 @@ class Done:
 
 
 class Motion:
-    """The steps of one play with actuators on, in float64, a column per joint.
-
-    `dt`: Of the steps that the script asks for [s].
-    """
+    """The steps of one play with actuators on, in float64, a column per joint."""
 
     def __init__(
         self, recording: dict[str, np.ndarray], session: int, dt: float, joints: list[str], skip: int = 0

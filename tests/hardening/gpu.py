@@ -108,10 +108,7 @@ class Compared:
 
 
 class Engines:
-    """The same actuators on the GPU, by Warp on the CPU and by the core.
-
-    `robots`: How many robots.
-    """
+    """The same actuators on the GPU, by Warp on the CPU and by the core."""
 
     def __init__(self, motors: Motors, device: str, robots: int = ROBOTS) -> None:
         self.device, self.robots = device, robots

@@ -29,10 +29,7 @@ NO_CONTACT = int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
 
 
 class Explanation:
-    """What a USD file says of a robot that is not as its original.
-
-    `origin`: MJCF or URDF that it was made from. `sim`: Where the file is open.
-    """
+    """What a USD file says of a robot that is not as its original."""
 
     def __init__(self, file: Path, origin: Path, sim, robots: list, drive: Drive) -> None:
         self._origin, self._sim, self._robots, self._drive = origin, sim, robots, drive

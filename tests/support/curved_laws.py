@@ -176,10 +176,7 @@ def table(points_and_values: Table) -> Callable[[Any], np.ndarray]:
 
 
 class CurvedTwin:
-    """The same in float64, of all robots.
-
-    `shared`: Whether all robots are as the first one.
-    """
+    """The same in float64, of all robots."""
 
     def __init__(self, *, sensed: bool, shared: bool = False) -> None:
         self.sensed, self.last = sensed, np.zeros((ROBOTS, 2))

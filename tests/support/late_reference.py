@@ -43,10 +43,7 @@ def on_both(
     dt: float,
     resets: Mapping[int, Sequence[int]] | None = None,
 ) -> np.ndarray:
-    """Efforts of some steps, which both engines give to the bit.
-
-    `dt`: Physics step [s]. `resets`: Robots that are reset before a step, by step.
-    """
+    """Efforts of some steps, which both engines give to the bit."""
     found = []
     for engine in ENGINES:
         arrays = arrays_on(engine, joints, motors, given[0][0].shape[0])

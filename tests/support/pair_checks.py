@@ -22,10 +22,7 @@ with friction behind it, whose last line is one of several."""
 
 @dataclasses.dataclass
 class Tally:
-    """What came of a relation.
-
-    `differ`: Joint, what it was beside, and the first difference, of those that differ.
-    """
+    """What came of a relation."""
 
     relation: str
     ran: int = 0
@@ -245,10 +242,7 @@ def _as_promised(joint: Joint, one: Record, alone: Callable[[], Record]) -> str:
 
 
 def off_by(found: np.ndarray, expected: np.ndarray, most: float, furthest: float = 0.0) -> str:
-    """How far efforts `(steps, robots, …)` are off, relative to the largest of their robot; else an empty text.
-
-    `furthest`: How far `FEW` of them may be off.
-    """
+    """How far efforts `(steps, robots, …)` are off, relative to the largest of their robot; else an empty text."""
     scale = np.maximum(np.abs(expected).max(axis=0, keepdims=True), 1e-6)
     off = np.abs(found.astype(np.float64) - expected) / scale
     if np.mean(~(off <= most)) <= FEW and (off <= max(most, furthest)).all():

@@ -56,10 +56,7 @@ NETWORKS: dict[str, dict] = {
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Joint:
-    """A joint with its motor, or the joints of a linkage.
-
-    `name`: What reports call it.
-    """
+    """A joint with its motor, or the joints of a linkage."""
 
     name: str
     axes: tuple[tuple[Stage, ...], ...]
@@ -359,10 +356,7 @@ def of_choices(row: Sequence[str], seed: int = 0) -> Joint:
 
 @functools.cache
 def joints_of_three(seed: int = 0, other: int = 0) -> tuple[tuple[Joint, ...], int]:
-    """Joints on which each three choices of different kinds are together, and the number of threes that cannot be.
-
-    `other`: Another number for the same joints with other values.
-    """
+    """Joints on which each three choices of different kinds are together, and the number of threes that cannot be."""
     rows, impossible = _rows_of_three(seed)
     joints = (of_choices(row, seed + other) for row in rows)
     return tuple(joint for joint in joints if not refused(joint)), impossible

@@ -57,10 +57,7 @@ class Script:
 
 @functools.cache
 def script(joint: Joint, robots: int, faults: bool = True, seed: int = 0) -> Script:
-    """Random inputs of a joint; those of a robot are the same however many there are.
-
-    `faults`: Whether one input of the last robot is not finite in one step.
-    """
+    """Random inputs of a joint; those of a robot are the same however many there are."""
     axes = len(joint.axes)
     parts = [_script_of_robot(joint, axes, robot, seed) for robot in range(robots)]
     inputs = np.stack([one for one, _ in parts], axis=2)
@@ -272,10 +269,7 @@ def run(
     scripts: Mapping[Joint, Script] | None = None,
     resets: Sequence[int] = (1,),
 ) -> list[Record]:
-    """Step joints beside each other; in one step robots are reset.
-
-    Returns what each did.
-    """
+    """Step joints beside each other; in one step robots are reset."""
     told = [(scripts or {}).get(joint) or script(joint, robots) for joint in joints]
     inputs = np.concatenate([one.inputs for one in told], axis=3)
     signals = {name: np.concatenate([one.signals[name] for one in told], axis=2) for name in told[0].signals}

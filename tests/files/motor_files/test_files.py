@@ -114,10 +114,7 @@ motors = st.dictionaries(
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @pytest.mark.slow
 def test_what_was_written_is_read(motors, tmp_path) -> None:
-    """Infinity, numbers by pattern, tables and networks, of every class, with any patterns, in each format.
-
-    Motors are made once for all formats, which takes longer than to write and read them.
-    """
+    """Infinity, numbers by pattern, tables and networks, of every class, with any patterns, in each format."""
     for ending in ENDINGS:
         # the writer of TOML is in the extra `files`
         if ending == ".toml" and not find_spec("tomli_w"):

@@ -54,10 +54,7 @@ def one_body(stage: Usd.Stage) -> Body:
 
 
 class Randomly:
-    """A body with random colliders and random authored values, on a stage with any units.
-
-    Sizes and masses are those of a hand.
-    """
+    """A body with random colliders and random authored values, on a stage with any units."""
 
     def __init__(self, rng: np.random.Generator, length: float = 1.0, mass: float = 1.0) -> None:
         self.rng, self.length, self.mass = rng, length, mass

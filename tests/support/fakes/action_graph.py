@@ -12,10 +12,7 @@ CONTROLLER = "isaacsim.core.nodes.IsaacArticulationController"
 
 
 class ActionGraphs:
-    """The graphs of the open stage.
-
-    `omni_graph`: Which node types there are.
-    """
+    """The graphs of the open stage."""
 
     def __init__(self, world: KitWorld, omni_graph: OmniGraph) -> None:
         self._world, self._omni_graph = world, omni_graph

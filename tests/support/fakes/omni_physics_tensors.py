@@ -26,10 +26,7 @@ class Metatype:
 
 
 class SimulationView:
-    """Views on everything simulated now; dead after stop.
-
-    `spare_dofs`: Columns that views have beyond the joints.
-    """
+    """Views on everything simulated now; dead after stop."""
 
     def __init__(self, physics: Physics, spare_dofs: int = 0) -> None:
         self.physics, self.spare_dofs = physics, spare_dofs

@@ -41,10 +41,7 @@ class Robot:
 
 
 class Physics:
-    """All articulations of a stage; the engine keeps joints in reverse stage order.
-
-    `log`: Where the Newton engine logs errors of callbacks.
-    """
+    """All articulations of a stage; the engine keeps joints in reverse stage order."""
 
     def __init__(self, log: Log) -> None:
         self.log = log

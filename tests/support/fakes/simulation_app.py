@@ -20,10 +20,7 @@ _LAST = 1_000_000
 
 
 class IsaacSimPython:
-    """One process; what physics did in it is written to a file when Kit ends.
-
-    `kind`: `isaac-physx` or `isaac-newton`. `recording`: The `.npz` file.
-    """
+    """One process; what physics did in it is written to a file when Kit ends."""
 
     def __init__(self, kind: str, recording: Path) -> None:
         self.world, self._recording = KitWorld(kind), recording

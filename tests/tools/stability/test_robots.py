@@ -39,10 +39,7 @@ def weightless(name: str) -> Usd.Stage:
 
 
 class Bench:
-    """A robot that is pushed a little and observed.
-
-    `rest`: Position of each joint, far from its limits. `stage`: Instead of that of the robot's file.
-    """
+    """A robot that is pushed a little and observed."""
 
     def __init__(
         self,

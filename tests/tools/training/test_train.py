@@ -161,10 +161,7 @@ def test_progress_bar(torch, capsys) -> None:
 
 
 def test_known_actuator_is_learned(torch, monkeypatch) -> None:
-    """PD, delay, saturation and friction on the test bench of the examples: 5 % of effort RMS on another log.
-
-    The example learns for longer.
-    """
+    """PD, delay, saturation and friction on the test bench of the examples: 5 % of effort RMS on another log."""
     monkeypatch.syspath_prepend(REPOSITORY / "standalone_examples")
     from bench import record
 

@@ -188,10 +188,7 @@ def test_two_pages_have_two_ports(sim) -> None:
 
 
 class Browser(threading.Thread):
-    """Acts on a page, while the simulation runs in another thread.
-
-    `act`: What is done, once the page is there.
-    """
+    """Acts on a page, while the simulation runs in another thread."""
 
     def __init__(self, url: str, act: Callable) -> None:
         super().__init__()
@@ -400,10 +397,7 @@ def settled(view: aa.View | None, holds: Callable) -> bool:
 
 
 class Visitor:
-    """A client of the page's server that behaves as a browser.
-
-    `host`: By which name it says to have come here.
-    """
+    """A client of the page's server that behaves as a browser."""
 
     def __init__(self, view: aa.View, origin: str | None = None, host: str | None = None) -> None:
         import viser
