@@ -491,3 +491,16 @@ def test_robots_of_many_blocks_have_what_they_have_alone(rng: np.random.Generato
         alone = aa.ActuatedArrays(names, motors, num_robots=1)
         for efforts, given in zip(found, (own, [own[0], *own[1:4][::-1], own[4]]), strict=True):
             np.testing.assert_array_equal(step(alone, given)[0], efforts[robot])
+
+
+def test_inertia_of_a_shaft_by_a_table_is_that_by_its_slope() -> None:
+    shafts = aa.LinkageConfig(["a"], [1.7], 0.4), aa.LinkageConfig.table(["a"], lambda q: 0.4 + 1.7 * q, [-2.0], [2.0])
+    efforts = []
+    for shaft in shafts:
+        arrays = aa.ActuatedArrays(
+            ["a"], {"a": [aa.PDControlConfig(4.0, 0.1), aa.ShaftFrictionConfig(0.2, 0.1), shaft]}
+        )
+        arrays.set_mass_matrix([[0.02]])
+        q, v = np.full((1, 1), 0.3, np.float32), np.full((1, 1), 0.02, np.float32)
+        efforts.append([float(arrays.step(q + 1e-3 * k, v * k, 1.1 * q, DT)[0, 0]) for k in range(4)])
+    np.testing.assert_allclose(*efforts, rtol=1e-4, atol=1e-5)

@@ -150,6 +150,7 @@ def test_a_register_is_no_time() -> None:
         aa.ActuatedArrays(["j"], {".*": [servo, VOLTS]})
     assert not aa.ServoControlConfig.of("MX", d=200).conflicts()
     assert not aa.ServoControlConfig(0.0, 0.1, 7.5, kd=1.0).conflicts()
+    assert not aa.ServoControlConfig(2.0, 0.1, 7.5, kd=2.0).conflicts()
 
 
 def test_integral_of_a_servo_ends_at_its_largest_duty() -> None:
