@@ -259,6 +259,7 @@ def test_node_that_cannot_be_registered_stops_nothing_else(world, monkeypatch) -
     extension.on_startup(EXT_ID)
     (line,) = world.log.error
     assert "(ArithmeticError: no node today). Use the packaged extension" in line
-    assert ArticulationActuators(ROBOTS).actuated_dof_indices
+    wrapper = ArticulationActuators(ROBOTS)
+    assert wrapper.actuated_dof_indices
     extension.on_shutdown()
     assert our_callbacks(world) == []

@@ -73,7 +73,8 @@ def test_axes_are_those_that_a_joint_leaves_free(kind, locked, axes):
 
 
 def test_no_prim_has_no_axes():
-    assert articulation.axes_of(stage_with("/A").GetPrimAtPath("/hip")) == ()
+    stage = stage_with("/A")
+    assert articulation.axes_of(stage.GetPrimAtPath("/hip")) == ()
 
 
 def test_payloads_that_are_not_loaded_are_listed(tmp_path):

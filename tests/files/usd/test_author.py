@@ -170,15 +170,22 @@ def test_writes_the_documented_prim(stage):
         root.ExportToString()
         == """#usda 1.0
 
-def Xform "R" {
-    def PhysicsRevoluteJoint "a" {}
+def Xform "R"
+{
+    def PhysicsRevoluteJoint "a"
+    {
+    }
 
-    def PhysicsPrismaticJoint "b" {}
+    def PhysicsPrismaticJoint "b"
+    {
+    }
 
-    def Scope "Actuators" {
+    def Scope "Actuators"
+    {
         def NewtonActuator "act" (
             prepend apiSchemas = ["NewtonPDControlAPI", "NewtonMaxEffortClampingAPI", "NewtonActuatorDelayAPI"]
-        ) {
+        )
+        {
             custom float newton:constEffort = 0
             custom int newton:delaySteps = 3
             custom float newton:kd = 2.5

@@ -440,7 +440,8 @@ def test_drive_is_off_on_owned_joints_and_on_elsewhere() -> None:
         made.drive(joint, stiffness=1.0, damping=0.1)
     aa.add_actuator(ROOT, "hinge", "idle", aa.PDControlConfig(kp=0.0, kd=0.0), stage=made.stage)
     sim, robot = running(made.stage)
-    assert aa.ArticulationActuators(ROOT).actuated_dof_indices == [0]
+    actuators = aa.ArticulationActuators(ROOT)
+    assert actuators.actuated_dof_indices == [0]
     robot.set_dof_position_targets(0.5)
     sim.step(480)
     hinge, elbow = values(robot.get_dof_positions())

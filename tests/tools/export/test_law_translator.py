@@ -140,7 +140,8 @@ def three_of_two(value: float) -> float:
 
 @wp.func
 def taken_name(value: float) -> float:
-    return value + value
+    double = value + value
+    return double
 
 
 @wp.func
