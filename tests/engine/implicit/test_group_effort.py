@@ -7,11 +7,12 @@ import isaacsim.core.experimental.actuators as aa
 import numpy as np
 import pytest
 import warp as wp
-from chains import floats, indices, mass_matrices, newton_chain, situation
+from chains import mass_matrices, newton_chain, situation
 from isaacsim.core.experimental import actuators as ours
 from isaacsim.core.experimental.actuators.engine.user_components import entries_from_configs
 from isaacsim.core.experimental.actuators.laws.contract import catalogue
 from refusals import cases, refused
+from warp_arrays import floats, indices
 
 DT = 0.005
 

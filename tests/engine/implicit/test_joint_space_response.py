@@ -5,12 +5,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import warp as wp
-from chains import floats, indices, mass_matrices, newton_chain
+from chains import mass_matrices, newton_chain
 from isaacsim.core.experimental import actuators as ours
 from isaacsim.core.experimental.actuators import Actuator, ControllerPD, JointSpaceResponse
 from isaacsim.core.experimental.actuators.base.quiet_warp import quiet_warp
 from isaacsim.core.experimental.actuators.engine.implicit.joint_space_response import BiasForce, blocks_of
 from refusals import cases, refused
+from warp_arrays import floats, indices
 
 
 def newton():

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 import warp as wp
-from chains import floats, indices
 from isaacsim.core.experimental import actuators as ours
 from isaacsim.core.experimental.actuators import Actuator, ClampingMaxEffort, ControllerPD, ControllerPID, Delay
 from isaacsim.core.experimental.actuators.engine.implicit import trial_laws
 from isaacsim.core.experimental.actuators.laws.contract import catalogue
 from refusals import cases
+from warp_arrays import floats, indices
 
 DT = 0.01
 
