@@ -66,17 +66,8 @@ def test_smallest_run(tmp_path) -> None:
     """One robot, one size, two pipelines, on arrays and on physics: figures, picture and exit code."""
     figures, picture = tmp_path / "figures.json", tmp_path / "picture.png"
     what = [
-        "--here",
-        "--robots",
-        "12",
-        "12free",
-        "--sizes",
-        "1",
-        "--pipelines",
-        "PD+max",
-        "mixed",
-        "--block-ms",
-        "0.02",
+        *("--here", "--robots", "12", "12free", "--sizes", "1", "--pipelines", "PD+max", "mixed"),
+        *("--block-ms", "0.02"),
     ]
     command = ["-m", "benchmarks", *what, "--json", figures, "--plot", picture]
     done = warm_python().run(command, cwd=REPOSITORY, timeout=300)

@@ -28,16 +28,9 @@ NEEDS = {
 }
 # examples that compute for four seconds or more
 SLOW = {
-    "data_sheet_to_gains",
-    "diagnose_vibration",
-    "identify_a_servo",
-    "jump_until_hot",
-    "rest_with_friction",
-    "sweep_with_ray",
-    "train_with_gymnasium",
-    "train_with_stable_baselines",
-    "tune_gains_by_gradient",
-    "your_own_newton",
+    *("data_sheet_to_gains", "diagnose_vibration", "identify_a_servo", "jump_until_hot", "rest_with_friction"),
+    *("sweep_with_ray", "train_with_gymnasium", "train_with_stable_baselines"),
+    *("tune_gains_by_gradient", "your_own_newton"),
 }
 # what makes a long one short, or do without a library
 QUICK = {

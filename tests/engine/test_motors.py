@@ -125,19 +125,14 @@ def test_every_problem_is_told_at_once(host, tmp_path) -> None:
         }
     )
     expected = [
-        "'(' must be a regular expression",
-        "'hip' matches no joint",
-        "l_hip is matched by 'l_hip' and '[lr]_hip'",
-        "motors['hip'].controller.kp = -1.0",
-        "motors['l_hip'].delay.delay_steps = -1",
+        *("'(' must be a regular expression", "'hip' matches no joint", "l_hip is matched by 'l_hip' and '[lr]_hip'"),
+        *("motors['hip'].controller.kp = -1.0", "motors['l_hip'].delay.delay_steps = -1"),
         "motors['[lr]_hip']: PDControlConfig.kp has shape (2,): must be (robots,) = (3,)",
         "PDControlConfig.kd has shape (3, 3): must be (robots,) = (3,) or (robots, joints) = (3, 2)",
         "motors['r_knee'] has limits or a delay and no controller",
-        "motors['l_knee'] has MaxEffortClampingConfig twice",
-        "motors['l_kne.']: model_path = ",
+        *("motors['l_knee'] has MaxEffortClampingConfig twice", "motors['l_kne.']: model_path = "),
         "motors['r_kne.'].armature = -1.0",
-        "motors['r_kne.'].friction['r.*'] = -2.0",
-        "motors['r_hip']: motor = 'motor'",
+        *("motors['r_kne.'].friction['r.*'] = -2.0", "motors['r_hip']: motor = 'motor'"),
     ]
     text = "\n".join(found)
     assert [part for part in expected if part not in text] == []

@@ -48,14 +48,8 @@ LEFT_OUT |= {"ComponentKind", "GraphError"}
 LEFT_OUT |= {
     # what plans call of components, hosts of their buses, and articulations of their hosts
     *(
-        "compute",
-        "modify_forces",
-        "get_delayed_targets",
-        "update_state",
-        "finalize",
-        "kernel",
-        "compile",
-        "from_config",
+        *("compute", "modify_forces", "get_delayed_targets", "update_state", "finalize", "kernel"),
+        *("compile", "from_config"),
     ),
     *("from_config", "LAW", "PREPARE"),
     *("emit_ready", "emit_pre_step", "emit_reset", "emit_stop"),
@@ -75,17 +69,8 @@ MODULES = {
     "tools.trials.step_response": ("step_response",),
 }
 MOMENTS = (
-    "before",
-    "playing",
-    "playing",
-    "playing",
-    "stopped",
-    "closed",
-    "callback",
-    "thread",
-    "finaliser",
-    "fork",
-    "copy",
+    *("before", "playing", "playing", "playing", "stopped", "closed", "callback", "thread", "finaliser"),
+    *("fork", "copy"),
 )
 
 

@@ -403,10 +403,7 @@ def test_buffers_are_read_at_every_step(make) -> None:
 
 
 REQUIRED = [
-    "paths",
-    "num_dofs",
-    "dof_names",
-    "dof_paths",
+    *("paths", "num_dofs", "dof_names", "dof_paths"),
     *(f"get_dof_{name}" for name in STATE),
     "set_dof_efforts",
     "get_dof_gains",

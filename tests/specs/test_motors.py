@@ -72,15 +72,9 @@ def test_every_bad_value_is_told_with_its_place() -> None:
         friction={},
     )
     assert [line.split(":")[0] for line in problems_of(motor, "m")] == [
-        "m.armature = -0.1",
-        "m.friction = {}",
-        "m.controller.kp",
-        "m.controller.kp['a'] = -1.0",
-        "m.controller.kp['c'] = {'d'",
-        "m.controller.kd[0][1] = nan",
-        "m.controller.kd[1][0] = inf",
-        "m.clamping[1].lookup_positions has 3 values, lookup_efforts 2",
-        "m.delay.delay_steps[1] = 2.5",
+        *("m.armature = -0.1", "m.friction = {}", "m.controller.kp", "m.controller.kp['a'] = -1.0"),
+        *("m.controller.kp['c'] = {'d'", "m.controller.kd[0][1] = nan", "m.controller.kd[1][0] = inf"),
+        *("m.clamping[1].lookup_positions has 3 values, lookup_efforts 2", "m.delay.delay_steps[1] = 2.5"),
     ]
 
 

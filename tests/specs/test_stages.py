@@ -52,10 +52,7 @@ def test_kinds_say_what_their_stages_do() -> None:
     assert (motor.sensing, motor.after_controller) == ((sensor,), (driver, LIMIT, DRAG))
     assert [kind for kind in KINDS if follows_limits(kind)] == ["passive", "effort_mode"]
     assert [kind.name for kind in KINDS.values() if kind.takes_effort and not kind.changes_effort] == [
-        "losses",
-        "thermal",
-        "supply",
-        "effort_mode",
+        *("losses", "thermal", "supply", "effort_mode"),
     ]
     assert not KINDS["thermal"].changes_loop and KINDS["electrical"].changes_loop
     # of those that make an effort, motors come first, then one that is between the two, then shafts and joints
@@ -71,10 +68,7 @@ def test_the_table_names_each_kind_once() -> None:
     assert [place_of(kind) for kind in KINDS] == list(range(len(KINDS)))
     assert place_of("brake") == place_of(None) == len(KINDS)
     assert (kind_of(PD), kind_of(PDControlConfig), kind_of(3), kind_of(Driver())) == (
-        "controller",
-        "controller",
-        None,
-        "electrical",
+        *("controller", "controller", None, "electrical"),
     )
 
 

@@ -41,20 +41,8 @@ FILES = [
 NAMESPACES = ["isaacsim", "isaacsim/core", "isaacsim/core/experimental"]
 LEFTOVERS = ["__pycache__", "*.pyc", "*.egg-info", "*.so.*", "*.o", "*.tmp", "*.orig", ".*", "MUJOCO_LOG.TXT", "*.log"]
 TEXTS = {
-    ".ipynb",
-    ".json",
-    ".lua",
-    ".md",
-    ".ogn",
-    ".py",
-    ".pyi",
-    ".rst",
-    ".svg",
-    ".toml",
-    ".typed",
-    ".usda",
-    ".xml",
-    "",
+    *(".ipynb", ".json", ".lua", ".md", ".ogn", ".py", ".pyi", ".rst", ".svg", ".toml", ".typed", ".usda"),
+    *(".xml", ""),
 }
 # a PD step on arrays, with what Kit brings and without what it does not
 STEP = """

@@ -27,11 +27,9 @@ def test_list_names(name) -> None:
     "line",
     "def set_dof_feedforward_effort_targets(self, target_feedforward_efforts: ArrayLike, *, "
     "indices: Indices = None, dof_indices: Indices = None) -> None",
-    "property actuated_dof_indices: list[int]",
-    "integral_max: float = inf",
+    *("property actuated_dof_indices: list[int]", "integral_max: float = inf"),
     "clamping: list[Clamping | ClampingConfig] = …",
-    "PARAMETERS: ClassVar[tuple[str, ...]] = ('max_effort',)",
-    "CLAMPING = 'clamping'",
+    *("PARAMETERS: ClassVar[tuple[str, ...]] = ('max_effort',)", "CLAMPING = 'clamping'"),
 )
 def test_list_shows(line) -> None:
     assert f"    - `{line}`\n" in python_api.listing()

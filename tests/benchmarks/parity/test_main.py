@@ -39,13 +39,7 @@ def test_a_law_that_is_the_same(monkeypatch, capsys) -> None:
     text = capsys.readouterr().out
     for words in (
         f"numpy {np.__version__}",
-        "Law",
-        "PD",
-        "float32",
-        "16",
-        "same to 1e-06",
-        "New",
-        "new in this version",
+        *("Law", "PD", "float32", "16", "same to 1e-06", "New", "new in this version"),
     ):
         assert words in text
 

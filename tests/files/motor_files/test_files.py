@@ -249,15 +249,7 @@ def test_every_law_of_the_package_has_a_name() -> None:
         "feedback": ["encoder"],
         "command": ["wrap", "command_lag"],
         "controller": [
-            "pd",
-            "pid",
-            "geared_pd",
-            "geared_pid",
-            "neural",
-            "slewed_pid",
-            "servo",
-            "startup_pd",
-            "stepper",
+            *("pd", "pid", "geared_pd", "geared_pid", "neural", "slewed_pid", "servo", "startup_pd", "stepper"),
         ],
         "rate": ["rate"],
         "effort_delay": ["effort_delay"],
@@ -352,20 +344,11 @@ def test_all_problems_are_told_at_once_with_their_places() -> None:
     assert [line.split(":")[0] for line in found] == [
         "'(' must be a regular expression, but missing ), unterminated subpattern at position 0. Correct it; a "
         "backslash before a sign takes it literally.",
-        "'a'.controller.kp",
-        "'a'.controller.kp['x'] = -1.0",
-        "'a'.controller.kd = [1.0, 2.0]",
-        "'a'.armature = True",
-        "'b'.clamping[0].max_effort = -1",
-        "'b'.clamping[1] has no velocity_limit",
-        "'b'.clamping[1] has no max_motor_effort",
-        "'b'.clamping[2] = 3",
-        "'b'.clamping[3].lookup_positions has 2 values, lookup_efforts 1",
-        "'b'.delay = 2",
-        "'b'.friction has no pattern",
-        "'c' = 3",
-        "'d'.clamping = {'law'",
-        "'e'.controller.model_path = 3",
+        *("'a'.controller.kp", "'a'.controller.kp['x'] = -1.0", "'a'.controller.kd = [1.0, 2.0]"),
+        *("'a'.armature = True", "'b'.clamping[0].max_effort = -1", "'b'.clamping[1] has no velocity_limit"),
+        *("'b'.clamping[1] has no max_motor_effort", "'b'.clamping[2] = 3"),
+        *("'b'.clamping[3].lookup_positions has 2 values, lookup_efforts 1", "'b'.delay = 2"),
+        *("'b'.friction has no pattern", "'c' = 3", "'d'.clamping = {'law'", "'e'.controller.model_path = 3"),
     ]
 
 

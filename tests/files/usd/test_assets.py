@@ -80,12 +80,8 @@ def asset(tmp_path: Path) -> Path:
 
 @cases(
     "path",
-    "nets/knee.safetensors",
-    "./nets/knee.safetensors",
-    "nets/../nets/knee.safetensors",
-    "../asset/nets/knee.safetensors",
-    "inner.safetensors",
-    "nets//knee.safetensors",
+    *("nets/knee.safetensors", "./nets/knee.safetensors", "nets/../nets/knee.safetensors"),
+    *("../asset/nets/knee.safetensors", "inner.safetensors", "nets//knee.safetensors"),
 )
 def test_file_of_the_tree_is_read(path, asset) -> None:
     assert found(robot_file(asset / "robot.usda", path)).metadata == {"pos_scale": 3.0}

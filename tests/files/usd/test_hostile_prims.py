@@ -236,12 +236,8 @@ def any_prim(rng: np.random.Generator, name: str) -> Prim:
             f"{own}.physics:axis",
         ]
         wrong += [
-            "/Robot/joints/off",
-            "/Robot/joints/over",
-            "/Robot/joints/class",
-            "/Robot",
-            "/Elsewhere",
-            "/Outside/hinge",
+            *("/Robot/joints/off", "/Robot/joints/over", "/Robot/joints/class", "/Robot"),
+            *("/Elsewhere", "/Outside/hinge"),
         ]
         choice = rng.integers(5)
         if choice == 0:

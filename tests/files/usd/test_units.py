@@ -222,10 +222,8 @@ def same(first: float, second: float) -> bool:
 def test_what_add_motors_accepts_reading_accepts(geared, units) -> None:
     empty, accepted = robot(*units, "Revolute"), 0
     for config_type in (
-        configs.ElasticTransmissionConfig,
-        configs.MaxEffortClampingConfig,
-        configs.PDControlConfig,
-        configs.ThermalConfig,
+        *(configs.ElasticTransmissionConfig, configs.MaxEffortClampingConfig),
+        *(configs.PDControlConfig, configs.ThermalConfig),
     ):
         whole = numbered(config_type)
         cases = [(name, one) for name, one in parameters_of(whole).items() if one.type == "float"]

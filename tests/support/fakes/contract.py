@@ -363,9 +363,7 @@ def our_callbacks(world: KitWorld) -> list:
     lists = [
         *world.dispatcher.observers.values(),
         world.timeline.get_timeline_event_stream().subscriptions,
-        world.usd_context.get_stage_event_stream().subscriptions,
-        world.physics.pre_step,
-        world.physics.post_step,
+        *(world.usd_context.get_stage_event_stream().subscriptions, world.physics.pre_step, world.physics.post_step),
     ]
     held = [registered for one in lists for *_, registered in one.entries]
     if world.is_isaac:

@@ -25,12 +25,7 @@ def test_tables_are_readable(capsys, monkeypatch) -> None:
     assert main(["inspect", str(ROBOTS / "so101.usda")]) == 0
     text = capsys.readouterr().out
     for words in (
-        "/World/SO101",
-        "shoulder_lift",
-        "PD(kp=17.8, kd=0.6)",
-        "velocity_limit=4.71",
-        "N·m·s/rad",
-        "so101.usda",
+        *("/World/SO101", "shoulder_lift", "PD(kp=17.8, kd=0.6)", "velocity_limit=4.71", "N·m·s/rad", "so101.usda"),
     ):
         assert words in text
 

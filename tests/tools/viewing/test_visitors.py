@@ -31,22 +31,10 @@ def test_own_page_and_allowed_hosts_may_connect(host, origin) -> None:
 
 @cases(
     "origin",
-    "https://evil.example",
-    "http://127.0.0.1",
-    "http://127.0.0.1:3000",
-    "http://localhost:8081",
-    "http://127.0.0.1.evil.example:8080",
-    "http://localhost.evil.example:8080",
-    "http://evil.example:8080",
-    "http://6.6.6.6:8080",
-    "http://robot.lan:8080",
-    "http://proxy.example.evil.com",
-    "http://evil.example@127.0.0.1:8080x",
-    "null",
-    "",
-    "file://",
-    "http://127.0.0.1:99999",
-    "http://[::1",
+    *("https://evil.example", "http://127.0.0.1", "http://127.0.0.1:3000", "http://localhost:8081"),
+    *("http://127.0.0.1.evil.example:8080", "http://localhost.evil.example:8080", "http://evil.example:8080"),
+    *("http://6.6.6.6:8080", "http://robot.lan:8080", "http://proxy.example.evil.com"),
+    *("http://evil.example@127.0.0.1:8080x", "null", "", "file://", "http://127.0.0.1:99999", "http://[::1"),
 )
 def test_page_of_somebody_else_may_not(origin) -> None:
     told = refusal(["127.0.0.1:8080"], [origin], OWN, ALLOWED)
