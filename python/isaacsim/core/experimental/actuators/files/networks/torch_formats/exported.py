@@ -15,9 +15,10 @@ import numpy as np
 from ....base.errors import NetworkError
 from ....laws.networks.metadata import read_json
 from ....laws.networks.network import Network
+from ..tracer import MOST_NUMBERS, ROWS, Value
 from .archive import Archive, entry_names, metadata_of
 from .operations import perform
-from .values import MAX_NUMBERS, ROWS, Builder, State, Tensor, new_states, refuse
+from .values import Builder, State, new_states, refuse
 
 # numbers of types in the graph; they are one higher than those that operations take
 DTYPES = {4: "<i4", 5: "<i8", 6: "<f2", 7: "<f4", 8: "<f8"}
@@ -88,7 +89,7 @@ def _tensors(archive: Archive, model: str) -> dict[str, np.ndarray]:
     """Weights and constants of a model by name."""
     held: dict[str, np.ndarray] = {}
     # strides of 0 make many numbers of a few bytes
-    left = MAX_NUMBERS
+    left = MOST_NUMBERS
     for kind in ("weights", "constants"):
         folder = f"data/{kind}/"
         listed = read_json(archive.read(f"{folder}{model}_{kind}_config.json"), kind)["config"]
@@ -156,7 +157,7 @@ class _Graph:
                 f"input of shape {list(sizes)}: must be one step of time. Export the network with (rows, 1, inputs)."
             )
         self._graph, self._signature, self._held = module["graph"], module["signature"], held
-        self._input = Tensor(0, (*(ROWS if place == rows else 1 for place in range(len(sizes) - 1)), width))
+        self._input = Value(0, (*(ROWS if place == rows else 1 for place in range(len(sizes) - 1)), width))
         self._builder = Builder(width)
         self._values: dict[str, object] = {}
         self._taken: list[State] = []
@@ -181,9 +182,9 @@ class _Graph:
             except NetworkError as error:
                 raise NetworkError(f"node {number}, {target[:100]}: {error}") from None
         output = self._output()
-        if self._taken and not self._builder.recurrent:
+        if self._taken and not self._builder.cells:
             raise NetworkError("states are taken by no recurrent layer: must. Save a network that uses them.")
-        return self._builder.network(output, self._held)
+        return self._builder.network_of(output, self._held)
 
     def _state(self, name: str) -> State:
         lengths = [_size(one) for one in self._graph["tensor_values"][name]["sizes"]]
@@ -192,7 +193,7 @@ class _Graph:
         self._taken.append(State("hc"[len(self._taken)], lengths[0], lengths[2]))
         return self._taken[-1]
 
-    def _output(self) -> Tensor:
+    def _output(self) -> Value:
         """The output, after the states that are returned with it are checked."""
         outputs = []
         for spec in self._signature["output_specs"]:
@@ -200,7 +201,7 @@ class _Graph:
                 raise refuse("a forward pass that returns or changes something else than its output and states")
             outputs.append(self._argument(spec["user_output"]["arg"]))
         taken = [one.name for one in self._taken]
-        if not outputs or not isinstance(outputs[0], Tensor) or new_states(outputs[1:]) != taken:
+        if not outputs or not isinstance(outputs[0], Value) or new_states(outputs[1:]) != taken:
             raise refuse(
                 f"a forward pass that takes {len(self._taken)} states and does not return its output and these, "
                 "in order"
