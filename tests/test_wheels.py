@@ -37,7 +37,7 @@ def test_wheels_are_built_for_every_python_that_the_package_is_for() -> None:
 
 
 def test_data_beside_the_code_is_in_the_wheel(tmp_path) -> None:
-    """What the node and the schemas consist of, as setuptools collects it, and the robot of the environments."""
+    """What the node, the schemas and C headers consist of, as setuptools collects it, and a robot of environments."""
     for needed in ("setuptools", "pybind11"):
         pytest.importorskip(needed, reason=f"{needed}, which builds the package, is not installed: extra ci")
     command = [sys.executable, "setup.py", "--quiet", "egg_info", "--egg-base", str(tmp_path)]
@@ -53,11 +53,15 @@ def test_data_beside_the_code_is_in_the_wheel(tmp_path) -> None:
     package = REPOSITORY / "python"
     data = [
         path
-        for folder in ("extension/action_graphs/nodes", "files/usd")
+        for folder in ("extension/action_graphs/nodes", "files/usd", "tools/export")
         for path in package.glob(f"isaacsim/**/actuators/{folder}/**/*.*")
     ]
     names = {path.relative_to(package) for path in data if path.suffix != ".pyc"}
-    assert {path.name for path in names} >= {"plugInfo.json", "generatedSchema.usda", "OgnArticulationActuators.ogn"}
+    assert {path.name for path in names} >= {
+        "plugInfo.json",
+        "generatedSchema.usda",
+        "OgnArticulationActuators.ogn",
+    } | {"library.h"}
     assert [str(name) for name in sorted(names) if not (built / name).is_file()] == []
     robot = "data/robots/anymal_c.usda"
     (copy,) = built.glob(f"isaacsim/**/environments/{robot}")
