@@ -16,7 +16,7 @@ import numpy as np
 import warp as wp
 
 from ..base.callers import level_outside
-from ..base.quiet_warp import quiet_warp
+from ..base.quiet_warp import device_of, quiet_warp
 from ..base.untraced import untraced
 from ..base.values import ArrayLike, Indices, resolve_indices
 from ..engine.actuator_set import ActuatorSet
@@ -28,7 +28,6 @@ from ..engine.motors import resolve_motors, without_limit, without_motor
 from ..engine.step.fault import Fault
 from ..engine.user_components import entries_from_configs, in_joint_order
 from ..files.usd.axes import disambiguate
-from ..laws.contract.device import device_of
 from ..simulators.binding import Binding
 from ..simulators.current import current_host
 from ..simulators.motor_properties import effort_limits, no_friction, values_of_author

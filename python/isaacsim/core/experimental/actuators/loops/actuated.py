@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import warp as wp
 
-from ..base.quiet_warp import quiet_warp
+from ..base.quiet_warp import device_of, quiet_warp
 from ..base.values import ArrayLike, Indices
 from ..engine.actuator_set import ActuatorSet
 from ..engine.assembly import Assembly
@@ -29,7 +29,6 @@ from ..engine.motors import resolve_motors
 from ..engine.step.fault import Fault
 from ..engine.user_components import entries_from_configs, in_joint_order
 from ..laws.contract.coupling import inertias_of, shaft_inertias
-from ..laws.contract.device import device_of
 from ..specs.arguments import names_of, number_of
 from ..specs.effort_modes import EffortModes, in_effort_mode
 from ..specs.motors import Motors
