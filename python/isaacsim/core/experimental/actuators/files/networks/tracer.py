@@ -99,6 +99,20 @@ FOLDS: dict[str, Callable[..., Any]] = {
 """Functions of two constants."""
 
 
+def read_by_rows(axes: Iterable[int], read: Callable[[int], Network]) -> Network:
+    """Return what is read with the first of some axes as that of rows, with which it can be.
+
+    How a graph uses two axes decides which one is that of rows, and which one step of time.
+    """
+    problems: list[NetworkError] = []
+    for place in axes:
+        try:
+            return read(place)
+        except NetworkError as error:
+            problems.append(error)
+    raise problems[0]
+
+
 class Tracer:
     """The operations so far, and the states that recurrent layers take, for an input of this width.
 
@@ -156,6 +170,10 @@ class Tracer:
         else:
             raise NetworkError(f"approximate {approximate!r:.50} is neither none nor tanh.")
         return self.binary("mul", self.binary("mul", x, 0.5), self.binary("add", gate, 1.0))
+
+    def gated(self, x: Tensor, function: str, gate: Tensor) -> Tensor:
+        """Return x times a function of a gate."""
+        return self.binary("mul", x, self.unary(function, gate))
 
     def layer_norm(self, x: Tensor, scale: Operand | None, bias: Operand | None, eps: float) -> Value:
         """Return a tensor normalised along its last axis; products are summed in float32."""

@@ -121,19 +121,13 @@ def apply(kind: str, node: Node) -> list[Tensor]:
 # elementwise functions
 
 
-def _unary(function: str) -> Function:
-    return lambda node: node.to.unary(function, node.tensor(0))
-
-
-def _binary(function: str) -> Function:
-    return lambda node: node.to.binary(function, node.tensor(0), node.tensor(1))
-
-
 for _kind, _function in UNARY.items():
-    operator(_kind, inputs=1)(_unary(_function))
+    operator(_kind, inputs=1)(lambda node, function=_function: node.to.unary(function, node.tensor(0)))
 for _kind, _function in BINARY.items():
-    operator(_kind)(_binary(_function))
+    operator(_kind)(lambda node, function=_function: node.to.binary(function, node.tensor(0), node.tensor(1)))
 
+# default alpha and gamma
+SELU = 1.67326319217681884765625, 1.05070102214813232421875
 # with parameters
 OPERATORS |= {
     "Elu": lambda node: node.to.unary("elu", node.tensor(0), node.take("alpha", 1.0)),
@@ -142,7 +136,16 @@ OPERATORS |= {
     "Gelu": lambda node: node.to.gelu(node.tensor(0), node.take("approximate", "none")),
     "HardSigmoid": lambda node: _hard_gate(node, node.take("alpha", 0.2), node.take("beta", 0.5)),
     "HardSwish": lambda node: node.to.binary("mul", node.tensor(0), _hard_gate(node, 1 / 6, 0.5)),
+    "Mish": lambda node: node.to.gated(node.tensor(0), "tanh", node.to.unary("softplus", node.tensor(0), 1.0)),
+    "Swish": lambda node: node.to.gated(node.tensor(0), "sigmoid", _times(node, node.tensor(0), "alpha", 1.0)),
+    "Selu": lambda node: _times(
+        node, node.to.unary("elu", node.tensor(0), node.take("alpha", SELU[0])), "gamma", SELU[1]
+    ),
 }
+
+
+def _times(node: Node, x: Tensor, name: str, default: float) -> Tensor:
+    return node.to.binary("mul", x, node.take(name, default))
 
 
 def _hard_gate(node: Node, slope: float, offset: float) -> Value:
@@ -184,26 +187,6 @@ def _clip(node: Node) -> Tensor:
     if lower is not None:
         x = node.to.binary("maximum", x, lower)
     return x if upper is None else node.to.binary("minimum", x, upper)
-
-
-@operator("Mish")
-def _mish(node: Node) -> Tensor:
-    x = node.tensor(0)
-    return node.to.binary("mul", x, node.to.unary("tanh", node.to.unary("softplus", x, 1.0)))
-
-
-@operator("Swish")
-def _swish(node: Node) -> Tensor:
-    x = node.tensor(0)
-    scaled = node.to.binary("mul", x, node.take("alpha", 1.0))
-    return node.to.binary("mul", x, node.to.unary("sigmoid", scaled))
-
-
-@operator("Selu")
-def _selu(node: Node) -> Tensor:
-    alpha = node.take("alpha", 1.67326319217681884765625)
-    gamma = node.take("gamma", 1.05070102214813232421875)
-    return node.to.binary("mul", node.to.unary("elu", node.tensor(0), alpha), gamma)
 
 
 @operator("Greater")
@@ -376,7 +359,7 @@ def _slice(node: Node) -> Tensor:
     for start, end, axis, step in _ranges(node):
         # exporters write slices of all rows
         every = start == 0 and step == 1 and end >= 2**31 - 1
-        if not (every and _is_row_axis(x, axis)):
+        if not (every and isinstance(x, Value) and x.shape[axis : axis + 1 or None] == (ROWS,)):
             x = node.to.slice(x, axis, start, end, step)
     return x
 
@@ -390,10 +373,6 @@ def _ranges(node: Node) -> list[tuple[int, int, int, int]]:
     if not starts or not ends or not len(starts) == len(ends) == len(axes) == len(steps):
         raise NetworkError("starts, ends, axes and steps must be as many.")
     return list(zip(starts, ends, axes, steps, strict=True))
-
-
-def _is_row_axis(x: Tensor, axis: int) -> bool:
-    return isinstance(x, Value) and -len(x.shape) <= axis < len(x.shape) and x.shape[axis] is ROWS
 
 
 @operator("Split")

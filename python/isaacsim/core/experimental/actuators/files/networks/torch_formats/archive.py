@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import zipfile
 import zlib
+from collections.abc import Iterator
 
 from ....base.errors import NetworkError
 from ....laws.networks.metadata import read_sidecar
@@ -94,6 +96,17 @@ def _opened(data: bytes) -> zipfile.ZipFile:
     # zipfile raises errors of many types
     except Exception as error:
         raise NetworkError(f"file is no complete zip archive ({error}): must be whole. Copy it again.") from error
+
+
+@contextlib.contextmanager
+def only_our_errors(what: str) -> Iterator[None]:
+    """Make a `NetworkError` of any error of a reader; a hostile file may fail in any way."""
+    try:
+        yield
+    except NetworkError:
+        raise
+    except Exception as error:
+        raise NetworkError(f"file is no {what} that can be read ({error!r:.200}). Save it anew.") from error
 
 
 def metadata_of(archive: Archive) -> dict[str, object]:

@@ -15,8 +15,8 @@ import numpy as np
 from ....base.errors import NetworkError
 from ....laws.networks.metadata import read_json
 from ....laws.networks.network import Network
-from ..tracer import MOST_NUMBERS, ROWS, Value
-from .archive import Archive, entry_names, metadata_of
+from ..tracer import MOST_NUMBERS, ROWS, Value, read_by_rows
+from .archive import Archive, entry_names, metadata_of, only_our_errors
 from .operations import perform
 from .values import Builder, State, new_states, refuse
 
@@ -35,6 +35,7 @@ def matches(data: bytes) -> bool:
     return "archive_format" in names or any(name.startswith("models/") for name in names)
 
 
+@only_our_errors("torch.export archive")
 def read(data: bytes) -> tuple[Network, dict[str, object]]:
     """The network and its metadata, `extra/metadata.json`.
 
@@ -42,18 +43,6 @@ def read(data: bytes) -> tuple[Network, dict[str, object]]:
     rows, hidden_size)`, and returns the output and the states in the same order. A `NetworkError` says that the file is
     damaged or too large, asks to be unpickled, or computes something that is unknown.
     """
-    try:
-        return _read(data)
-    except NetworkError:
-        raise
-    # a hostile file may fail in any way
-    except Exception as error:
-        raise NetworkError(
-            f"file is no torch.export archive that can be read ({error!r:.200}). Save it anew."
-        ) from error
-
-
-def _read(data: bytes) -> tuple[Network, dict[str, object]]:
     archive = Archive(data)
     names = [name for name in archive.names() if name.startswith("models/")]
     if len(names) != 1 or archive.read("archive_format") != b"pt2":
@@ -74,15 +63,12 @@ def _network(module: Json, held: Mapping[str, np.ndarray]) -> Network:
     if meta["dtype"] not in DTYPES or len(sizes) not in (2, 3) or type(sizes[-1]) is not int:
         raise NetworkError(f"input of shape {sizes}: must be rows x inputs, or rows x 1 x inputs. Export it so.")
     open_axes = [place for place, size in enumerate(sizes[:-1]) if size is None]
-    problems: list[NetworkError] = []
-    # how the graph uses two axes decides which one is that of rows, and which one step of time
-    for rows in open_axes or range(len(sizes) - 1):
-        try:
-            return _Graph(module, held, sizes, rows).network()
-        except NetworkError as error:
-            problems.append(error)
-    fixed = "" if open_axes else " It was exported for a fixed number of rows: dynamic_shapes leaves it open."
-    raise NetworkError(f"{problems[0]}{fixed}")
+    axes = open_axes or range(len(sizes) - 1)
+    try:
+        return read_by_rows(axes, lambda rows: _Graph(module, held, sizes, rows).network())
+    except NetworkError as error:
+        fixed = "" if open_axes else " It was exported for a fixed number of rows: dynamic_shapes leaves it open."
+        raise NetworkError(f"{error}{fixed}") from None
 
 
 def _tensors(archive: Archive, model: str) -> dict[str, np.ndarray]:

@@ -14,7 +14,7 @@ import numpy as np
 from ....base.errors import NetworkError
 from ....laws.networks.network import Network
 from ..tracer import ROWS, Value
-from .archive import Archive, entry_names, metadata_of
+from .archive import Archive, entry_names, metadata_of, only_our_errors
 from .operations import perform
 from .unpickle import Record, load
 from .values import Builder, State, Unknown, new_states, refuse
@@ -28,6 +28,7 @@ def matches(data: bytes) -> bool:
     return "data.pkl" in names and "constants.pkl" in names
 
 
+@only_our_errors("TorchScript archive")
 def read(data: bytes) -> tuple[Network, dict[str, object]]:
     """The network of a TorchScript archive, and its metadata.
 
@@ -35,16 +36,6 @@ def read(data: bytes) -> tuple[Network, dict[str, object]]:
     c)`, as two or, for a GRU, as one, and returns the output and the new states in the same order. A `NetworkError`
     says that the file is damaged or too large, or does something that cannot be read as data.
     """
-    try:
-        return _read(data)
-    except NetworkError:
-        raise
-    # a hostile file may fail in any way
-    except Exception as error:
-        raise NetworkError(f"file is no TorchScript archive that can be read ({error!r}). Save it anew.") from error
-
-
-def _read(data: bytes) -> tuple[Network, dict[str, object]]:
     archive = Archive(data)
     root = load(archive.read("data.pkl"), lambda key: archive.read(f"data/{key}"))
     constants = load(archive.read("constants.pkl"), lambda key: archive.read(f"constants/{key}"))
