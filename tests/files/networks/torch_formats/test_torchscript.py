@@ -167,6 +167,8 @@ def test_the_code_is_walked_over(body) -> None:
 def test_writing_in_place_reaches_all_names_of_a_value() -> None:
     found = network(f"y = torch.mul(x, 1)\nz = torch.relu_(y)\nreturn {LAST.format('torch.add(y, z)')}")
     np.testing.assert_allclose(evaluate(found, X)[0], linear(2 * np.maximum(X, 0)), rtol=1e-6, atol=1e-6)
+    found = network("y = torch.matmul(x, torch.select(self.w, 0, 0))\nz = torch.relu_(y)\nreturn torch.add(y, self.b)")
+    np.testing.assert_allclose(evaluate(found, X)[0], np.maximum(linear(X) - B, 0) + B, rtol=1e-6, atol=1e-6)
     for body in ("y = torch.unsqueeze(x, 1)\nz = torch.relu_(x)", "y = torch.slice(x, 1, 0, 2)\nz = torch.relu_(y)"):
         with pytest.raises(NetworkError, match="used elsewhere"):
             network(f"{body}\nreturn {LAST.format('x')}")

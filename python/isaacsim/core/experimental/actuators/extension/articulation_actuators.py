@@ -218,8 +218,8 @@ class ArticulationActuators(ActuatorSet):
         specs = in_effort_mode(specs, [spec.dof_names for spec in specs], effort_mode)
         self = cls.__new__(cls)
         driven = [axis for spec in specs for axis in zip(spec.targets, spec.dof_names, strict=True)]
-        made = handed_over(specs, robots.num_robots, robots.device)
         of_motors = values_of_motors(motors_found, names, joints)
+        made = handed_over(specs, robots.num_robots, robots.device)
         properties = [*of_motors, *made.properties, *values_of_author(host, robots, driven)]
         self._build(host, robots, made.entries, made.axes, auto_step_pre_physics, device, properties)
         return self

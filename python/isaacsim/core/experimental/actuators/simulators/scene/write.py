@@ -7,7 +7,7 @@ link by name.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -71,13 +71,16 @@ def scene_stage(scene: Scene) -> tuple[Usd.Stage, list[str]]:
         # as far as something is in them
         if stage.GetPrimAtPath(scope):
             UsdGeom.Scope.Define(stage, scope)
-    otherwise = [f"names that USD refuses: {', '.join(names.renamed)}"] if names.renamed else []
+    renamed = [f"names that USD refuses: {', '.join(names.renamed)}"] if names.renamed else []
+    return stage, [*renamed, *_reordered(scene, robots, joints)]
+
+
+def _reordered(scene: Scene, robots: Sequence[Sdf.Path], joints: Mapping[int, Sdf.Path]) -> Iterator[str]:
+    """Yield the robots whose DOFs have another order on the stage, which readers sort by names."""
     for robot, path in zip(scene.articulations, robots, strict=True):
         order = _order_of_names(scene, robot, joints)
         if [*map(id, order)] != [*map(id, robot.axes)]:
-            there = ", ".join(joints[id(axis)].name for axis in order)
-            otherwise.append(f"the order of the DOFs of <{path}>, which is {there}")
-    return stage, otherwise
+            yield f"the order of the DOFs of <{path}>, which is {', '.join(joints[id(axis)].name for axis in order)}"
 
 
 def _order_of_names(scene: Scene, robot: Articulation, joints: Mapping[int, Sdf.Path]) -> list[Axis]:
@@ -288,8 +291,9 @@ def _geometry(stage: Usd.Stage, path: Sdf.Path, shape: Shape) -> UsdGeom.Gprim:
     match kind:
         case "PLANE":
             # half sizes for drawing; 0 is infinite
-            for attribute, half in ((geometry.CreateWidthAttr, size[0]), (geometry.CreateLengthAttr, size[1])):
-                attribute(2 * half if half > 0 else 100.0)
+            width, length, _ = np.where(shape.size > 0, 2 * shape.size, 100.0).tolist()
+            geometry.CreateWidthAttr(width)
+            geometry.CreateLengthAttr(length)
         case "BOX":
             geometry.CreateSizeAttr(2.0)
         case "SPHERE" | "ELLIPSOID":

@@ -158,7 +158,7 @@ def _pow(b: Builder, x: Operand, y: Operand) -> Operand:
 
 @operation("clamp clamp_ clip")
 def _clamp(b: Builder, x: Operand, min: Operand | None = None, max: Operand | None = None) -> Operand:
-    if isinstance(min, bool | int | float) and isinstance(max, bool | int | float) and isinstance(x, Value):
+    if isinstance(min, Number) and isinstance(max, Number) and isinstance(x, Value):
         return b.unary("clamp", x, min, max)
     if min is not None:
         x = arithmetic(b, "maximum", x, min)
@@ -201,7 +201,7 @@ def _matmul(b: Builder, x: Value, y: np.ndarray) -> Value:
     if not isinstance(x, Value) or not isinstance(y, np.ndarray) or y.ndim not in (1, 2):
         raise refuse("matmul of anything but a value and a matrix")
     product = b.linear(x, y.T if y.ndim == 2 else y[None])
-    return product if y.ndim == 2 else product.view(product.shape[:-1])
+    return product if y.ndim == 2 else Value(product.source, product.shape[:-1])
 
 
 @operation("addmm")
