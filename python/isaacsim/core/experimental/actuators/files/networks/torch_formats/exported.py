@@ -16,7 +16,7 @@ from ....base.errors import NetworkError
 from ....laws.networks.metadata import read_json
 from ....laws.networks.network import Network
 from ..tracer import MOST_NUMBERS, ROWS, Value, read_by_rows
-from .archive import Archive, entry_names, metadata_of, only_our_errors
+from .archive import Archive, entry_names, metadata_of, only_our_errors, view_of
 from .operations import perform
 from .values import Builder, State, new_states, refuse
 
@@ -96,18 +96,12 @@ def _tensor(archive: Archive, folder: str, name: str, said: Json, most: int) -> 
     if not all(type(one) is int and one >= 0 for one in (*sizes, *strides, offset)) or len(sizes) != len(strides):
         raise NetworkError(f"{what}: sizes and strides must be whole numbers. Save the network anew.")
     numbers = archive.read(f"{folder}{said['path_name']}")
-    if not _fits(numbers, dtype.itemsize, offset, sizes, strides) or math.prod(sizes) > most:
+    whole = len(numbers) % dtype.itemsize == 0 and len(sizes) <= 8 and math.prod(sizes) <= most
+    if (view := view_of(np.frombuffer(numbers, dtype), offset, sizes, strides) if whole else None) is None:
         raise NetworkError(
             f"{what} of shape {sizes[:9]} has {len(numbers)} bytes: must be what its shape needs. Copy it again."
         )
-    return _view(np.frombuffer(numbers, dtype), offset, sizes, strides)
-
-
-def _view(numbers: np.ndarray, offset: int, sizes: Sequence[int], strides: Sequence[int]) -> np.ndarray:
-    if 0 in sizes:
-        return np.zeros(sizes, numbers.dtype)
-    steps = [stride * numbers.itemsize for stride in strides]
-    return np.lib.stride_tricks.as_strided(numbers[offset:], sizes, steps, writeable=False).copy()
+    return view.copy()
 
 
 def _dtype(what: str, said: Json) -> np.dtype:
@@ -119,12 +113,6 @@ def _dtype(what: str, said: Json) -> np.dtype:
     if dtype is None or meta["layout"] != STRIDED or not isinstance(said["path_name"], str):
         raise NetworkError(f"{what} has type {meta['dtype']!r:.50}: must be dense float32. Save the network so.")
     return np.dtype(dtype)
-
-
-def _fits(content: bytes, size: int, offset: int, sizes: Sequence[int], strides: Sequence[int]) -> bool:
-    """True if a view of these sizes lies within numbers of `size` bytes."""
-    last = offset + sum((count - 1) * stride for count, stride in zip(sizes, strides, strict=True))
-    return len(content) % size == 0 and len(sizes) <= 8 and (0 in sizes or last < len(content) // size)
 
 
 def _size(said: Json) -> int | None:
