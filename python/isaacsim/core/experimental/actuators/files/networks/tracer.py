@@ -15,21 +15,8 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import NetworkError
-from ...laws.networks.network import (
-    MOST_OPERATIONS,
-    Binary,
-    Concatenate,
-    Constant,
-    GRUCell,
-    Linear,
-    LSTMCell,
-    Network,
-    Operation,
-    Slice,
-    Unary,
-    is_one_plus_abs,
-    needed_for,
-)
+from ...laws.networks import network as net
+from ...laws.networks.network import GRUCell, LSTMCell, Network
 
 
 class Rows:
@@ -122,7 +109,7 @@ class Tracer:
 
     def __init__(self, inputs: int, rows: int | None = None, joins_biases: bool = True) -> None:
         self.inputs, self.rows, self.joins_biases = inputs, rows, joins_biases
-        self.operations: list[Operation] = []
+        self.operations: list[net.Operation] = []
         self.taken: list[dict[str, tuple[str, int]]] = []
         """Input and position of the states of each layer."""
         self.cells: list[int] = []
@@ -131,10 +118,10 @@ class Tracer:
         self._bare: set[int] = set()
         """Products with a weight that have no bias yet."""
 
-    def add(self, operation: Operation, shape: Shape) -> Value:
+    def add(self, operation: net.Operation, shape: Shape) -> Value:
         """Add an operation whose value is a tensor of this shape."""
-        if len(self.operations) >= MOST_OPERATIONS:
-            raise NetworkError(f"makes more than {MOST_OPERATIONS} operations: must be fewer.")
+        if len(self.operations) >= net.MOST_OPERATIONS:
+            raise NetworkError(f"makes more than {net.MOST_OPERATIONS} operations: must be fewer.")
         self.operations.append(operation)
         return Value(len(self.operations), shape)
 
@@ -149,7 +136,7 @@ class Tracer:
     def unary(self, function: str, x: Tensor, *numbers: float) -> Value:
         """Return an elementwise function, see `network.UNARY`."""
         x = self.value(x)
-        return self.add(Unary(function, x.source, tuple(map(float, numbers))), x.shape)
+        return self.add(net.Unary(function, x.source, tuple(map(float, numbers))), x.shape)
 
     def value(self, x: Tensor) -> Value:
         """Return a tensor that depends on the input, as the hidden state after the step does."""
@@ -270,7 +257,7 @@ class Tracer:
             return replace(x, layers=x.layers[start:stop])
         if (start, stop) == (0, size):
             return x.view(x.shape)
-        part = self.add(Slice(x.source, start, stop), (*x.shape[:axis], stop - start, *x.shape[axis + 1 :]))
+        part = self.add(net.Slice(x.source, start, stop), (*x.shape[:axis], stop - start, *x.shape[axis + 1 :]))
         part.shared = x.shared = True
         return part
 
@@ -337,7 +324,7 @@ class Tracer:
         if first[axis] is ROWS or len(others) > 1:
             raise NetworkError(f"puts {', '.join(_text(one.shape) for one in values)} side by side along axis {axis}.")
         shape = one_axis((*first[:axis], sum(one.shape[axis] for one in values), *first[axis + 1 :]))
-        return self.add(Concatenate(tuple(one.source for one in values)), shape)
+        return self.add(net.Concatenate(tuple(one.source for one in values)), shape)
 
     def _joined_states(self, parts: Sequence[Tensor], axis: int) -> State | None:
         """The state of all layers of these states after the step; None if they are none."""
@@ -359,9 +346,9 @@ class Tracer:
                 if value := self._with_bias(product, bias, result):
                     return value
         sources = [one.source if isinstance(one, Value) else self._constant(one) for one in (first, second)]
-        if function == "div" and is_one_plus_abs(self.operations, *sources):
-            return self.add(Unary("softsign", sources[0]), result)
-        return self.add(Binary(function, *sources), result)
+        if function == "div" and net.is_one_plus_abs(self.operations, *sources):
+            return self.add(net.Unary("softsign", sources[0]), result)
+        return self.add(net.Binary(function, *sources), result)
 
     def _operand(self, x: Operand) -> Value | np.ndarray:
         if isinstance(x, Number):
@@ -373,7 +360,7 @@ class Tracer:
         if not isinstance(product, Value) or product.source not in self._bare or product.shape != shape:
             return None
         linear = self.operations[product.source - 1]
-        if not isinstance(bias, np.ndarray) or not isinstance(linear, Linear):
+        if not isinstance(bias, np.ndarray) or not isinstance(linear, net.Linear):
             return None
         values = np.broadcast_to(bias.reshape(-1), linear.bias.shape).astype(np.float32)
         return self.add(replace(linear, bias=values), product.shape)
@@ -381,7 +368,7 @@ class Tracer:
     def _constant(self, values: np.ndarray) -> int:
         if values.size > MOST_NUMBERS:
             raise NetworkError(f"has {values.size} numbers.")
-        return self.add(Constant(np.ascontiguousarray(values.reshape(-1), np.float32)), values.shape).source
+        return self.add(net.Constant(np.ascontiguousarray(values.reshape(-1), np.float32)), values.shape).source
 
     def matmul(self, x: Tensor, weight: Tensor) -> Value:
         """Return `x @ weight`, where weight `(in, out)` is a constant."""
@@ -400,7 +387,7 @@ class Tracer:
                 "needed."
             )
         numbers = np.broadcast_to(np.float32(0.0) if bias is None else np.reshape(bias, -1), outputs)
-        result = self.add(Linear(x.source, _float32(weight), _float32(numbers)), one_axis((*x.shape[:-1], outputs)))
+        result = self.add(net.Linear(x.source, _float32(weight), _float32(numbers)), one_axis((*x.shape[:-1], outputs)))
         if self.joins_biases and bias is None:
             self._bare.add(result.source)
         return result
@@ -467,11 +454,11 @@ class Tracer:
 
     def network(self, output: Value) -> Network:
         """Return the network of a value, without operations that it does not need."""
-        operations = needed_for(output.source, self.operations)
+        operations = net.needed_for(output.source, self.operations)
         if sum(isinstance(one, LSTMCell | GRUCell) for one in operations) < len(self.cells):
             raise NetworkError("a recurrent layer has no influence on the effort: must. Save a network that uses it.")
         # the effort may be the input itself
-        return Network(self.inputs, tuple(operations) if output.source else (Slice(0, 0, self.inputs),))
+        return Network(self.inputs, tuple(operations) if output.source else (net.Slice(0, 0, self.inputs),))
 
 
 def _squeezed_state(x: State, axes: list[int]) -> State:
